@@ -1,7 +1,9 @@
 #include "ui/changes.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include "ui/numbers.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_rows.h"
+#include "ui/panels/selection_text.h"
 
 namespace warpscope::ui {
 namespace {
@@ -151,15 +154,18 @@ std::string zoom_text(int zoom) {
   return zoom == 0 ? "fit" : fmt::format("{}x", zoom);
 }
 
-std::string range_text(const ImageSettings& images) {
-  return images.automatic_range ? "automatic" : fmt::format("{:g}", images.difference_range);
+std::string range_text(const ImageSettings& images, bool automatic) {
+  return automatic ? "automatic" : fmt::format("{:g}", images.difference_range);
 }
 
 std::string describe_images(const ImageSettings& before, const ImageSettings& after) {
   Words words;
   words.add("size of the images:", zoom_text(before.zoom), zoom_text(after.zoom));
   words.add("difference:", "signed", "absolute", before.absolute_difference, after.absolute_difference);
-  words.add("range of the difference:", range_text(before), range_text(after));
+  words.add("range of the difference:", range_text(before, before.automatic_range),
+            range_text(after, after.automatic_range));
+  words.add("range of the compared difference:", range_text(before, before.automatic_comparison_range),
+            range_text(after, after.automatic_comparison_range));
   words.add("figure of the images:", kPictureMetrics[static_cast<std::size_t>(before.metric)],
             kPictureMetrics[static_cast<std::size_t>(after.metric)]);
   words.add("order of the images:", kPictureOrders[static_cast<std::size_t>(before.order)],
@@ -298,6 +304,36 @@ std::string describe(const Change& change) {
           [&](const TrainingInUse& v) { return describe_training(v, std::get<TrainingInUse>(after)); },
           [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
       change.before);
+}
+
+std::string in_one_line(const Change& change, const core::DeviceInfo& device) {
+  constexpr std::size_t kMost = 2;  // operations that are named
+  const auto* const before = std::get_if<plan::Selection>(&change.before);
+  if (before == nullptr) return describe(change);
+  const auto& after = std::get<plan::Selection>(change.after);
+  const auto ops = ops_of(*before, after);
+  const auto changed = static_cast<std::size_t>(std::count_if(
+      ops.begin(), ops.end(), [&](ops::Op op) { return choice_of(*before, op) != choice_of(after, op); }));
+  if (changed <= kMost) return describe(change);
+  constexpr std::string_view kMixed = "mixed";
+  const std::string from = selection_word(*before, device), to = selection_word(after, device);
+  Words words;
+  words.add("precision", std::string(core::to_string(before->precision)),
+            std::string(core::to_string(after.precision)));
+  if (from == kMixed || to == kMixed) {
+    words.add(fmt::format("{} operations:", changed), from, to == from ? "others" : to);
+  } else {
+    words.add("preset:", from, to);
+  }
+  return std::move(words).text();
+}
+
+std::string details_of(const Change& change, const core::DeviceInfo& device) {
+  std::string text = describe(change);
+  if (in_one_line(change, device) == text) return "";
+  for (std::size_t at = text.find("; "); at != std::string::npos; at = text.find("; ", at))
+    text.replace(at, 2, "\n");
+  return text;
 }
 
 std::string option_text(const Change& change) {

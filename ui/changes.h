@@ -67,6 +67,10 @@ std::optional<training::Command> command_of(const Changeable& value);
 /// "precision fp32 -> bf16; conv2d.forward: automatic -> hopper", "batch: 64 -> 32", "value axis: logarithmic ->
 /// linear"; "" if nothing has changed.
 std::string describe(const Change& change);
+/// The same in one line: "preset: automatic -> loops" where many operations change at once.
+std::string in_one_line(const Change& change, const core::DeviceInfo& device);
+/// Each change of describe() in a line of its own where in_one_line() leaves them out; "" else.
+std::string details_of(const Change& change, const core::DeviceInfo& device);
 
 /// The change as a command line would have it, "--precision bf16 --select conv2d.forward=hopper"; "" of the view.
 std::string option_text(const Change& change);

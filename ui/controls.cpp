@@ -215,7 +215,7 @@ bool toggle(const Frame& frame, const char* name, const char* label, bool* value
     list->AddRectFilled(ImVec2(min.x + corner(frame), max.y - std::max(1.0f, std::floor(2 * frame.scale))),
                         ImVec2(max.x - corner(frame), max.y), frame.palette.accent);
   }
-  draw_label(frame, min, max, *value ? frame.palette.text : frame.palette.muted, label);
+  draw_label(frame, min, max, faded(*value ? frame.palette.text : frame.palette.muted), label);
   trace_item(name);
   tooltip(frame, tip);
   return clicked;
@@ -339,7 +339,7 @@ void progress_bar(const Frame& frame, const char* name, float width, float part)
 }
 
 bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
-            const char* text, float width, std::string_view tip, bool logarithmic) {
+            const char* text, float width, std::string_view tip, bool logarithmic, std::string_view widest) {
   const float s = frame.scale;
   hit_area(name, ImVec2(width, ImGui::GetFrameHeight()));
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
@@ -349,8 +349,10 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
   };
   const bool has_text = text != nullptr && *text != '\0';
   const float knob = 5 * s, left = min.x + knob;
-  const float right = max.x - knob - (has_text ? text_width(frame.fonts.numbers, "0.000") + 5 * s : 0),
-              span = right - left;
+  // A text that is wider than expected moves the end of the slider rather than being cut.
+  const float room =
+      has_text ? std::max(text_width(frame.fonts.numbers, widest), text_width(frame.fonts.numbers, text)) : 0;
+  const float right = max.x - knob - (has_text ? room + 5 * s : 0), span = right - left;
   bool changed = false;
   if (ImGui::IsItemActive() && span > 0) {
     const float t = std::clamp((ImGui::GetIO().MousePos.x - left) / span, 0.0f, 1.0f);

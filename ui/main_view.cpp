@@ -166,6 +166,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   draw_window_menu(frame);
   draw_tour_stop(frame, layout.toolbar);
   if (!banner.empty()) draw_banner(frame, banner);
+  cut_text_tip(frame);
   trace_changes(frame);
 }
 
@@ -216,11 +217,11 @@ bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_exp
   return timed && loss_points() > 0 && (!images_expected || images);
 }
 
-void MainView::tell(std::string text, training::LogLevel level) {
+void MainView::tell(std::string text, training::LogLevel level, std::string details) {
   text = files::sayable(text);
   status_.log(level, text);
   trace_event("notice", fmt::format("\"text\":{}", json_string(text)));
-  notices_.show(std::move(text), level);
+  notices_.show(std::move(text), level, std::move(details));
 }
 
 void MainView::shutdown() {

@@ -56,7 +56,7 @@ class MainView {
   /// True once the snapshot's losses and times and, if there are any, images have been drawn.
   bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
   /// A message of the window's own, in the notice bar and in the log.
-  void tell(std::string text, training::LogLevel level);
+  void tell(std::string text, training::LogLevel level, std::string details = {});
   /// Offers to go on with the first of them, in a box, and with all of them in the palette.
   void offer(std::vector<runs::UnsavedTraining> unsaved);
   /// The folder of the one that somebody has chosen since the last call, else "".

@@ -89,7 +89,9 @@ void MainView::change_back(const Frame& frame, bool redo) {
     frame.send(*command_of(change->after));
     undoing_ = false;
   }
-  tell(fmt::format("{}: {}", redo ? "redone" : "undone", describe(*change)), training::LogLevel::info);
+  const core::DeviceInfo& device = frame.snapshot.device;
+  tell(fmt::format("{}: {}", redo ? "redone" : "undone", in_one_line(*change, device)),
+       training::LogLevel::info, details_of(*change, device));
 }
 
 // The frame it is made in outlives it.
@@ -97,7 +99,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const auto words = [&](const Change* change, bool redo) {
     if (editor_to_change_back(snapshot, redo) != nullptr) return std::string(kEditOfNetwork);
-    return change == nullptr ? std::string() : describe(*change);
+    return change == nullptr ? std::string() : in_one_line(*change, snapshot.device);
   };
   ActionScene scene{
       .snapshot = snapshot,

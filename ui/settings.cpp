@@ -103,6 +103,7 @@ void visit_images(const Visitor& visit, I& images) {
   visit("absolute_difference", images.absolute_difference);
   visit("difference_range", images.difference_range, 1e-3f, 1.0f);
   visit("automatic_range", images.automatic_range);
+  visit("automatic_comparison_range", images.automatic_comparison_range);
   visit("metric", images.metric, 0, 2);
   visit("order", images.order, 0, 3);
   visit("show_curve", images.show_curve);

@@ -34,14 +34,15 @@ struct PlotSettings {
 
 /// How the images are shown.
 struct ImageSettings {
-  int zoom = 0;                      ///< framebuffer pixels per image pixel; 0: fit
-  bool absolute_difference = false;  ///< magnitudes instead of signed differences
-  float difference_range = 0.25f;    ///< the difference at the end of the colour scale
-  bool automatic_range = false;      ///< it follows the pictures
-  int metric = 0;                    ///< PictureMetric
-  int order = 0;                     ///< PictureOrder
-  bool show_curve = false;           ///< of the metric, below the pictures
-  PictureChoices rows = {};          ///< which versions of the images stand below each other
+  int zoom = 0;                            ///< framebuffer pixels per image pixel; 0: fit
+  bool absolute_difference = false;        ///< magnitudes instead of signed differences
+  float difference_range = 0.25f;          ///< the difference at the end of the colour scale
+  bool automatic_range = false;            ///< it follows the pictures, where now - original is shown
+  bool automatic_comparison_range = true;  ///< the same of any other two rows, which may differ by little
+  int metric = 0;                          ///< PictureMetric
+  int order = 0;                           ///< PictureOrder
+  bool show_curve = false;                 ///< of the metric, below the pictures
+  PictureChoices rows = {};                ///< which versions of the images stand below each other
 
   bool operator==(const ImageSettings&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "ui/value_field.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +18,7 @@ constexpr float kLeastWithUnit = 96;  // of a slider beside which its unit stand
 // What a text behind the slider takes from its row: nothing where the slider would get short.
 float room_behind(const Frame& frame, std::string_view text) {
   if (text.empty()) return 0;
-  const float wanted = text_width(frame.fonts.small, text) + 10 * frame.scale;
+  const float wanted = std::ceil(text_width(frame.fonts.small, text)) + 12 * frame.scale;
   return ImGui::GetContentRegionAvail().x - wanted < kLeastWithUnit * frame.scale ? 0 : wanted;
 }
 

@@ -7,45 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "ui/cut_texts.h"
 #include "ui/dock_tabs.h"
 #include "ui/hit_area.h"
-#include "ui/steering.h"
 #include "ui/terms.h"
 
 namespace warpscope::ui {
 namespace {
-
-// Tool-tips come when the pointer has rested on an item for a moment, so that moving across the window is
-// quiet.
-constexpr double kTooltipDelay = 0.35;
-constexpr float kStillPixels = 3;  // a pointer that moves less stands still
-
-struct Hovered {
-  ImVec2 min{-1, -1};
-  double since = 0;
-  int frame = 0;  // the last frame in which it was hovered
-};
-
-// After a click or a key the item's answer is in view, not its explanation: until the pointer moves again.
-bool just_used() {
-  static ImVec2 at(-FLT_MAX, -FLT_MAX);
-  const ImGuiIO& io = ImGui::GetIO();
-  if (io.MouseDown[0] || io.MouseReleased[0] || io.WantTextInput) at = io.MousePos;
-  const float x = io.MousePos.x - at.x, y = io.MousePos.y - at.y;
-  return x * x + y * y < kStillPixels * kStillPixels;
-}
-
-// `min`: of what the pointer is on.
-bool hovered_long_enough(ImVec2 min) {
-  static Hovered hovered;  // there is one pointer
-  if (just_used()) return false;
-  const int frame = ImGui::GetFrameCount();
-  if (hovered.min.x != min.x || hovered.min.y != min.y || hovered.frame < frame - 1) {
-    hovered = {min, ImGui::GetTime(), frame};
-  }
-  hovered.frame = frame;
-  return ImGui::GetTime() - hovered.since >= kTooltipDelay;
-}
 
 // Dear ImGui takes fonts without const from 1.91.9 on, and changes none of them here.
 ImFont* mutable_font(const ImFont* font) {
@@ -70,14 +38,19 @@ float text_width(const ImFont* font, std::string_view text) {
 }
 
 std::string ellipsize(const ImFont* font, std::string_view text, float width) {
-  if (text_width(font, text) <= width) return std::string(text);
+  constexpr float kRounding = 0.75f;  // of a place that was made for the text
+  if (text_width(font, text) <= width + kRounding) return std::string(text);
   const float dots = text_width(font, "...");
   const char* cut = text.data();
   mutable_font(font)->CalcTextSizeA(font_size(font), std::max(0.0f, width - dots), 0, text.data(),
                                     text.data() + text.size(), &cut);
-  std::string kept(text.data(), cut);
-  while (!kept.empty() && kept.back() == ' ') kept.pop_back();
-  return kept + "...";
+  const auto length = static_cast<std::size_t>(cut - text.data());
+  std::string_view kept = without_cut_number(text.substr(0, length), text.substr(length));
+  while (kept.ends_with(' ')) kept.remove_suffix(1);
+  std::string shown(kept);
+  shown += "...";
+  note_cut(shown, text);
+  return shown;
 }
 
 void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
@@ -85,6 +58,7 @@ void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, Im
   if (text.empty()) return;
   const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
   const ImVec2 position(std::floor(x), std::floor(baseline - ascent + 0.5f));
+  note_drawn(list, position, ImVec2(x + text_width(font, text), position.y + font_size(font)), text);
   list->AddText(mutable_font(font), font_size(font), position, color, text.data(), text.data() + text.size());
 }
 
@@ -133,71 +107,6 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
   draw_text(list, frame.fonts.small, start + value_width + gap, baseline, frame.palette.muted, unit);
   ImGui::Dummy(ImVec2(std::max(total, width), ImGui::GetFrameHeight()));
   tooltip(frame, tip);
-}
-
-namespace {
-
-// A readable width, or that of the window if it is less.
-float tip_wrap(const Frame& frame) {
-  const float s = frame.scale;
-  return std::max(1.0f, std::min(340 * s, ImGui::GetIO().DisplaySize.x - 32 * s));
-}
-
-// Below the rectangle, or above it where there is no room, so that it and its neighbours stay in view; over it where
-// there is no room above either.
-void show_tooltip(const Frame& frame, std::string_view text, ImVec2 min, ImVec2 max) {
-  const float s = frame.scale, gap = 6 * s;
-  const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
-  const float wrap = tip_wrap(frame);
-  const ImFont* const font = frame.fonts.text;
-  const ImVec2 size = mutable_font(font)->CalcTextSizeA(font_size(font), FLT_MAX, wrap, text.data(),
-                                                        text.data() + text.size());
-  const float height = size.y + 2 * padding.y;
-  const float x = std::max(gap, std::min(min.x, display.x - size.x - 2 * padding.x - gap));
-  const float y = max.y + gap + height < display.y ? max.y + gap : std::max(gap, min.y - gap - height);
-  ImGui::SetNextWindowPos(ImVec2(std::floor(x), std::floor(y)));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
-  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0f);
-  ImGui::PushFont(frame.fonts.text);
-  ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(padding.x + wrap);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
-  ImGui::PopFont();
-  ImGui::PopStyleVar(2);
-}
-
-}  // namespace
-
-void tooltip(const Frame& frame, std::string_view item_text) {
-  const std::string_view refusal = steering_refusal();
-  if ((item_text.empty() && refusal.empty()) || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) ||
-      !hovered_long_enough(ImGui::GetItemRectMin()))
-    return;
-  std::string text(item_text);
-  if (!refusal.empty()) text.append(text.empty() ? "" : "\n").append(refusal);
-  show_tooltip(frame, text, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-}
-
-void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view text) {
-  if (text.empty() || !ImGui::IsWindowHovered() || !ImGui::IsMouseHoveringRect(min, max) ||
-      !hovered_long_enough(min))
-    return;
-  show_tooltip(frame, text, min, max);
-}
-
-void pointer_tip(const Frame& frame, std::string_view text) {
-  const float s = frame.scale, wrap = tip_wrap(frame);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
-  ImGui::PushFont(frame.fonts.text);
-  ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(10 * s + wrap);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
-  ImGui::PopFont();
-  ImGui::PopStyleVar();
 }
 
 void centered_text(const Frame& frame, std::string_view text) {

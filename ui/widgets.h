@@ -28,7 +28,8 @@ float hairline(const Frame& frame);
 float font_size(const ImFont* font);
 /// Width in pixels of `text` in `font`.
 float text_width(const ImFont* font, std::string_view text);
-/// `text`, cut at the end with "..." so that it is at most `width` pixels wide.
+/// `text`, cut at the end with "..." so that it is at most `width` pixels wide. A number is left out whole. Where it is
+/// drawn, its tool-tip has all of the text.
 std::string ellipsize(const ImFont* font, std::string_view text, float width);
 /// Draws `text` with its baseline at `baseline`, so that fonts of different sizes can stand on one line.
 void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
@@ -57,6 +58,8 @@ void next_in_row(const Frame& frame, float gap, float width);
 void tooltip(const Frame& frame, std::string_view text);
 /// Tool-tip of a rectangle of the current window that is not an item.
 void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view text);
+/// At the end of a frame: all of a cut text under the pointer, unless another tool-tip is shown.
+void cut_text_tip(const Frame& frame);
 /// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
 void pointer_tip(const Frame& frame, std::string_view text);
 /// One muted sentence in the middle of the room that is left: what an empty panel says.
@@ -155,8 +158,10 @@ bool combo_item(const Frame& frame, const char* name, const char* label, bool se
 void end_combo();
 /// A bar `width` pixels wide, of which `part` (from 0 to 1) is done, as an item one frame high.
 void progress_bar(const Frame& frame, const char* name, float width, float part);
-/// A slider `width` pixels wide, with `text` (the value) at its right end. True when it changed.
+/// A slider `width` pixels wide, with `text` (the value) at its right end, in the room of `widest`. True when it
+/// changed.
 bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
-            const char* text, float width, std::string_view tip, bool logarithmic = false);
+            const char* text, float width, std::string_view tip, bool logarithmic = false,
+            std::string_view widest = "0.000");
 
 }  // namespace warpscope::ui

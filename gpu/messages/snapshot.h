@@ -132,6 +132,7 @@ struct Progress {
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
   RunFigures figures;                            ///< as at the end of run.json, so far
+  std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
 };
 
 /// A complete view of the trainer at one moment.

@@ -135,7 +135,9 @@ std::string chosen_preset(const Selection& from, const Selection& to, const core
   };
   compare(from, to);
   compare(to, from);
-  return from.precision != to.precision || changed.size() < 2 ? "" : preset_of(to, device);
+  if (from.precision != to.precision || changed.size() < 2) return "";
+  const std::string preset = preset_of(to, device);
+  return preset.empty() && to.variants.empty() ? std::string(kAutomatic) : preset;
 }
 
 }  // namespace warpscope::plan

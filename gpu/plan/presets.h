@@ -34,8 +34,8 @@ Selection preset_selection(std::string_view id, const core::DeviceInfo& device, 
 /// The preset that `selection` is, or "" if it is none.
 std::string preset_of(const Selection& selection, const core::DeviceInfo& device);
 
-/// The preset that `to` is, where it differs from `from` in several ops and not in precision: it was chosen as a whole.
-/// "" else.
+/// The preset that `to` is, where it differs from `from` in several ops and not in precision: it was chosen as a whole,
+/// as kAutomatic where nothing is chosen any more. "" else.
 std::string chosen_preset(const Selection& from, const Selection& to, const core::DeviceInfo& device);
 
 }  // namespace warpscope::plan

@@ -125,7 +125,9 @@ Selection with_precision(const Selection& selection, core::Precision precision,
 void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
   Selection changed = selection;
   for (const SelectionItem& item : without_former_names(selection_items(text), device, selection.precision)) {
-    if (item.op == "preset") {
+    if (item.op == "preset" && item.variant == kAutomatic) {
+      changed.variants.clear();
+    } else if (item.op == "preset") {
       changed.variants = preset_selection(item.variant, device, changed.precision).variants;
     } else if (item.op == "all") {
       set_all(changed, item.variant, device.kind);

@@ -186,6 +186,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit.added("head_accuracy", snapshot.head_accuracy);
   visit.added("augment", snapshot.augment);
   visit.added("test_views", snapshot.test_views);
+  visit.added("next_evaluation", snapshot.next_evaluation);
 }
 
 // --- writing

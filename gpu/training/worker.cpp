@@ -448,7 +448,8 @@ void Trainer::Worker::step() {
     --memory_.steps_to_run;
     collect(true);
   }
-  if (view_.state == TrainerState::running && (memory_.plateau_due || evaluation_due()) && !limit_reached()) {
+  const bool evaluates = memory_.plateau_due || engine_->steps() >= next_evaluation();
+  if (view_.state == TrainerState::running && evaluates && !limit_reached()) {
     collect(true);  // the records of the steps before arrive before the evaluation's
     engine_->start_evaluation(Split::validation);
   }

@@ -140,7 +140,7 @@ class Trainer::Worker {
   bool keep_images_due() const;
   void hand_over_kept_images();
   bool limit_reached() const;
-  bool evaluation_due() const;
+  std::uint64_t next_evaluation() const;
   bool timing_due();
 
   // Looks into the training (worker_observers.cpp).

@@ -64,6 +64,7 @@ void Trainer::Worker::publish(bool force) {
       measure_energy();
       view_.ladder = ladder_.entries();
     }
+    view_.next_evaluation = next_evaluation();
     view_.timings = engine_->timings().timings();
     view_.step_microseconds = 0;
     if (all_timed(view_.timings)) {

@@ -128,12 +128,14 @@ void Trainer::Worker::remember_if_due() {
   remember();
 }
 
-bool Trainer::Worker::evaluation_due() const {
+/// The step after which the next evaluation begins.
+std::uint64_t Trainer::Worker::next_evaluation() const {
   const std::int64_t by_images =
       std::max(kLeastStepsBetween, kTestSteps * view_.test_images / engine_->images_of_step());
   const std::uint64_t steps =
       options_.test_every > 0 ? options_.test_every : static_cast<std::uint64_t>(by_images);
-  return engine_->steps() >= memory_.evaluation_step + steps;
+  const std::uint64_t next = memory_.evaluation_step + steps;
+  return view_.steps_planned > 0 ? std::min(next, view_.steps_planned) : next;
 }
 
 void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& evaluation) {

@@ -145,7 +145,7 @@ TEST(FitZoom, ShowsAtLeastSixImagesWithTheirThreeRows) {
   for (int width = 300; width <= 3800; width += 175) {
     for (int height = 140; height <= 2000; height += 93) {
       const GridSpace room = space(width, height);
-      const int zoom = fit_zoom(room);
+      const float zoom = fit_zoom(room);
       if (zoom == 1) continue;
       const Grid grid = make_grid(room, zoom);
       EXPECT_LE(grid.band_height(), height);
@@ -156,8 +156,32 @@ TEST(FitZoom, ShowsAtLeastSixImagesWithTheirThreeRows) {
 
 TEST(FitZoom, IsTheLargestThatSuits) {
   EXPECT_EQ(fit_zoom(space(700, 340)), 3);
-  EXPECT_EQ(fit_zoom(space(420, 170)), 1);
+  EXPECT_EQ(fit_zoom(space(420, 170)), 1.5f) << "two do not fit, and one leaves a third of the room empty";
+  EXPECT_EQ(fit_zoom(space(420, 120)), 1);
   EXPECT_EQ(fit_zoom(space(700, 250)), 2);
+}
+
+TEST(FitZoom, FourRowsHaveTheLargestSizeThatFits) {
+  GridSpace four = space(640, 0);
+  four.rows = 4;
+  for (int height = 160; height < 800; ++height) {
+    four.height = height;
+    const Grid grid = make_grid(four, fit_zoom(four));
+    EXPECT_LE(grid.band_height(), height);
+    const Grid next = make_grid(four, grid.zoom + (grid.zoom < 2 ? 0.25f : 1.0f));
+    EXPECT_TRUE(next.band_height() > height || next.visible_images() < 6 || grid.zoom >= 3) << height;
+  }
+}
+
+TEST(Grid, FindsThePixelWherePixelsHaveDifferentSizes) {
+  const Grid grid = make_grid(space(700, 640), 1.5f);
+  EXPECT_EQ(grid.row_height(), 48);
+  const auto last = grid.hit({47, 47}), first = grid.hit({0, 0});
+  ASSERT_TRUE(last && first);
+  EXPECT_EQ(last->x, 31);
+  EXPECT_EQ(last->y, 31);
+  EXPECT_EQ(first->x, 0);
+  EXPECT_FALSE(grid.hit({48, 10}));
 }
 
 TEST(FitZoom, FollowsTheScale) {

@@ -1,8 +1,12 @@
 #include "ui/undo.h"
 
+#include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "gpu/plan/presets.h"
 
 namespace warpscope::ui {
 namespace {
@@ -313,6 +317,23 @@ TEST(Changes, AreToldInWordsAndAsOptions) {
   EXPECT_EQ(option_text({training::Schedule{}, training::parse_schedule("cosine")}),
             "--schedule cosine:warmup=0,final=0");
   EXPECT_EQ(option_text({with_metric(0), with_metric(1)}), "");
+}
+
+TEST(Changes, OfManyOperationsAreOneLineAndTheOthersOnDemand) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  const plan::Selection automatic, loops = plan::preset_selection("loops", cpu, core::Precision::fp32);
+  EXPECT_EQ(in_one_line({automatic, loops}, cpu), "preset: automatic -> loops");
+  EXPECT_EQ(in_one_line({loops, automatic}, cpu), "preset: loops -> automatic");
+  const std::string details = details_of({loops, automatic}, cpu);
+  EXPECT_EQ(std::count(details.begin(), details.end(), '\n') + 1,
+            static_cast<std::ptrdiff_t>(loops.variants.size()));
+  plan::Selection mixed = loops;
+  mixed.variants[ops::Op::conv2d_forward] = "reference";
+  EXPECT_EQ(in_one_line({automatic, mixed}, cpu),
+            fmt::format("{} operations: automatic -> mixed", loops.variants.size()));
+  const Change one{loops, mixed};
+  EXPECT_EQ(in_one_line(one, cpu), "conv2d.forward: loops -> reference");
+  EXPECT_EQ(details_of(one, cpu), "");
 }
 
 TEST(Changes, OfTheViewAreAllTold) {

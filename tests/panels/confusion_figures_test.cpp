@@ -117,5 +117,30 @@ TEST(ConfusionColours, TextIsReadOnEveryCell) {
   EXPECT_FALSE(black_reads_better({0, 0, 0, 255}));
 }
 
+TEST(ErrorScale, EndsAtARoundNumberThatNoMistakeExceeds) {
+  const ConfusionFigures figures = confusion_figures(*kThree.evaluation);
+  EXPECT_NEAR(figures.largest_error(), 2.0 / 3, 1e-9);
+  EXPECT_NEAR(error_scale(figures), 1.0, 1e-9);
+  const auto scale_of = [](std::uint32_t wrong) {
+    return error_scale(confusion_figures(*matrix(2, {1000 - wrong, wrong, 0, 1000}).evaluation));
+  };
+  EXPECT_NEAR(scale_of(0), 0.01, 1e-9);
+  EXPECT_NEAR(scale_of(3), 0.01, 1e-9);
+  EXPECT_NEAR(scale_of(50), 0.05, 1e-9);
+  EXPECT_NEAR(scale_of(51), 0.1, 1e-9);
+}
+
+TEST(ErrorColours, ShowAFewMistakesAndAreNoColourOfTheDiagonal) {
+  const ConfusionFigures figures = confusion_figures(*matrix(2, {980, 20, 0, 1000}).evaluation);
+  const double scale = error_scale(figures);
+  const images::Rgba some = cell_colour(figures, scale, 0, 1), none = cell_colour(figures, scale, 1, 0);
+  EXPECT_GT(int{some.r} + some.g, 200 + int{none.r} + none.g) << "2 % stand out";
+  EXPECT_NE(some, share_colour(figures.share(0, 1)));
+  for (int i = 2; i <= 10; ++i) {
+    const images::Rgba error = error_colour(i / 10.0, 1);
+    for (int k = 0; k <= 10; ++k) EXPECT_NE(error, share_colour(k / 10.0));
+  }
+}
+
 }  // namespace
 }  // namespace warpscope::ui

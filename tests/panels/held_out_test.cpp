@@ -246,5 +246,33 @@ TEST(PredictionTexts, LossesAreShort) {
   EXPECT_EQ(loss_text(std::nanf("")), "nan");
 }
 
+training::Snapshot before_the_first(std::uint64_t step) {
+  training::Snapshot snapshot;
+  snapshot.state = training::TrainerState::running;
+  snapshot.test_images = 256;
+  snapshot.step = step;
+  snapshot.batch = 8;
+  snapshot.next_evaluation = 160;
+  return snapshot;
+}
+
+TEST(NoPredictions, SaysWhenTheFirstCome) {
+  training::Snapshot snapshot = before_the_first(10);
+  const std::string what = "No predictions yet: the first evaluation, of 256 held-out images, ";
+  EXPECT_EQ(no_predictions_text(snapshot), what + "begins after step 160, 150 steps from now.");
+  snapshot.images_per_second = 40;
+  EXPECT_EQ(no_predictions_text(snapshot),
+            what + "begins after step 160, 150 steps from now: in about 30 s.");
+  snapshot.optimizer.accumulate = 8;
+  EXPECT_EQ(no_predictions_text(snapshot),
+            what + "begins after step 160, 150 steps from now: in about 4 min.");
+  snapshot.state = training::TrainerState::paused;
+  EXPECT_EQ(no_predictions_text(snapshot),
+            what + "begins after step 160, 150 steps from now. The training is paused.");
+  EXPECT_EQ(no_predictions_text(before_the_first(160)), what + "is under way.");
+  snapshot.next_evaluation = 0;
+  EXPECT_EQ(no_predictions_text(snapshot), what + "comes in some steps.");
+}
+
 }  // namespace
 }  // namespace warpscope::ui

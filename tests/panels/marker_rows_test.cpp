@@ -1,5 +1,8 @@
 #include "ui/panels/marker_rows.h"
 
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace warpscope::ui {
@@ -18,13 +21,38 @@ TEST(ShortMarker, SaysWhatItIsNow) {
   EXPECT_EQ(short_marker("bias.forward: loops -> onednn; relu.forward: onednn -> loops"),
             "bias.forward: onednn +1");
   EXPECT_EQ(short_marker("preset onednn; bias.forward: loops -> onednn; relu.forward: automatic -> loops"),
-            "preset onednn");
+            "preset: onednn");
   EXPECT_EQ(short_marker("network changed: 7 of 9 tensors carried over"), "network changed");
   EXPECT_EQ(short_marker("resumed at step 12"), "resumed at step 12");
   EXPECT_EQ(short_marker("back to earlier weights; learning rate: 0.1 -> 0.05"),
             "back to earlier weights +1");
   EXPECT_EQ(short_marker(""), "");
   EXPECT_EQ(short_marker(" -> "), "");
+}
+
+std::string many_changes(std::string_view first, const char* last_variant) {
+  std::string text(first);
+  for (int i = 0; i < 50; ++i) text += "; op" + std::to_string(i) + ".forward: onednn -> loops";
+  return text + "; bias.forward: onednn -> " + last_variant;
+}
+
+TEST(MarkerLine, IsOneLineHoweverManyOperationsChange) {
+  EXPECT_EQ(marker_line(many_changes("preset loops; relu.forward: onednn -> loops", "loops")),
+            "preset: loops");
+  EXPECT_EQ(marker_line(many_changes("relu.forward: onednn -> loops", "loops")), "52 ops: loops");
+  EXPECT_EQ(marker_line(many_changes("relu.forward: onednn -> loops", "tiled")),
+            "relu.forward: onednn -> loops and 51 more changes");
+  EXPECT_EQ(marker_line("fp32 -> bf16; batch: 4 -> 8"), "fp32 -> bf16; batch: 4 -> 8")
+      << "two are told whole";
+  EXPECT_EQ(marker_line("resumed at step 12"), "resumed at step 12");
+}
+
+TEST(MarkerLine, EachChangeIsThereOnDemand) {
+  const std::string text = many_changes("preset loops", "loops");
+  const auto changes = changes_of(text);
+  ASSERT_EQ(changes.size(), 52u);
+  EXPECT_EQ(changes.front(), "preset loops");
+  EXPECT_EQ(changes.back(), "bias.forward: onednn -> loops");
 }
 
 TEST(Labelled, ANameGoesBeforeTheShortText) {

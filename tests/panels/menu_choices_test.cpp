@@ -41,6 +41,20 @@ TEST(VariantRefusal, NamesThePrecisionThatIsMissing) {
             "not in fp16; in fp32");
 }
 
+TEST(PrecisionRefusal, SaysOfEachPrecisionThatTheTrainerRefusesWhy) {
+  const core::DeviceInfo device = core::open_device("cpu")->info();
+  const auto possible = plan::training_precisions(device);
+  EXPECT_NE(precision_refusal(device, Precision::fp16), "") << "no CPU variant runs in it";
+  for (const Precision precision : core::selectable_precisions()) {
+    const std::string refusal = precision_refusal(device, precision);
+    const bool can = std::find(possible.begin(), possible.end(), precision) != possible.end();
+    EXPECT_EQ(refusal.empty(), can) << core::to_string(precision);
+    if (can) continue;
+    EXPECT_NE(refusal.find(core::to_string(precision)), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find("valid: fp32"), std::string::npos) << refusal;
+  }
+}
+
 TEST(VariantRefusal, AsksEachLayersShape) {
   ops::Variant made = variant(Op::relu_forward, "picky");
   made.refuses = [](const ops::OpShape& shape) {

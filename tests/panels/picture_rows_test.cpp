@@ -182,19 +182,33 @@ TEST(ComparePictures, NotANumberIsTheLargest) {
   EXPECT_TRUE(std::isnan(found.mean_absolute));
 }
 
-TEST(AutomaticRange, IsTheRoundNumberThatTheDifferenceFitsInto) {
+TEST(AutomaticRange, HoldsAllOfFewPixelsInTwoDigits) {
   std::vector<float> a(24, 0.0f);
   const std::vector<float> b(24, 0.0f);
   const auto range = [&](images::Difference kind) { return automatic_range(a, b, kShape, kind); };
   EXPECT_GT(range(images::Difference::signed_mean), 0);
   a[0] = 0.06f;
   a[1] = -0.06f;
-  EXPECT_FLOAT_EQ(range(images::Difference::absolute), 0.1f);
+  EXPECT_FLOAT_EQ(range(images::Difference::absolute), 0.06f);
   EXPECT_LT(range(images::Difference::signed_mean), 1e-3f) << "the channels' differences cancel";
   a[1] = 0.0f;
-  EXPECT_FLOAT_EQ(range(images::Difference::signed_mean), 0.05f);
+  EXPECT_FLOAT_EQ(range(images::Difference::signed_mean), 0.03f);
   a[0] = 0.4f;
   EXPECT_FLOAT_EQ(range(images::Difference::signed_mean), 0.2f);
+}
+
+TEST(AutomaticRange, LeavesOutTheLargestOfManyPixels) {
+  const training::ImageShape shape{1, 20, 50, 1};
+  std::vector<float> a(1000, 0.0f);
+  const std::vector<float> b(1000, 0.0f);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i + 1) * 1e-5f;
+  EXPECT_FLOAT_EQ(automatic_range(a, b, shape, images::Difference::absolute), 0.01f) << "995 of 1,000 pixels";
+  for (std::size_t i = 995; i < a.size(); ++i) a[i] = 1;
+  EXPECT_FLOAT_EQ(automatic_range(a, b, shape, images::Difference::absolute), 0.01f);
+  a[994] = 1;
+  EXPECT_FLOAT_EQ(automatic_range(a, b, shape, images::Difference::absolute), 1.0f);
+  a[994] = std::nanf("");
+  EXPECT_LT(automatic_range(a, b, shape, images::Difference::absolute), 1.0f + 1e-6f);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ui/panels/selection_text.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
@@ -23,11 +25,16 @@ TEST(SelectionWord, SaysThePresetOrAutomaticOrMixed) {
   EXPECT_EQ(selection_word(selection, device), "mixed");
 }
 
-TEST(SelectionList, HasALineForEachChoice) {
+TEST(SelectionList, HasALineForEachVariant) {
   plan::Selection selection;
   selection.variants[ops::Op::relu_forward] = "loops";
   selection.variants[ops::Op::conv2d_forward] = "onednn";
-  EXPECT_EQ(selection_list(selection), "conv2d.forward: onednn\nrelu.forward: loops\nthe others automatic");
+  selection.variants[ops::Op::relu_backward] = "loops";
+  EXPECT_EQ(selection_list(selection),
+            "loops: relu.forward, relu.backward\nonednn: conv2d.forward\nthe others automatic");
+  const plan::Selection preset = plan::preset_selection("loops", cpu(), core::Precision::fp32);
+  const std::string list = selection_list(preset);
+  EXPECT_LE(std::count(list.begin(), list.end(), '\n'), 4) << list;
   EXPECT_EQ(selection_list({}), "all operations automatic");
 }
 

@@ -51,7 +51,7 @@ TEST(Presets, OneThatChangesSeveralOpsWasChosenAsAWhole) {
   Selection one = loops;
   one.variants.erase(one.variants.begin());
   EXPECT_EQ(chosen_preset(one, loops, cpu), "") << "one op tells what was chosen by itself";
-  EXPECT_EQ(chosen_preset(loops, {Precision::fp32, {}}, cpu), "");
+  EXPECT_EQ(chosen_preset(loops, {Precision::fp32, {}}, cpu), "automatic");
 }
 
 TEST(Presets, UnknownOnesAreRefusedWithTheValidNames) {
@@ -70,6 +70,8 @@ TEST(Presets, AreReadFromSelectionsAsText) {
   apply(selection, "preset=loops,relu.forward=onednn", cpu);
   EXPECT_EQ(selection.variants.at(Op::conv2d_forward), "loops");
   EXPECT_EQ(selection.variants.at(Op::relu_forward), "onednn");
+  apply(selection, "preset=automatic", cpu);
+  EXPECT_TRUE(selection.variants.empty());
 }
 
 TEST(Presets, OfCudaSelectOnlyWhatRuns) {

@@ -6,7 +6,7 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from clipboard import Clipboard  # noqa: E402
 from warpscope_program import main, wait_until  # noqa: E402
-from window_driver import ACCENT, WindowCase, center, colors_in, pixels_near  # noqa: E402
+from window_driver import ACCENT, WindowCase, center, colors_in, overlap, pixels_near  # noqa: E402
 
 try:
     from PIL import Image
@@ -85,6 +85,8 @@ class Comparing(WindowCase):
         self.key("i")
         picture = self.item("enlarged.picture")
         self.assertGreater(picture.h, 2 * small.h)
+        self.point_at(picture.x + picture.w // 4, picture.y + picture.h // 2)
+        self.assertFalse(overlap(self.item("images.magnifier"), picture), "what is enlarged is covered by its values")
         self.click("enlarged.mode.split")
         self.point_away()
         place = wait_until(lambda: self.layout()["enlarged.picture"] if

@@ -4,7 +4,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import losses_of, main, markers_of, read_metrics, read_run, steps_of, wait_until  # noqa: E402
-from window_driver import WindowCase  # noqa: E402
+from window_driver import WindowCase, center  # noqa: E402
 
 
 class Transport(WindowCase):
@@ -158,16 +158,42 @@ class Choices(WindowCase):
         self.key("Right")
         self.wait_for_step(self.process, self.run_dir, step + 1)
 
-    def test_a_precision_that_cannot_run_is_told_and_the_training_goes_on(self):
+    def test_a_precision_that_cannot_run_is_grey_and_says_why(self):
         self.open_window()
         self.wait_for_step(self.process, self.run_dir, 1)
         self.choose("toolbar.precision", "toolbar.precision.fp16")
-        self.wait_for_notice("fp16")
-        step = max(steps_of(self.run_dir))
-        self.wait_for_step(self.process, self.run_dir, step + 2)
+        x, y = center(self.item("toolbar.precision.fp16"))
+        self.point_at(x + 8, y)
+        wait_until(lambda: any("valid: fp32" in event["text"] for event in self.events("tip")), "the reason", self.process)
+        self.key("Escape")
+        self.assertEqual([event["text"] for event in self.events("notice")], [])
         self.assertEqual(markers_of(self.run_dir), [])
         self.assertEqual(self.close_window().code, 0)
         self.assertEqual(read_run(self.run_dir)["status"], "finished")
+
+    def test_a_preset_is_one_line_and_its_changes_unfold_in_a_third_of_the_window(self):
+        self.open_paused(size="1280x800")
+        self.choose("kernels.all", "kernels.all=loops")
+        self.wait_for_marker("preset loops")
+        self.point_at(*center(self.item("plot.flag.0")))
+        tip = wait_until(lambda: self.events("flag_tip"), "the tool-tip", self.process)[-1]
+        self.assertEqual(tip["line"], "preset: loops")
+        self.assertLess(tip["height"], 800 / 3)
+        self.click("plot.flag.0")
+        self.click("loss.names.0.changes")
+        self.assertLessEqual(self.settled_item("loss.names").h, 800 / 3 + 1)
+        self.key("Escape", "Escape")
+        self.point_away()
+        self.key("ctrl+z")
+        self.wait_for_notice("undone: preset: loops -> automatic")
+        self.click("notice.details")
+        self.assertLessEqual(self.settled_item("notice").h, 800 / 3 + 1)
+
+    def settled_item(self, name):
+        """Where an item is after some frames: what has just grown has its size from the second one on."""
+        for x in (3, 6, 9):
+            self.point_at(x, 3)
+        return self.item(name)
 
     def test_rate_and_batch_are_taken_from_their_fields(self):
         step = self.open_paused()

@@ -42,6 +42,14 @@ class Tour(WindowCase):
         self.key("Escape")
         wait_until(lambda: not self.stop(), "the end of the tour", self.process)
 
+    def test_the_tour_closes_the_menu_that_it_was_chosen_in(self):
+        self.open_paused(size="1400x900")
+        self.click("toolbar.window")
+        wait_until(lambda: self.drawn("list") == ("window.menu",), "the menu", self.process)
+        self.click_when_still("window.tour")
+        wait_until(lambda: self.stop() == "Start, pause, step", "the first stop", self.process)
+        wait_until(lambda: self.drawn("list") == ("",), "the menu to close", self.process)
+
     def test_commands_stand_in_the_log_as_options_and_are_copied(self):
         self.open_paused()
         self.enter("training.batch", "2")

@@ -5,8 +5,16 @@
 
 namespace warpscope::ui::images {
 
+int Grid::image_width() const {
+  return static_cast<int>(zoom * static_cast<float>(space.image_width));
+}
+
+int Grid::row_height() const {
+  return static_cast<int>(zoom * static_cast<float>(space.image_height));
+}
+
 int Grid::column_width() const {
-  return std::max(zoom * space.image_width, space.caption_width);
+  return std::max(image_width(), space.caption_width);
 }
 
 int Grid::band_height() const {
@@ -44,24 +52,35 @@ std::optional<GridHit> Grid::hit(Point point) const {
     const Point corner = place(row, image);
     const int x = point.x - corner.x;
     const int y = point.y - corner.y;
-    if (x < 0 || y < 0 || x >= zoom * space.image_width || y >= row_height()) continue;
-    return GridHit{image, row, x / zoom, y / zoom};
+    if (x < 0 || y < 0 || x >= image_width() || y >= row_height()) continue;
+    const auto pixel = [this](int at, int most) {
+      return std::min(static_cast<int>(static_cast<float>(at) / zoom), most - 1);
+    };
+    return GridHit{image, row, pixel(x, space.image_width), pixel(y, space.image_height)};
   }
   return std::nullopt;
 }
 
-Grid make_grid(const GridSpace& space, int zoom) {
-  Grid grid{space, std::clamp(zoom, 1, kLargestZoom), 1, 1};
+int larger_zoom(float zoom) {
+  return std::min(static_cast<int>(std::floor(zoom)) + 1, kLargestZoom);
+}
+
+int smaller_zoom(float zoom) {
+  return std::max(static_cast<int>(std::ceil(zoom)) - 1, 1);
+}
+
+Grid make_grid(const GridSpace& space, float zoom) {
+  Grid grid{space, std::clamp(zoom, 1.0f, static_cast<float>(kLargestZoom)), 1, 1};
   const int fit = (space.width + space.gap) / (grid.column_width() + space.gap);
   grid.columns = std::clamp(fit, 1, std::max(1, space.count));
   grid.bands = std::max(1, (space.count + grid.columns - 1) / grid.columns);
   return grid;
 }
 
-int fit_zoom(const GridSpace& space) {
-  for (int zoom = kLargestZoom; zoom > 1; --zoom) {
+float fit_zoom(const GridSpace& space) {
+  for (auto zoom = static_cast<float>(kLargestZoom); zoom > 1; zoom -= zoom > 2 ? 1.0f : 0.25f) {
     const Grid grid = make_grid(space, zoom);
-    const int steps = static_cast<int>(std::floor(static_cast<float>(zoom) / space.scale)) - 3;
+    const int steps = static_cast<int>(std::floor(zoom / space.scale)) - 3;
     const int wanted = std::min(space.count, 6 + 3 * std::max(0, steps));
     if (grid.band_height() <= space.height && grid.visible_images() >= wanted) return zoom;
   }

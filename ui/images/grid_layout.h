@@ -1,8 +1,8 @@
 #pragma once
-// Where the images of a batch stand in the panel, in whole framebuffer pixels, so that every image pixel
-// covers a square of the same whole number of screen pixels. Versions of an image stand below each other in a
-// column (original, now, difference) with a caption below; as many columns as fit side by side make a band. Bands
-// stand below each other, and what does not fit is scrolled.
+// Where the images of a batch stand in the panel, in whole framebuffer pixels. Every image pixel covers a square of the
+// same whole number of screen pixels, but where the room is too small for two and larger than one needs. Versions of an
+// image stand below each other in a column (original, now, difference) with a caption below; as many columns as fit
+// side by side make a band. Bands stand below each other, and what does not fit is scrolled.
 
 #include <optional>
 
@@ -36,12 +36,13 @@ struct GridHit {
 
 struct Grid {
   GridSpace space;
-  int zoom = 1;     ///< framebuffer pixels per image pixel
+  float zoom = 1;   ///< framebuffer pixels per image pixel
   int columns = 0;  ///< in a band; the last may have fewer
   int bands = 0;
 
   int column_width() const;
-  int row_height() const { return zoom * space.image_height; }
+  int image_width() const;
+  int row_height() const;
   int band_height() const;
   /// Of all columns and bands.
   int content_width() const;
@@ -56,12 +57,17 @@ struct Grid {
 
 constexpr int kLargestZoom = 32;
 
+/// The next whole zoom.
+int larger_zoom(float zoom);
+int smaller_zoom(float zoom);
+
 /// The grid at a given zoom.
-Grid make_grid(const GridSpace& space, int zoom);
+Grid make_grid(const GridSpace& space, float zoom);
 
 /// The largest zoom at which a band fits into the height and enough images are seen at once:
 /// at least six, and three more for each whole step of size above three times the design size, since larger
-/// images are worth it only where there is room. 1 if none is small enough.
-int fit_zoom(const GridSpace& space);
+/// images are worth it only where there is room. A whole number, but below 2, where it goes by quarters: rather pixels
+/// of different sizes than small pictures in a large room. 1 if none is small enough.
+float fit_zoom(const GridSpace& space);
 
 }  // namespace warpscope::ui::images

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "gpu/core/error.h"
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
 #include "ui/paragraph.h"
@@ -38,6 +40,18 @@ AugmentSettings with_value(const training::Setting& row, const AugmentSettings& 
   return all.augment;
 }
 
+/// Why the setting cannot be switched on beside this optimizer, or "".
+std::string why_not_on(const training::Setting& row, const training::OptimizerSettings& optimizer) {
+  training::Value one = 1.0;
+  if (row.field.kind == training::Kind::integer) one = std::int64_t{1};
+  try {
+    check_together(with_value(row, {}, one), optimizer);
+  } catch (const core::BadInput& error) {
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace
 
 AugmentSettings AugmentView::settings(const Frame& frame) {
@@ -63,8 +77,13 @@ void AugmentView::draw_switch(const Frame& frame, const training::Setting& row) 
 
 void AugmentView::draw_row(const Frame& frame, const training::Setting& row, Refusal& refusal) {
   if (row.field.kind == training::Kind::boolean) return draw_switch(frame, row);
-  const ValueEdit edit = fields_[row.key].draw(frame, spec_of(row), number_of(row, settings(frame)),
-                                               value_left(frame), &refusal);
+  ValueSpec spec = spec_of(row);
+  const std::string refused = why_not_on(row, frame.snapshot.optimizer);
+  if (!refused.empty()) spec.tip = refused;
+  ImGui::BeginDisabled(!refused.empty());
+  const ValueEdit edit =
+      fields_[row.key].draw(frame, spec, number_of(row, settings(frame)), value_left(frame), &refusal);
+  ImGui::EndDisabled();
   if (!edit.finished) return;
   training::Value value = edit.value;
   if (row.field.kind == training::Kind::integer) value = static_cast<std::int64_t>(std::lround(edit.value));

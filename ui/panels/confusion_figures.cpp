@@ -1,7 +1,9 @@
 #include "ui/panels/confusion_figures.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>
@@ -44,6 +46,16 @@ double ConfusionFigures::precision(int index) const {
 
 double ConfusionFigures::accuracy() const {
   return ratio(right, total);
+}
+
+double ConfusionFigures::largest_error() const {
+  double largest = 0;
+  for (int truth = 0; truth < classes; ++truth) {
+    for (int predicted = 0; predicted < classes; ++predicted) {
+      if (truth != predicted) largest = std::max(largest, share(truth, predicted));
+    }
+  }
+  return largest;
 }
 
 ConfusionFigures confusion_figures(const training::Evaluation& evaluation) {
@@ -126,6 +138,42 @@ std::string class_text(const ConfusionFigures& figures, const HeldOut& held_out,
 
 images::Rgba share_colour(double share) {
   return images::magnitude_colour(static_cast<float>(share));
+}
+
+images::Rgba error_colour(double share, double scale) {
+  // Samples of inferno (S. van der Walt, N. Smith, 2015), evenly spaced.
+  constexpr std::array<images::Rgba, 9> kAnchors{{{0, 0, 4, 255},
+                                                  {27, 12, 65, 255},
+                                                  {74, 12, 107, 255},
+                                                  {120, 28, 109, 255},
+                                                  {165, 44, 96, 255},
+                                                  {207, 68, 70, 255},
+                                                  {237, 105, 37, 255},
+                                                  {251, 155, 6, 255},
+                                                  {247, 209, 61, 255}}};
+  const double at = std::clamp(share / scale, 0.0, 1.0) * (kAnchors.size() - 1);
+  const auto index = std::min(static_cast<std::size_t>(at), kAnchors.size() - 2);
+  const double part = at - static_cast<double>(index);
+  const images::Rgba from = kAnchors[index], to = kAnchors[index + 1];
+  const auto mix = [part](std::uint8_t a, std::uint8_t b) {
+    return static_cast<std::uint8_t>(std::lround(a + part * (b - a)));
+  };
+  return {mix(from.r, to.r), mix(from.g, to.g), mix(from.b, to.b), 255};
+}
+
+double error_scale(const ConfusionFigures& figures) {
+  constexpr double kLeast = 0.01;
+  const double largest = std::max(kLeast, figures.largest_error());
+  const double power = std::pow(10.0, std::floor(std::log10(largest) + 1e-9));
+  for (const double step : {1.0, 2.0, 5.0}) {
+    if (largest <= step * power * (1 + 1e-9)) return step * power;
+  }
+  return std::min(1.0, 10 * power);
+}
+
+images::Rgba cell_colour(const ConfusionFigures& figures, double scale, int truth, int predicted) {
+  const double share = figures.share(truth, predicted);
+  return truth == predicted ? share_colour(share) : error_colour(share, scale);
 }
 
 bool black_reads_better(images::Rgba background) {

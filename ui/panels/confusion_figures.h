@@ -29,6 +29,8 @@ struct ConfusionFigures {
   /// Part of the images taken for a class that are of it; not a number if there are none.
   double precision(int index) const;
   double accuracy() const;
+  /// The largest share() beside the diagonal; 0 if all are right.
+  double largest_error() const;
 };
 
 ConfusionFigures confusion_figures(const training::Evaluation& evaluation);
@@ -46,6 +48,13 @@ std::string class_text(const ConfusionFigures& figures, const HeldOut& held_out,
 
 /// Viridis over the part of the row.
 images::Rgba share_colour(double share);
+/// The same of mistakes, in other colours: inferno, from black over purple to orange. The scale ends at `scale`, so
+/// that a few of them are seen.
+images::Rgba error_colour(double share, double scale);
+/// The smallest of 1, 2 and 5 times a power of ten that is not below the largest share of mistakes; at least 1 %.
+double error_scale(const ConfusionFigures& figures);
+/// On the diagonal share_colour(), beside it error_colour().
+images::Rgba cell_colour(const ConfusionFigures& figures, double scale, int truth, int predicted);
 /// True if text over `background` is read better in black than in white (contrast as WCAG 2 defines it).
 bool black_reads_better(images::Rgba background);
 

@@ -8,6 +8,7 @@
 
 #include "ui/cursor.h"
 #include "ui/hit_area.h"
+#include "ui/images/colour_bar.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
@@ -61,6 +62,7 @@ void ConfusionMatrix::refresh(const Frame& frame, const HeldOut& held_out) {
   evaluation_ = held_out.evaluation;
   selected_ = selected;
   figures_ = confusion_figures(held_out, selected_);
+  scale_ = error_scale(figures_);
   if (figures_.classes <= kMostNamedClasses) return;
   const interop::PageShape shape{figures_.classes, figures_.classes, 1, 1};
   if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
@@ -68,7 +70,7 @@ void ConfusionMatrix::refresh(const Frame& frame, const HeldOut& held_out) {
   pixels.reserve(figures_.counts.size());
   for (int truth = 0; truth < figures_.classes; ++truth) {
     for (int predicted = 0; predicted < figures_.classes; ++predicted) {
-      pixels.push_back(share_colour(figures_.share(truth, predicted)));
+      pixels.push_back(cell_colour(figures_, scale_, truth, predicted));
     }
   }
   page_->upload(0, pixels.data());
@@ -183,7 +185,7 @@ void ConfusionMatrix::draw_cells(const Frame& frame, ImVec2 origin, const Matrix
       const ImVec2 min(start.x + layout.cell_width * static_cast<float>(predicted),
                        start.y + layout.cell_height * static_cast<float>(truth));
       const ImVec2 max(min.x + layout.cell_width - line, min.y + layout.cell_height - line);
-      const images::Rgba fill = share_colour(figures_.share(truth, predicted));
+      const images::Rgba fill = cell_colour(figures_, scale_, truth, predicted);
       list->AddRectFilled(min, max, colour(fill));
       if (trace_enabled()) trace_rectangle(fmt::format("confusion.{}.{}", truth, predicted), min, max);
       const std::uint32_t count = figures_.count(truth, predicted);
@@ -297,33 +299,41 @@ void ConfusionMatrix::describe(const Frame& frame, const HeldOut& held_out, cons
   pointer_tip(frame, class_text(figures_, held_out, std::max(hit.truth, hit.predicted)));
 }
 
-// The scale of the colours, and how many are right.
+// The scales of the colours, as long as there is room, and how many are right.
 void ConfusionMatrix::draw_footer(const Frame& frame, const HeldOut& held_out) const {
-  const float s = frame.scale, bar = std::floor(96 * s), height = std::floor(8 * s);
+  const float s = frame.scale;
   ImGui::SetCursorPosY(ImGui::GetWindowHeight() - ImGui::GetFrameHeight() - std::floor(4 * s));
-  caption(frame, "0 %");
-  ImGui::SameLine(0, 6 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float top = std::floor(at.y + (ImGui::GetFrameHeight() - height) / 2);
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  for (int i = 0; i < 8; ++i) {
-    const float from = at.x + bar * static_cast<float>(i) / 8,
-                to = at.x + bar * static_cast<float>(i + 1) / 8;
-    const ImU32 low = colour(share_colour(i / 8.0)), high = colour(share_colour((i + 1) / 8.0));
-    list->AddRectFilledMultiColor(ImVec2(from, top), ImVec2(to, top + height), low, high, high, low);
+  const images::ColourBar rights{"right: 0 %", "100 %", [](float part) { return share_colour(part); }};
+  const images::ColourBar errors{"wrong: 0 %", fmt::format("{:.3g} %", 100 * scale_),
+                                 [](float part) { return error_colour(part, 1); }};
+  const float room = ImGui::GetContentRegionAvail().x, gap = 16 * s;
+  const float ends =
+      images::colour_bar_width(frame, rights, 0) + images::colour_bar_width(frame, errors, 0) + gap;
+  const float bar = std::floor(std::min(96 * s, (room - ends) / 2));
+  if (bar >= 16 * s) {
+    images::colour_bar(frame, rights, bar);
+    trace_item("confusion.scale.right");
+    tooltip(frame,
+            said_of_data(frame,
+                         "Colour of a cell on the diagonal: the part of its row, that is of the images "
+                         "of one class, that is classified right."));
+    ImGui::SameLine(0, gap);
+    images::colour_bar(frame, errors, bar);
+    trace_item("confusion.scale.wrong");
+    tooltip(frame, said_of_data(
+                       frame, fmt::format(
+                                  "Colour of a cell beside the diagonal: the part of its row, that is of the "
+                                  "images of one class, that is taken for another. The scale follows the "
+                                  "largest of them, {}.",
+                                  percent_text(figures_.largest_error()))));
+    ImGui::SameLine(0, gap);
   }
-  ImGui::Dummy(ImVec2(bar, ImGui::GetFrameHeight()));
-  tooltip(frame,
-          said_of_data(frame, "Colour of a cell: the part of its row, that is of the images of one class."));
-  ImGui::SameLine(0, 6 * s);
-  caption(frame, "100 % of the row");
-  ImGui::SameLine(0, 16 * s);
   const std::string right =
       fmt::format("{} of {}", with_thousands(figures_.right), with_thousands(figures_.total));
   const std::string unit = fmt::format("{}{} {}s right", selected_.empty() ? "" : "selected ",
                                        training::to_string(held_out.evaluation->split), held_out.thing());
   const float width = text_width(frame.fonts.numbers, right) + text_width(frame.fonts.small, unit) + 5 * s;
-  if (ImGui::GetContentRegionAvail().x < width) return;
+  if (ImGui::GetContentRegionAvail().x < width) return ImGui::NewLine();
   value_with_unit(
       frame, right, unit,
       said_of_data(frame, "Images whose most probable class is their truth: the sum of the diagonal."));

@@ -40,6 +40,7 @@ class ConfusionMatrix {
   std::vector<std::int64_t> selected_;                      ///< the same: Cursor::images
   std::string traced_;
   ConfusionFigures figures_;
+  double scale_ = 1;  ///< error_scale()
   /// The cells as pixels, where there are too many to draw one by one.
   std::unique_ptr<interop::TilePage> page_;
 };

@@ -104,9 +104,10 @@ void DistributionPlot::draw(const Frame& frame, ImVec2 size, const models::Model
   } else if (!has_numbers) {
     const std::string text = fmt::format("{} has no {}: choose another layer, or activations",
                                          layer_name(model, look.layer), training::name_of(look.quantity));
-    draw_text(ImGui::GetWindowDrawList(), frame.fonts.text,
-              (room.left + room.right - text_width(frame.fonts.text, text)) / 2, (room.top + room.bottom) / 2,
-              frame.palette.muted, text);
+    ImGui::SetCursorScreenPos(min);
+    ImGui::BeginChild("distributions.none", size, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoInputs);
+    centered_text(frame, text);
+    ImGui::EndChild();
     return;
   } else if (look.view == DistributionView::ridges) {
     draw_ridges(frame, room, moments, look);
@@ -344,9 +345,11 @@ void DistributionPlot::draw_figures(const Frame& frame, const Room& room, Moment
   for (const bool chosen : {false, true}) {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       if (lines[layer].empty() || chosen != (layer == look.layer)) continue;
-      const ImU32 color = chosen ? frame.palette.accent
-                                 : blend(frame.palette.series[drawn++ % 8], frame.palette.panel, 0.55f);
-      plot::draw_curve(list, lines[layer], room.steps, y, color, (chosen ? 2.0f : 1.2f) * s, hairline(frame));
+      const ImU32 color =
+          chosen ? frame.palette.accent : blend(frame.palette.series[drawn % 8], frame.palette.panel, 0.55f);
+      const plot::Dash dash = plot::dash_pattern(chosen ? 0 : drawn++ / 8, s);
+      plot::draw_curve(list, lines[layer], room.steps, y, color, (chosen ? 2.0f : 1.2f) * s, hairline(frame),
+                       dash);
       plot::draw_dots(list, lines[layer], room.steps, y, color, 2 * s);
     }
   }

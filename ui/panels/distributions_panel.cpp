@@ -48,6 +48,10 @@ void text_right(const Frame& frame, float right, float baseline, ImU32 color, st
             baseline, color, text);
 }
 
+std::string step_text(const training::DistributionMoment& moment) {
+  return "step " + with_thousands(moment.step);
+}
+
 }  // namespace
 
 void DistributionsPanel::follow(const models::Model& model) {
@@ -155,6 +159,8 @@ DistributionsPanel::Columns DistributionsPanel::columns_of(const Frame& frame, f
     columns.name = std::max(columns.name, text_width(frame.fonts.small, layer_name(model_, layer)));
   }
   columns.name = std::min(std::floor(columns.name + 12 * s), std::floor(96 * s));
+  columns.name =
+      std::max(columns.name, std::ceil(text_width(frame.fonts.small, step_text(*moment_)) + 8 * s));
   columns.figure = std::floor(68 * s);
   const auto strips = static_cast<float>(kQuantities), numbers = static_cast<float>(kNumbers.size());
   columns.figures = width - columns.name - numbers * columns.figure > strips * 64 * s;
@@ -200,8 +206,7 @@ void DistributionsPanel::draw_head(const Frame& frame, const Columns& columns) c
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float s = frame.scale, height = line_height(frame), baseline = std::floor(at.y + 14 * s);
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, at.x + 4 * s, baseline,
-            frame.cursor->step ? frame.palette.accent : frame.palette.muted,
-            ellipsize(frame.fonts.small, with_thousands(moment_->step), columns.name - 8 * s));
+            frame.cursor->step ? frame.palette.accent : frame.palette.muted, step_text(*moment_));
   area_tooltip(frame, at, ImVec2(at.x + columns.name, at.y + height), "The step that the rows show");
   for (std::size_t i = 0; i < kQuantities; ++i) {
     const float left = at.x + columns.name + static_cast<float>(i) * columns.pitch;

@@ -164,18 +164,20 @@ std::optional<images::GridHit> EnlargedPicture::draw_pictures(const Frame& frame
     draw_one(frame, scene, row, min, max);
     draw_caption(frame, scene, row, ImVec2(min.x, max.y), width);
   }
+  min_ = min;
+  max_ = ImVec2(min.x + all, max.y + caption);
   ImGui::SetCursorScreenPos(min);
   hit_area("enlarged.picture", ImVec2(all, height));
   trace_item("enlarged.picture");
-  if (mode_ != kSplit) return look_at_pointer(scene, min, width, gap);
+  if (mode_ != kSplit) return look_at_pointer(frame, scene, min, width, gap);
   if (ImGui::IsItemHovered() || ImGui::IsItemActive()) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
   if (ImGui::IsItemActive()) split_ = std::clamp((ImGui::GetIO().MousePos.x - min.x) / width, 0.0f, 1.0f);
   return std::nullopt;
 }
 
 /// `width` is that of a picture, which begins at `min`; of two the second stands `gap` beside it.
-std::optional<images::GridHit> EnlargedPicture::look_at_pointer(const PictureScene& scene, ImVec2 min,
-                                                                float width, float gap) {
+std::optional<images::GridHit> EnlargedPicture::look_at_pointer(const Frame& frame, const PictureScene& scene,
+                                                                ImVec2 min, float width, float gap) {
   constexpr double kDelay = 0.3;
   const training::ImageShape& shape = scene.desk.shape();
   const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -184,7 +186,11 @@ std::optional<images::GridHit> EnlargedPicture::look_at_pointer(const PictureSce
   if (mode_ == kBeside && x >= width + gap) x -= width + gap;
   const bool inside = ImGui::IsItemHovered() && x >= 0 && x < width;
   if (!inside) hovered_since_ = ImGui::GetTime();
-  if (!inside || ImGui::GetTime() - hovered_since_ < kDelay) return std::nullopt;
+  if (!inside) return std::nullopt;
+  if (ImGui::GetTime() - hovered_since_ < kDelay) {
+    redraw_at(frame, hovered_since_ + kDelay);
+    return std::nullopt;
+  }
   images::GridHit hit;
   hit.image = *image_;
   hit.x = std::clamp(static_cast<int>(x / pixel), 0, shape.width - 1);

@@ -24,10 +24,13 @@ class EnlargedPicture {
   }
   void close() { image_.reset(); }
   bool is_open() const { return image_.has_value(); }
+  /// Where its pictures and what stands below them were drawn last.
+  ImVec2 min() const { return min_; }
+  ImVec2 max() const { return max_; }
   /// Shows the other of the two rows.
   void flip() { flipped_ = !flipped_; }
 
-  /// Fills `height` pixels of the panel. Returns the pixel that the pointer rests on, for the magnifier.
+  /// Fills `height` pixels of the panel. Returns the pixel that the pointer rests on, whose values are to be told.
   std::optional<images::GridHit> draw(const Frame& frame, PictureScene& scene, float height);
 
  private:
@@ -36,8 +39,8 @@ class EnlargedPicture {
   void draw_controls(const Frame& frame, PictureScene& scene);
   void draw_rows_choice(const Frame& frame, const PictureScene& scene);
   std::optional<images::GridHit> draw_pictures(const Frame& frame, const PictureScene& scene, ImVec2 room);
-  std::optional<images::GridHit> look_at_pointer(const PictureScene& scene, ImVec2 min, float width,
-                                                 float gap);
+  std::optional<images::GridHit> look_at_pointer(const Frame& frame, const PictureScene& scene, ImVec2 min,
+                                                 float width, float gap);
   void draw_split(const Frame& frame, const PictureScene& scene, ImVec2 min, ImVec2 max);
   void draw_caption(const Frame& frame, const PictureScene& scene, PictureRow row, ImVec2 at,
                     float width) const;
@@ -52,6 +55,7 @@ class EnlargedPicture {
   float rate_ = 2;  ///< turns a second; 0: by key alone
   double next_ = 0;
   double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the picture
+  ImVec2 min_, max_;
 };
 
 }  // namespace warpscope::ui

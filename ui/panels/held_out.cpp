@@ -201,6 +201,31 @@ std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice
                      held_out.class_name(choice.predicted), step);
 }
 
+std::string no_predictions_text(const training::Snapshot& snapshot) {
+  using training::TrainerState;
+  if (!snapshot.viewing.empty() && snapshot.evaluation) {
+    return "The run's folder holds no predictions of single images (older versions wrote none); Confusion "
+           "counts them.";
+  }
+  if (snapshot.state == TrainerState::preparing) return "No predictions yet: the training is being prepared.";
+  if (snapshot.state == TrainerState::failed)
+    return "No predictions: the training ended before the first evaluation.";
+  std::string text = fmt::format("No predictions yet: the first evaluation, of {} held-out images, ",
+                                 with_thousands(snapshot.test_images));
+  if (snapshot.next_evaluation == 0) return text + "comes in some steps.";
+  if (snapshot.step >= snapshot.next_evaluation) return text + "is under way.";
+  const std::uint64_t steps = snapshot.next_evaluation - snapshot.step;
+  text += fmt::format("begins after step {}, {} step{} from now", with_thousands(snapshot.next_evaluation),
+                      with_thousands(steps), steps == 1 ? "" : "s");
+  if (snapshot.state == TrainerState::paused) return text + ". The training is paused.";
+  const double images = static_cast<double>(steps) * snapshot.batch * snapshot.optimizer.accumulate;
+  if (snapshot.images_per_second <= 0) return text + ".";
+  const double seconds = std::ceil(images / snapshot.images_per_second);
+  constexpr double kMinute = 60;
+  return seconds < 2 * kMinute ? fmt::format("{}: in about {:.0f} s.", text, seconds)
+                               : fmt::format("{}: in about {:.0f} min.", text, seconds / kMinute);
+}
+
 std::string loss_text(float loss) {
   if (std::isnan(loss)) return "nan";
   if (std::isinf(loss)) return "inf";

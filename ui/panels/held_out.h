@@ -9,6 +9,7 @@
 
 #include "gpu/data/dataset.h"
 #include "gpu/messages/evaluation.h"
+#include "gpu/messages/snapshot.h"
 
 namespace warpscope::ui {
 
@@ -101,6 +102,8 @@ std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice);
 std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown);
 /// Why the grid is empty, in a sentence.
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);
+/// Why there are no predictions, and when the first come, as it is said of images.
+std::string no_predictions_text(const training::Snapshot& snapshot);
 /// "4.21", "0.0012", "3.4e-5" or "nan": a loss in a cell in two or three digits, at most six letters long.
 std::string loss_text(float loss);
 

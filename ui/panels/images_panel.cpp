@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,10 +22,9 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<float, 6> kRanges{0.02f, 0.05f, 0.1f, 0.25f, 0.5f, 1.0f};
+constexpr std::array<float, 8> kRanges{0.005f, 0.01f, 0.02f, 0.05f, 0.1f, 0.25f, 0.5f, 1.0f};
 // Seconds: the magnifier covers much, so it waits until the pointer stays, and then follows it at once.
 constexpr double kMagnifierDelay = 0.3;
-constexpr double kArrangedSeconds = 1.0;
 constexpr float kCurveHeight = 112;
 // Where less is left for the pictures, the panel scrolls, so that no row of controls lies over another.
 constexpr float kLeastPictures = 72;
@@ -37,8 +37,15 @@ std::string waiting_text(const Frame& frame) {
                                   : "Waiting for the first reconstructions.";
 }
 
+// Of pictures of the newest step that are some steps old by now.
+std::string age_text(const Frame& frame, const PictureScene& scene) {
+  if (scene.past || is_view(frame) || scene.step() >= frame.snapshot.step) return "";
+  const std::uint64_t steps = frame.snapshot.step - scene.step();
+  return fmt::format("{} step{} ago", with_thousands(steps), steps == 1 ? "" : "s");
+}
+
 float zoom_number_width(const Frame& frame) {
-  return std::floor(32 * frame.scale);
+  return std::max(std::floor(32 * frame.scale), text_width(frame.fonts.numbers, "1.25\u00d7"));
 }
 
 float zoom_width(const Frame& frame) {
@@ -122,6 +129,7 @@ ImageSettings ImagesPanel::remembered() const {
   kept.absolute_difference = settings.conversion.difference == images::Difference::absolute;
   kept.difference_range = settings.conversion.range;
   kept.automatic_range = settings.automatic_range;
+  kept.automatic_comparison_range = settings.automatic_comparison_range;
   kept.metric = static_cast<int>(settings.metric);
   kept.order = static_cast<int>(settings.order);
   kept.show_curve = settings.curve;
@@ -135,6 +143,7 @@ void ImagesPanel::remember(const ImageSettings& kept) {
       kept.absolute_difference ? images::Difference::absolute : images::Difference::signed_mean;
   settings.conversion.range = kept.difference_range;
   settings.automatic_range = kept.automatic_range;
+  settings.automatic_comparison_range = kept.automatic_comparison_range;
   settings.metric = static_cast<PictureMetric>(kept.metric);
   settings.order = static_cast<PictureOrder>(kept.order);
   settings.curve = kept.show_curve;
@@ -188,7 +197,7 @@ void ImagesPanel::draw(const Frame& frame) {
   PictureLook look;
   look.choices = settings.choices;
   look.conversion = settings.conversion;
-  look.automatic_range = settings.automatic_range;
+  look.automatic_range = settings.follows_pictures();
   look.with_ssim = settings.metric == PictureMetric::ssim;
   look.values_of_now = look.with_ssim || settings.order == PictureOrder::most_changed ||
                        (enlarged_.is_open() && settings.choices.shows(PictureRow::other));
@@ -213,37 +222,35 @@ void ImagesPanel::draw(const Frame& frame) {
 // For tests: which images are shown, and the one that is pointed at.
 void ImagesPanel::trace(const Frame& frame, const PictureScene& scene) {
   if (!trace_enabled() || frame.cursor == nullptr) return;
-  std::string now = fmt::format("\"images\":[{}],\"image\":{},\"selected\":{}", fmt::join(scene.images, ","),
-                                frame.cursor->image, frame.cursor->images.size());
+  std::string figures;
+  const std::vector<double>& shown = scene.figures[index_of(PictureRow::now)];
+  for (const int image : scene.images) {
+    const auto place = static_cast<std::size_t>(image);
+    if (place < shown.size() && std::isfinite(shown[place]))
+      figures += fmt::format("{}{:.4f}", figures.empty() ? "" : ",", shown[place]);
+  }
+  std::string now =
+      fmt::format("\"images\":[{}],\"image\":{},\"selected\":{},\"figures\":[{}]",
+                  fmt::join(scene.images, ","), frame.cursor->image, frame.cursor->images.size(), figures);
   if (now == traced_) return;
   traced_ = std::move(now);
   trace_event("pictures", traced_);
 }
 
-/// Which images are shown, in which order. An order that follows from figures is renewed once a second, and not while
-/// somebody points at the images.
+/// Which images are shown, in which order.
 void ImagesPanel::arrange(const Frame& frame, PictureScene& scene) {
   const bool own = !scene.names.empty();
-  OrderFigures figures;
-  std::vector<double> quality = scene.figures[index_of(PictureRow::now)];
-  if (settings.metric == PictureMetric::mse) {
-    for (double& value : quality) value = -value;
-  }
-  figures.quality = quality;
-  const std::vector<double> changes = desk_.changes();
-  figures.change = changes;
+  std::span<const std::uint8_t> labels;
   const auto& data = frame.snapshot.data;
-  if (data && !own) figures.labels = data->test.labels;
-  const int wanted = own || figures.labels.empty() ? kAllClasses : settings.wanted_class;
-  const int count = desk_.shape().count;
-  const double now = ImGui::GetTime();
-  const bool same =
-      arranged_.order == settings.order && arranged_.wanted_class == wanted && arranged_.count == count;
-  if (!same || (now >= arranged_.next && !grid_.hovered())) {
-    arranged_ = {arrange_pictures(count, settings.order, wanted, figures), settings.order, wanted, count,
-                 now + kArrangedSeconds};
-  }
-  scene.images = arranged_.images;
+  if (data && !own) labels = data->test.labels;
+  const OrderChoice choice{settings.order,      settings.metric,
+                           settings.choices,    own || labels.empty() ? kAllClasses : settings.wanted_class,
+                           desk_.shape().count, scene.past ? std::optional(scene.step()) : std::nullopt};
+  order_.update(choice, {scene.figures, desk_.changes(), scene.step()}, labels, ImGui::GetTime(),
+                grid_.hovered());
+  if (order_.renewal()) redraw_at(frame, *order_.renewal());
+  scene.images = order_.images();
+  if (settings.order != PictureOrder::stored) scene.figures = order_.figures();
   if (own || frame.cursor == nullptr) return;
   const auto& selected = frame.cursor->images;
   std::erase_if(scene.images, [&](int image) { return !is_selected(selected, image); });
@@ -261,8 +268,8 @@ void ImagesPanel::draw_selection(const Frame& frame, const PictureScene& scene) 
 
 /// Why no image is shown.
 std::string ImagesPanel::nothing_text(const Frame& frame) const {
-  const bool selects = frame.cursor != nullptr && !frame.cursor->images.empty() && !arranged_.images.empty();
-  return selects ? none_selected_text(frame.cursor->images.size(), arranged_.images.size())
+  const bool selects = frame.cursor != nullptr && !frame.cursor->images.empty() && !order_.images().empty();
+  return selects ? none_selected_text(frame.cursor->images.size(), order_.images().size())
                  : "None of the images shown is of this class.";
 }
 
@@ -270,14 +277,15 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float s = frame.scale;
   const PictureMetric metric = settings.metric;
   const std::string step = with_thousands(scene.step());
-  const float step_width =
-      text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) + 22 * s;
+  const std::string age = age_text(frame, scene);
+  const float step_width = text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) +
+                           text_width(frame.fonts.small, age) + 28 * s;
   // A narrow panel keeps the zoom and leaves out the step, and before that the mean, since each image shows its own
   // figure.
   if (ImGui::GetContentRegionAvail().x >= step_width + zoom_width(frame)) {
     caption(frame, "step");
     ImGui::SameLine(0, 6 * s);
-    value_with_unit(frame, step, "", "The training step after which these reconstructions were made.");
+    value_with_unit(frame, step, age, "The training step after which these reconstructions were made.");
     ImGui::SameLine(0, 16 * s);
   }
   const std::vector<double>& figures = scene.figures[index_of(PictureRow::now)];
@@ -297,31 +305,33 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
 void ImagesPanel::draw_zoom(const Frame& frame) {
   const float s = frame.scale;
   const float number = zoom_number_width(frame);
-  const int zoom = grid_.zoom();
+  const float zoom = grid_.zoom();
   if (title_end(frame) - ImGui::GetCursorPosX() < zoom_width(frame)) return;
   align_title_right(frame, zoom_width(frame));
   if (text_button(frame, "images.zoom_out", "-", "Smaller images (Ctrl + wheel)", zoom > 1)) {
-    settings.zoom = zoom - 1;
+    settings.zoom = images::smaller_zoom(zoom);
   }
   ImGui::SameLine(0, 0);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string text = fmt::format("{}\u00d7", zoom);
+  const std::string text = fmt::format("{:g}\u00d7", zoom);
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers,
             at.x + (number - text_width(frame.fonts.numbers, text)) / 2, row_baseline(frame, at.y),
             frame.palette.text, text);
   ImGui::Dummy(ImVec2(number, ImGui::GetFrameHeight()));
   tooltip(frame,
-          "Screen pixels per image pixel, always a whole number, so that every pixel is shown as it is.");
+          "Screen pixels per image pixel: a whole number, so that every pixel is shown as it is, but where "
+          "the room is "
+          "larger than 1 needs and too small for 2.");
   ImGui::SameLine(0, 0);
   if (text_button(frame, "images.zoom_in", "+", "Larger images (Ctrl + wheel)",
-                  zoom < images::kLargestZoom)) {
-    settings.zoom = zoom + 1;
+                  zoom < static_cast<float>(images::kLargestZoom))) {
+    settings.zoom = images::larger_zoom(zoom);
   }
   ImGui::SameLine(0, 4 * s);
   bool fit = settings.zoom == 0;
   if (toggle(frame, "images.zoom_fit", "fit", &fit,
              "The largest size at which enough images are seen at once")) {
-    settings.zoom = fit ? 0 : zoom;
+    settings.zoom = fit ? 0 : static_cast<int>(zoom);
   }
 }
 
@@ -339,12 +349,15 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
     ImGui::EndChild();
   } else if (enlarged_.is_open()) {
     ImGui::SetCursorPosY(top + gap);
-    if (const auto hit = enlarged_.draw(frame, scene, height)) picture_magnifier(frame, scene, *hit);
+    if (const auto hit = enlarged_.draw(frame, scene, height))
+      picture_values(frame, scene, *hit, enlarged_.min(), enlarged_.max());
   } else {
     const PictureGrid::Touch touch = grid_.draw(frame, scene, height);
     if (touch.clicked && scene.names.empty()) point_at_image(frame, *touch.clicked);
     if (touch.opened) enlarge(*touch.opened);
     if (touch.hovered && touch.seconds >= kMagnifierDelay) picture_magnifier(frame, scene, *touch.hovered);
+    if (touch.hovered && touch.seconds < kMagnifierDelay)
+      redraw_at(frame, ImGui::GetTime() + kMagnifierDelay - touch.seconds);
   }
   float y = top + height + gap;
   const auto next = [&](float tall) {
@@ -409,21 +422,22 @@ void ImagesPanel::draw_scale_choice(const Frame& frame, const PictureScene& scen
   if (choice > ImGui::GetContentRegionAvail().x) return ImGui::NewLine();
   const char* sign = kind == 1 ? "" : "\u00b1";
   const images::Conversion& shown = desk_.conversion();
+  bool& automatic = settings.follows_pictures();
   const std::string range = fmt::format("{}{:g}", sign, shown.range);
-  if (begin_combo(frame, "images.range", settings.automatic_range ? "auto " + range : range, choice,
-                  "The difference at the end of the colour scale; images lie in 0 to 1. A fixed scale lets "
-                  "pictures of "
-                  "different steps be compared; the automatic one follows the largest difference.")) {
-    if (combo_item(frame, "images.range=auto", "automatic", settings.automatic_range))
-      settings.automatic_range = true;
+  if (begin_combo(
+          frame, "images.range", automatic ? "auto " + range : range, choice,
+          fmt::format(
+              "The difference at the end of the colour scale; images lie in 0 to 1. A fixed scale lets "
+              "pictures of different steps be compared. The automatic one is so large that {:g} % of "
+              "all pixels lie within it{}.",
+              100 * kRangePart, automatic ? fmt::format(": {}", range) : ""))) {
+    if (combo_item(frame, "images.range=auto", "automatic", automatic)) automatic = true;
     for (const float one : kRanges) {
       const std::string label = fmt::format("{}{:g}", sign, one);
       const std::string name = fmt::format("images.range={:g}", one);
-      if (!combo_item(frame, name.c_str(), label.c_str(),
-                      !settings.automatic_range && one == conversion.range))
-        continue;
+      if (!combo_item(frame, name.c_str(), label.c_str(), !automatic && one == conversion.range)) continue;
       conversion.range = one;
-      settings.automatic_range = false;
+      automatic = false;
     }
     end_combo();
   }

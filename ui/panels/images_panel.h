@@ -19,6 +19,7 @@
 #include "ui/panels/picture_desk.h"
 #include "ui/panels/picture_grid.h"
 #include "ui/panels/picture_menu.h"
+#include "ui/panels/picture_order.h"
 #include "ui/panels/picture_scene.h"
 #include "ui/settings.h"
 
@@ -94,15 +95,7 @@ class ImagesPanel {
   bool has_message_ = false;
   bool rows_checked_ = false;
   std::string traced_;
-
-  /// The order of the images, kept for a while so that they do not dance.
-  struct Arranged {
-    std::vector<int> images;
-    PictureOrder order = PictureOrder::stored;
-    int wanted_class = kAllClasses;
-    int count = 0;
-    double next = 0;  ///< ImGui time from which it may be renewed
-  } arranged_;
+  KeptPictureOrder order_;
 };
 
 }  // namespace warpscope::ui

@@ -54,6 +54,13 @@ void draw_path(const std::vector<ImVec2>& corners, ImU32 colour, float thickness
   ImGui::GetWindowDrawList()->AddPolyline(path.data(), static_cast<int>(path.size()), colour, 0, thickness);
 }
 
+constexpr float kLegendLine = 18;  ///< design pixels
+
+/// From the begin of the box of a class in its colour to that of its name.
+float legend_box(const Frame& frame) {
+  return std::floor(8 * frame.scale) + 4 * frame.scale;
+}
+
 /// What images have of a plane of this size: the legend stands above them.
 ImVec2 room_of_images(const Frame& frame, ImVec2 size) {
   return {size.x, size.y - 2 * std::min(16 * frame.scale, 0.06f * size.y)};
@@ -295,31 +302,52 @@ void LatentPlane::draw_axes(const Frame& frame) const {
   }
 }
 
-/// The classes by colour, in one line at the top, as many as have room.
+/// Where the names of the classes begin, in as many lines as they need.
+std::vector<ImVec2> LatentPlane::legend_places(const Frame& frame) const {
+  const auto& classes = points_->data->classes;
+  if (classes.size() < 2 || classes.size() > kMostNames) return {};
+  const float s = frame.scale, left = min_.x + 8 * s;
+  std::vector<ImVec2> places;
+  ImVec2 at(left, min_.y + 16 * s);
+  for (const std::string& name : classes) {
+    const float width = legend_box(frame) + text_width(frame.fonts.small, name) + 12 * s;
+    if (at.x + width > max_.x && at.x > left) at = ImVec2(left, at.y + kLegendLine * s);
+    places.push_back(at);
+    at.x += width;
+  }
+  return places;
+}
+
+float LatentPlane::legend_height(const Frame& frame) const {
+  const auto places = legend_places(frame);
+  return places.empty() ? 0 : places.back().y + 4 * frame.scale - min_.y;
+}
+
+/// The classes by colour, at the top.
 void LatentPlane::draw_legend(const Frame& frame) const {
   const auto& classes = points_->data->classes;
-  if (classes.size() < 2 || classes.size() > kMostNames) return;
   const float s = frame.scale, box = std::floor(8 * s);
   const ImFont* const font = frame.fonts.small;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   // It stays readable where images lie below it.
   const ImU32 veil = (frame.palette.panel & ~IM_COL32_A_MASK) | IM_COL32(0, 0, 0, 200);
-  float x = min_.x + 8 * s;
-  const float baseline = min_.y + 16 * s;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const float width = box + 4 * s + text_width(font, classes[i]) + 12 * s;
-    if (x + width > max_.x) return;
-    list->AddRectFilled(ImVec2(x - 3 * s, min_.y), ImVec2(x + width - 3 * s, baseline + 4 * s), veil);
-    list->AddRectFilled(ImVec2(x, baseline - box), ImVec2(x + box, baseline), class_colour(frame.palette, i));
+  const auto places = legend_places(frame);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const ImVec2 at = places[i];
+    const float width = legend_box(frame) + text_width(font, classes[i]);
+    list->AddRectFilled(ImVec2(at.x - 3 * s, at.y - 16 * s), ImVec2(at.x + width + 9 * s, at.y + 4 * s),
+                        veil);
+    list->AddRectFilled(ImVec2(at.x, at.y - box), ImVec2(at.x + box, at.y), class_colour(frame.palette, i));
     const bool pointed = pointed_class(frame) == static_cast<int>(i);
-    draw_text(list, font, x + box + 4 * s, baseline, pointed ? frame.palette.text : frame.palette.muted,
+    draw_text(list, font, at.x + legend_box(frame), at.y, pointed ? frame.palette.text : frame.palette.muted,
               classes[i]);
+    if (trace_enabled())
+      trace_rectangle(fmt::format("latent.class.{}", i), ImVec2(at.x, at.y - 16 * s),
+                      ImVec2(at.x + width, at.y + 4 * s));
     if (pointed) {
-      list->AddRectFilled(ImVec2(x, baseline + 3 * s),
-                          ImVec2(x + width - 12 * s, baseline + 3 * s + hairline(frame)),
+      list->AddRectFilled(ImVec2(at.x, at.y + 3 * s), ImVec2(at.x + width, at.y + 3 * s + hairline(frame)),
                           frame.palette.accent);
     }
-    x += width;
   }
 }
 

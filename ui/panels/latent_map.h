@@ -28,6 +28,8 @@ class LatentPlane {
   /// that is clicked with the right button is returned.
   std::optional<std::int64_t> draw(const Frame& frame, const std::shared_ptr<const PlanePoints>& points,
                                    const LatentMarks& marks, ImVec2 size);
+  /// Pixels from the top of the plane, as it was drawn last, to the lower end of its legend; 0 if it has none.
+  float legend_height(const Frame& frame) const;
   /// True while a button is held on the plane: what is shown must not move.
   bool held() const { return held_; }
   /// Frees the textures; called before the context goes.
@@ -49,6 +51,7 @@ class LatentPlane {
   void draw_marks(const Frame& frame, const LatentMarks& marks);
   void draw_lasso(const Frame& frame) const;
   void draw_axes(const Frame& frame) const;
+  std::vector<ImVec2> legend_places(const Frame& frame) const;
   void draw_legend(const Frame& frame) const;
   float side(const Frame& frame) const;
   bool draws_pictures() const { return thumbnails && points_->data->test.texts.empty(); }

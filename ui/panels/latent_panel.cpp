@@ -156,7 +156,7 @@ void LatentPanel::draw_controls(const Frame& frame, MapController& maps) {
 void LatentPanel::draw_figures(const Frame& frame, ImVec2 corner, const std::string& text,
                                const std::string& note) const {
   const float s = frame.scale;
-  const ImVec2 min(corner.x + 8 * s, corner.y + 20 * s);
+  const ImVec2 min(corner.x + 8 * s, corner.y + std::max(20 * s, plane_.legend_height(frame)));
   const ImVec2 max(min.x + text_width(frame.fonts.small, text), min.y + 16 * s);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   // It stays readable where images lie below it.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ui/hit_area.h"
+#include "ui/plot/draw_curve.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -25,8 +26,8 @@ bool legend_item(const Frame& frame, const LegendEntry& entry, bool with_value, 
   auto* const list = ImGui::GetWindowDrawList();
   const float middle = std::floor((min.y + max.y) / 2), baseline = row_baseline(frame, min.y);
   const ImU32 text = entry.shown || ImGui::IsItemHovered() ? frame.palette.text : frame.palette.muted;
-  list->AddRectFilled(ImVec2(min.x, middle - s), ImVec2(min.x + 12 * s, middle + s),
-                      entry.shown ? entry.color : frame.palette.grid);
+  plot::draw_swatch(list, ImVec2(min.x, middle - s), ImVec2(min.x + 12 * s, middle + s),
+                    entry.shown ? entry.color : frame.palette.grid, plot::dash_pattern(entry.dash, s));
   const float end = advance_text(list, frame.fonts.text, min.x + 18 * s, baseline, text, entry.label);
   if (with_value && !entry.value.empty()) {
     draw_text(list, frame.fonts.numbers, end + 6 * s, baseline, entry.shown ? text : frame.palette.muted,

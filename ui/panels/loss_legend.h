@@ -1,6 +1,7 @@
 #pragma once
 // Legends of the curves: entries that hide and show what they name.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@ struct LegendEntry {
   std::string value;  ///< the newest; "" for none
   ImU32 color = 0;
   bool shown = true;
+  std::size_t dash = 0;  ///< plot::dash_pattern()
 };
 
 /// A value as legends and tables show it: "0.0421", "65,536", "412,000".

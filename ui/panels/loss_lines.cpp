@@ -1,12 +1,17 @@
 #include "ui/panels/loss_lines.h"
 
+#include <algorithm>
+#include <array>
+
 namespace warpscope::ui {
 namespace {
 
 using Kind = ShownCurve::Kind;
 
-void add_run(const OverlayRun& run, std::size_t plot, const PlotSettings& settings, bool held_out,
-             std::vector<ShownCurve>& curves) {
+constexpr std::array<int, 4> kPresentColors{kTrainColor, kTestColor, kValidationColor, kBeforeColor};
+
+void add_run(const OverlayRun& run, std::size_t dash, std::size_t plot, const PlotSettings& settings,
+             bool held_out, std::vector<ShownCurve>& curves) {
   if (!run.visible || plot >= run.curves.size()) return;
   const RunCurves& of = run.curves[plot];
   const auto add = [&](Kind kind, const char* what, const plot::Series& series, bool wanted) {
@@ -16,6 +21,7 @@ void add_run(const OverlayRun& run, std::size_t plot, const PlotSettings& settin
                       .run = run.name,
                       .earlier = true,
                       .color = run.color,
+                      .dash = kind == Kind::train ? dash : dash + 1,
                       .series = &series,
                       .end = of.end});
   };
@@ -35,13 +41,14 @@ std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plo
   std::vector<ShownCurve> curves;
   const MetricCurves& own = history.curves(plot);
   const bool held_out = has_held_out(own.choice.metric);
-  for (const OverlayRun& run : runs) add_run(run, plot, settings, held_out, curves);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    add_run(runs[i], dash_of_run(runs, i), plot, settings, held_out, curves);
   const plot::Series& steps = own.train;
   const double end = history.end();
   const auto add = [&](Kind kind, const char* name, int color, const plot::Series& series,
                        const plot::Series* beneath, bool wanted) {
     if (!wanted || series.empty()) return;
-    curves.push_back({name, kind, "", false, color, &series, beneath, end});
+    curves.push_back({name, kind, "", false, color, 0, &series, beneath, end});
   };
   const plot::Series& before = own.before;
   add(Kind::before, "before reset", kBeforeColor, before, nullptr, settings.show_before);
@@ -53,6 +60,16 @@ std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plo
   add(Kind::test, "test", kTestColor, own.test, nullptr, settings.show_test);
   add(Kind::skipped, "skipped", kTestColor, own.skipped, nullptr, settings.show_train);
   return curves;
+}
+
+std::size_t dash_of_run(std::span<const OverlayRun> runs, std::size_t index) {
+  const int color = runs[index].color;
+  const auto before = runs.first(index);
+  const auto same = std::count_if(before.begin(), before.end(),
+                                  [color](const OverlayRun& run) { return run.color == color; });
+  const bool present = std::find(kPresentColors.begin(), kPresentColors.end(), color) != kPresentColors.end();
+  // Each run takes two: one for its training curve, one for those of held-out images.
+  return 2 * static_cast<std::size_t>(same) + (present ? 1 : 0);
 }
 
 std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palette& palette) {
@@ -68,6 +85,7 @@ std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palet
                      .faint = curve.kind == Kind::before,
                      .thin = curve.earlier,
                      .alone = curve.kind == Kind::skipped,
+                     .dash = curve.dash,
                      // Nothing is known beyond the end of the training.
                      .end = curve.end});
   }

@@ -23,6 +23,8 @@ struct ShownCurve {
   std::string run{};     ///< the name of the other run that it belongs to
   bool earlier = false;  ///< of another run
   int color = 0;         ///< of Palette::series
+  std::size_t dash =
+      0;  ///< plot::dash_pattern(): no two curves have the same colour and dashes, as long as there are others
   const plot::Series* series = nullptr;
   const plot::Series* beneath = nullptr;  ///< each step's value under an average
   double end = 0;                         ///< x of its training's last step
@@ -35,6 +37,10 @@ bool has_held_out(Metric metric);
 /// left out.
 std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plot,
                                      std::span<const OverlayRun> runs, const PlotSettings& settings);
+
+/// The dashes of the training curves of run `index`: the first that no run before it and no curve of the present
+/// training has in its colour. Its held-out curves have the next.
+std::size_t dash_of_run(std::span<const OverlayRun> runs, std::size_t index);
 
 /// As lines of a plot. They point into `curves`.
 std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palette& palette);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "ui/panels/loss_legend.h"
+#include "ui/panels/loss_lines.h"
 #include "ui/panels/loss_panel.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
@@ -185,8 +187,9 @@ void LossPanel::draw_runs_legend(const Frame& frame) {
     std::string label = ellipsize(frame.fonts.text, run.name, 200 * s);
     if (run.error.empty() && !run.loaded) label += " ...";
     const bool without = run.loaded && has_no_values(run);
-    const LegendEntry entry{"loss.legend.run." + run.name, label, "", frame.palette.series[run.color],
-                            run.visible && !without};
+    const LegendEntry entry{
+        "loss.legend.run." + run.name,  label, "", frame.palette.series[run.color], run.visible && !without,
+        dash_of_run(overlay_.runs(), i)};
     const bool last = i + 1 == overlay_.runs().size();
     if (i > 0 &&
         legend_width(frame, entry, false) + (last ? 0 : gap + more) > ImGui::GetContentRegionAvail().x)
@@ -194,7 +197,9 @@ void LossPanel::draw_runs_legend(const Frame& frame) {
     std::string tip = run.error;
     if (tip.empty())
       tip =
-          run.folder.string() + (without ? "\nIt has no values of this metric." : "\nClick to hide or show.");
+          run.folder.string() + (without ? "\nIt has no values of this metric."
+                                         : "\nIts curves of held-out images have other dashes. Click to hide "
+                                           "or show.");
     if (legend_item(frame, entry, false, tip)) {
       run.visible ? overlay_.hide(run.folder) : overlay_.show(run.folder, run.name);
     }
@@ -202,7 +207,11 @@ void LossPanel::draw_runs_legend(const Frame& frame) {
     ImGui::SameLine(0, gap);
   }
   if (hidden > 0) {
+    std::string names;
+    for (const OverlayRun& run : std::span(overlay_.runs()).last(hidden))
+      names += (names.empty() ? "" : "\n") + run.name;
     caption(frame, fmt::format("and {} more", hidden));
+    tooltip(frame, names);
   } else {
     ImGui::NewLine();
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "ui/plot/draw_curve.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -37,8 +38,8 @@ float draw_picture_legend(const Frame& frame, std::span<const ShownCurve> curves
       baseline += row;
     }
     const float middle = std::floor(baseline - 5 * s);
-    list->AddRectFilled(ImVec2(x, middle - s), ImVec2(x + 12 * s, middle + s),
-                        frame.palette.series[curve->color]);
+    plot::draw_swatch(list, ImVec2(x, middle - s), ImVec2(x + 12 * s, middle + s),
+                      frame.palette.series[curve->color], plot::dash_pattern(curve->dash, s));
     draw_text(list, frame.fonts.text, x + 18 * s, baseline, frame.palette.text, name);
     x += width + 16 * s;
   }

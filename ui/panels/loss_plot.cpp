@@ -142,7 +142,7 @@ void LossPlot::draw_metrics(const Frame& frame, const MetricsSeen& seen, Reply& 
   ImGui::SameLine(0, 16 * frame.scale);
 }
 
-// As much as fits into `room`: values are left out first, then entries from the end.
+// As much as fits into `room`: values are left out first, then entries from the end, whose number stands there.
 void LossPlot::draw_legend(const Frame& frame, const MetricCurves& curves, PlotSettings& settings,
                            float room) const {
   const float gap = 16 * frame.scale;
@@ -153,12 +153,23 @@ void LossPlot::draw_legend(const Frame& frame, const MetricCurves& curves, PlotS
     return sum;
   };
   const bool with_values = width(true) <= room;
-  while (!entries.empty() && width(with_values) > room) entries.pop_back();
+  std::string left_out;
+  float more = 0;
+  while (!entries.empty() && width(with_values) + more > room) {
+    left_out = entries.back().entry.label + (left_out.empty() ? "" : ", " + left_out);
+    entries.pop_back();
+    more = text_width(frame.fonts.small, "+9") + gap;
+  }
   for (OwnEntry& own : entries) {
     own.entry.name = name(("legend." + own.entry.name).c_str());
     if (legend_item(frame, own.entry, with_values, own.tip)) *own.target = !*own.target;
     ImGui::SameLine(0, gap);
   }
+  if (left_out.empty() || more > room) return;
+  caption(frame, fmt::format("+{}", 1 + std::count(left_out.begin(), left_out.end(), ',')));
+  tooltip(frame, fmt::format("No room here for the names of: {}. The palette (Ctrl P) hides and shows them.",
+                             left_out));
+  ImGui::SameLine(0, gap);
 }
 
 LossPlot::Reply LossPlot::draw(const Frame& frame, const PlotScene& scene, ImVec2 size, bool closes,

@@ -1,6 +1,7 @@
 #include "ui/panels/marker_names_box.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,7 @@ void MarkerNamesBox::open(std::span<const PlacedMarker> markers) {
     std::memcpy(texts_[i].data(), name.data(), std::min(name.size(), texts_[i].size() - 1));
   }
   opens_ = true;
+  unfolded_.reset();
 }
 
 void MarkerNamesBox::set(const PlacedMarker& marker, const char* name) {
@@ -54,12 +56,27 @@ void MarkerNamesBox::set(const PlacedMarker& marker, const char* name) {
   }
 }
 
+/// On demand: one preset changes some fifty of them.
+void MarkerNamesBox::draw_changes(const Frame& frame, std::size_t i) {
+  const auto changes = changes_of(markers_[i].marker.text);
+  const std::string name = fmt::format("loss.names.{}.changes", i);
+  bool open = unfolded_ == i;
+  if (toggle(frame, name.c_str(), fmt::format("{} changes", changes.size()).c_str(), &open,
+             "Show or hide each of them"))
+    unfolded_ = open ? std::optional(i) : std::nullopt;
+  if (!open) return;
+  for (const std::string_view change : changes)
+    ImGui::TextUnformatted(change.data(), change.data() + change.size());
+}
+
 void MarkerNamesBox::draw_field(const Frame& frame, std::size_t i, bool focus) {
   const float s = frame.scale;
   const PlacedMarker& marker = markers_[i];
   caption(frame, fmt::format("after step {}", with_thousands(marker.step)));
+  const std::string line = marker_line(marker.marker.text);
   ImGui::PushTextWrapPos(360 * s);
-  ImGui::TextUnformatted(marker.marker.text.c_str());
+  ImGui::TextUnformatted(line.c_str());
+  if (line != marker.marker.text) draw_changes(frame, i);
   ImGui::PopTextWrapPos();
   ImGui::SetNextItemWidth(320 * s);
   if (focus) ImGui::SetKeyboardFocusHere();
@@ -82,8 +99,11 @@ void MarkerNamesBox::draw(const Frame& frame) {
   const bool first = std::exchange(opens_, false);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 10 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 4 * s));
+  ImGui::SetNextWindowSizeConstraints(ImVec2(0, 0), ImVec2(FLT_MAX, ImGui::GetIO().DisplaySize.y / 3));
   if (ImGui::BeginPopup(kPopup, ImGuiWindowFlags_NoMove)) {
     for (std::size_t i = 0; i < markers_.size(); ++i) draw_field(frame, i, first && i == 0);
+    const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    trace_rectangle("loss.names", at, ImVec2(at.x + size.x, at.y + size.y));
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar(2);

@@ -21,7 +21,7 @@ class MarkerNamesBox {
   void update(const std::string& run_dir);
   const std::vector<runs::MarkerName>& names() const { return names_; }
 
-  /// Opens at the pointer, with a field for each of `markers`.
+  /// Opens at the pointer, with a field for each of `markers`; at most a third of the window high, then it scrolls.
   void open(std::span<const PlacedMarker> markers);
   /// Within the window of the plots. Each name counts when its field is left.
   void draw(const Frame& frame);
@@ -30,6 +30,7 @@ class MarkerNamesBox {
 
  private:
   void set(const PlacedMarker& marker, const char* name);
+  void draw_changes(const Frame& frame, std::size_t i);
   void draw_field(const Frame& frame, std::size_t i, bool focus);
 
   std::string run_dir_;
@@ -38,6 +39,7 @@ class MarkerNamesBox {
   std::vector<PlacedMarker> markers_;
   std::vector<std::array<char, 64>> texts_;
   bool opens_ = false;
+  std::optional<std::size_t> unfolded_;  ///< the marker whose changes are shown, each in a line
   std::optional<std::string> problem_;
 };
 

@@ -39,11 +39,31 @@ std::string_view common_variant(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string_view> changes_of(std::string_view text) {
+  std::vector<std::string_view> changes;
+  for (;;) {
+    const std::size_t end = text.find(kBetween);
+    changes.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return changes;
+    text.remove_prefix(end + kBetween.size());
+  }
+}
+
+std::string marker_line(std::string_view text) {
+  constexpr std::size_t kMost = 2;  // changes that are told whole
+  const auto changes = changes_of(text);
+  if (text.starts_with(kPreset) || (changes.size() > kMost && !common_variant(text).empty()))
+    return short_marker(text);
+  if (changes.size() <= kMost) return std::string(text);
+  return fmt::format("{} and {} more changes", changes.front(), changes.size() - 1);
+}
+
 std::string short_marker(std::string_view text) {
-  if (text.starts_with(kPreset)) return std::string(text.substr(0, text.find(kBetween)));
-  std::size_t more = 0;
-  for (std::size_t at = text.find(kBetween); at != std::string_view::npos; at = text.find(kBetween, at + 1))
-    ++more;
+  if (text.starts_with(kPreset)) {
+    const std::string_view name = text.substr(kPreset.size(), text.find(kBetween) - kPreset.size());
+    return fmt::format("preset: {}", name);
+  }
+  const std::size_t more = changes_of(text).size() - 1;
   if (const std::string_view variant = common_variant(text); more > 0 && !variant.empty())
     return fmt::format("{} ops: {}", more + 1, variant);
   const std::string first = short_change(text.substr(0, text.find(kBetween)));
@@ -57,6 +77,7 @@ std::vector<plot::Marker> labelled(std::span<const PlacedMarker> markers,
     plot::Marker marker = placed.marker;
     const std::string_view name = runs::name_of(names, placed.step, marker.text);
     marker.label = name.empty() ? short_marker(marker.text) : std::string(name);
+    marker.line = marker_line(marker.text);
     result.push_back(std::move(marker));
   }
   return result;

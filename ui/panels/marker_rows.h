@@ -13,9 +13,16 @@
 namespace warpscope::ui {
 
 /// What has changed, as short as can be read on a flag: "bf16" of "fp32 -> bf16", "conv2d.forward: tiled" of
-/// "conv2d.forward: automatic -> tiled, with relu.forward", "bf16 +1" of two changes at once, "network
+/// "conv2d.forward: automatic -> tiled, with relu.forward", "bf16 +1" of two changes at once, "preset: loops", "network
 /// changed" of "network changed: 7 of 9 tensors carried over".
 std::string short_marker(std::string_view text);
+
+/// The changes that a marker tells, one or more.
+std::vector<std::string_view> changes_of(std::string_view text);
+
+/// All of it in one line: "preset: loops" of a preset and what it switched, "50 ops: loops", one change or two as they
+/// are, else "fp32 -> bf16 and 48 more changes".
+std::string marker_line(std::string_view text);
 
 /// A marker and where it stands.
 struct PlacedMarker {

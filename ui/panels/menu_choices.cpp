@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/error.h"
 #include "gpu/plan/chain_match.h"
 #include "gpu/profiling/bench.h"
 
@@ -19,6 +20,15 @@ std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo&
     const ops::OpShape shape = ops::by_itself(layer->shape);
     std::string reason = ops::unavailable_reason(variant, device, precision, &shape);
     if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+std::string precision_refusal(const core::DeviceInfo& device, core::Precision precision) {
+  try {
+    plan::check_precision(device, precision);
+  } catch (const core::BadInput& error) {
+    return error.what();
   }
   return {};
 }

@@ -18,6 +18,9 @@ namespace warpscope::ui {
 std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo& device,
                             core::Precision precision, std::span<const training::OpTiming* const> layers);
 
+/// Why nothing can be trained in `precision` on `device`, or "".
+std::string precision_refusal(const core::DeviceInfo& device, core::Precision precision);
+
 /// `selection` with `name` for `op`; plan::kAutomatic takes the choice back.
 plan::Selection with_variant(const plan::Selection& selection, ops::Op op, std::string_view name);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -31,8 +33,10 @@ bool told_elsewhere(const training::Snapshot& snapshot) {
 
 }  // namespace
 
-void Notices::show(std::string text, training::LogLevel level) {
+void Notices::show(std::string text, training::LogLevel level, std::string details) {
   text_ = std::move(text);
+  details_ = std::move(details);
+  unfolded_ = false;
   level_ = level;
   stays_ = quiet_ = false;
   until_ = ImGui::GetTime() + kSecondsShown;
@@ -54,14 +58,29 @@ bool Notices::draw(const Frame& frame) {
   return fresh && !snapshot.notice.empty();
 }
 
+/// Scrolls where it is longer than the room.
+void Notices::draw_body(const std::string& text, ImVec2 size) {
+  ImGui::BeginChild("notice.body", size, false, ImGuiWindowFlags_NoNav);
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  trace_item("notice.text");
+  ImGui::EndChild();
+}
+
 void Notices::draw_bar(const Frame& frame) {
   const float s = frame.scale;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float width = std::min(480 * s, display.x - 32 * s), button = ImGui::GetFrameHeight();
   const float left = 16 * s, top = 10 * s, wrap = width - left - button - 20 * s;
-  const ImVec2 text_size =
-      frame.fonts.text->CalcTextSizeA(font_size(frame.fonts.text), FLT_MAX, wrap, text_.c_str());
-  const float height = std::max(text_size.y, button) + 2 * top;
+  const std::string text = unfolded_ ? fmt::format("{}\n{}", text_, details_) : text_;
+  // The scroll bar, where there is one, takes a part of the width.
+  const float narrow = wrap - ImGui::GetStyle().ScrollbarSize;
+  const ImVec2 text_size = ImGui::CalcTextSize(text.c_str(), nullptr, false, narrow);
+  const float more = details_.empty() ? 0 : button + 4 * s;
+  const float room = std::max(button, std::floor(display.y / 3) - 2 * top - more);
+  const float tall = std::min(text_size.y, room);
+  const float height = std::max(tall + more, button) + 2 * top;
   ImGui::SetNextWindowPos(
       ImVec2(std::floor(display.x - width - 16 * s), std::floor(display.y - 40 * s - height)));
   ImGui::SetNextWindowSize(ImVec2(width, height));
@@ -72,18 +91,21 @@ void Notices::draw_bar(const Frame& frame) {
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
   ImGui::PopStyleColor();
-  ImGui::PopStyleVar(2);
   const ImVec2 at = ImGui::GetWindowPos();
   ImGui::GetWindowDrawList()->AddRectFilled(at, ImVec2(at.x + 4 * s, at.y + height), bar_color(frame, level_),
                                             4 * s, ImDrawFlags_RoundCornersLeft);
-  ImGui::SetCursorPos(ImVec2(left, std::floor((height - text_size.y) / 2)));
-  ImGui::PushTextWrapPos(left + wrap);
-  ImGui::TextUnformatted(text_.c_str());
-  ImGui::PopTextWrapPos();
-  trace_item("notice.text");
-  if (ImGui::IsWindowHovered()) until_ = std::max(until_, ImGui::GetTime() + 2);
+  ImGui::SetCursorPos(ImVec2(left, std::floor((height - tall - more) / 2)));
+  draw_body(text, ImVec2(wrap, tall));
+  ImGui::PopStyleVar(2);
+  if (!details_.empty()) {
+    ImGui::SetCursorPosX(left);
+    toggle(frame, "notice.details", "details", &unfolded_, "Show or hide each change");
+  }
+  if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) || unfolded_)
+    until_ = std::max(until_, ImGui::GetTime() + 2);
   ImGui::SetCursorPos(ImVec2(width - button - 8 * s, std::floor((height - button) / 2)));
   if (icon_button(frame, "notice.close", Icon::close, "Dismiss")) text_.clear();
+  trace_rectangle("notice", at, ImVec2(at.x + width, at.y + height));
   ImGui::End();
 }
 

@@ -11,9 +11,9 @@ namespace warpscope::ui {
 
 class Notices {
  public:
-  /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own
-  /// messages.
-  void show(std::string text, training::LogLevel level);
+  /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own messages. A
+  /// button unfolds `details`, a line each; the bar is at most a third of the window high, then it scrolls.
+  void show(std::string text, training::LogLevel level, std::string details = {});
   /// Takes a new notice from the snapshot and draws the current one. An error that ended the training stays
   /// until it is dismissed. True if the notice is new in this frame.
   bool draw(const Frame& frame);
@@ -21,9 +21,12 @@ class Notices {
 
  private:
   void draw_bar(const Frame& frame);
+  void draw_body(const std::string& text, ImVec2 size);
 
   std::uint64_t last_id_ = 0;
   std::string text_;  ///< "" while nothing is shown
+  std::string details_;
+  bool unfolded_ = false;
   training::LogLevel level_ = training::LogLevel::info;
   bool stays_ = false;
   bool quiet_ = false;  ///< it is in the log alone: the divergence box (divergence_box.h) says it

@@ -1,10 +1,13 @@
 #include "ui/panels/optimizer_view.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "gpu/core/error.h"
+#include "gpu/settings/augment_settings.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/optimizer_words.h"
 #include "ui/paragraph.h"
@@ -24,6 +27,15 @@ constexpr const char* kSchemeTip =
     "instead of once a step, and the rate counts as many times over as the batch has images: momentum and "
     "adam diverge. "
     "Switched off, gradients are averaged first and the update runs once, and the training recovers.";
+
+std::string why_not_per_sample(const Frame& frame, const OptimizerSettings& settings) {
+  try {
+    training::check_together(frame.snapshot.augment, with_scheme(settings, true));
+  } catch (const core::BadInput& error) {
+    return error.what();
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -108,6 +120,10 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& con
   ValueSpec spec = spec_of(training::setting("accumulate"));
   if (settings.per_sample) spec.tip = "Each image updates by itself: there is nothing to accumulate.";
   spec.unit = said_of_data(frame, update_images_text(settings, frame.snapshot.batch));
+  if (frame.snapshot.train_images > 0 && frame.snapshot.batch > 0) {
+    const auto most = static_cast<double>(frame.snapshot.train_images / frame.snapshot.batch);
+    spec.limits.most = std::min(spec.limits.most, std::max(1.0, most));
+  }
   ImGui::BeginDisabled(settings.per_sample);
   const ValueEdit edit = fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate),
                                                  value_left(frame), &refusal);
@@ -125,9 +141,12 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerController& control
   ImGui::SameLine(value_left(frame));
   const float width = text_width(frame.fonts.text, kFaulty) + 16 * frame.scale;
   if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
-  if (toggle(frame, "training.per_sample", kFaulty, &faulty, kSchemeTip)) {
+  const std::string refused = settings.per_sample ? std::string() : why_not_per_sample(frame, settings);
+  ImGui::BeginDisabled(!refused.empty());
+  if (toggle(frame, "training.per_sample", kFaulty, &faulty, refused.empty() ? kSchemeTip : refused)) {
     controller.send(frame, with_scheme(settings, faulty));
   }
+  ImGui::EndDisabled();
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   auto* const list = ImGui::GetWindowDrawList();
   if (!settings.per_sample) {

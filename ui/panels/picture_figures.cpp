@@ -66,12 +66,14 @@ const char* unit_of(PictureMetric metric) {
   return metric == PictureMetric::psnr ? "dB" : "";
 }
 
-std::string figure_text(PictureMetric metric, double value) {
+std::string figure_text(PictureMetric metric, double value, bool narrow) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  if (metric == PictureMetric::psnr) return fmt::format("{:.2f}", value);
-  if (metric == PictureMetric::ssim) return fmt::format("{:.3f}", value);
-  return value != 0 && value < 1e-4 ? fmt::format("{:.1e}", value) : fmt::format("{:.4f}", value);
+  const int less = narrow ? 1 : 0;
+  if (metric == PictureMetric::psnr) return fmt::format("{:.{}f}", value, 2 - less);
+  if (metric == PictureMetric::ssim) return fmt::format("{:.{}f}", value, 3 - less);
+  const bool tiny = value != 0 && value < 1e-4;
+  return tiny ? fmt::format("{:.{}e}", value, 1 - less) : fmt::format("{:.{}f}", value, 4 - less);
 }
 
 double mean_figure(const std::vector<double>& values) {

@@ -29,8 +29,9 @@ struct PictureFigures {
 std::string tip_of(PictureMetric metric);
 /// "" of SSIM and MSE
 const char* unit_of(PictureMetric metric);
-/// "24.13", "0.913", "0.00386": as short as it tells images apart; "-" of what is not a number.
-std::string figure_text(PictureMetric metric, double value);
+/// "24.13", "0.913", "0.00386": as short as it tells images apart, `narrow`: with a digit less; "-" of what is not a
+/// number.
+std::string figure_text(PictureMetric metric, double value, bool narrow = false);
 /// The mean over the images.
 double mean_figure(const std::vector<double>& values);
 

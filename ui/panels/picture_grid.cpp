@@ -12,6 +12,7 @@
 namespace warpscope::ui {
 namespace {
 
+constexpr double kWidest = 10;     // has as many letters as figures mostly have
 constexpr float kFigureLine = 17;  // design pixels from one figure below an image to the next
 
 /// True if the button that is let go had moved farther than a click does.
@@ -68,7 +69,8 @@ images::Grid PictureGrid::lay_out(const Frame& frame, const PictureScene& scene,
   space.caption_height = static_cast<int>((3 + kFigureLine * lines) * s);
   space.caption_width = static_cast<int>(std::ceil(text_width(frame.fonts.numbers, "00.0") * pixels));
   space.scale = s;
-  return images::make_grid(space, scene.settings.zoom == 0 ? images::fit_zoom(space) : scene.settings.zoom);
+  return images::make_grid(
+      space, scene.settings.zoom == 0 ? images::fit_zoom(space) : static_cast<float>(scene.settings.zoom));
 }
 
 PictureGrid::Touch PictureGrid::draw(const Frame& frame, PictureScene& scene, float height) {
@@ -95,7 +97,7 @@ PictureGrid::Touch PictureGrid::draw(const Frame& frame, PictureScene& scene, fl
 void PictureGrid::scroll(const PictureScene& scene, const images::Grid& grid, ImVec2 origin) {
   const ImGuiIO& io = ImGui::GetIO();
   const float band = static_cast<float>(grid.band_height() + grid.space.band_gap) / framebuffer_density();
-  if (anchor_ && zoom_ == scene.settings.zoom) {
+  if (anchor_ && zoom_ == static_cast<float>(scene.settings.zoom)) {
     const int above = anchor_->image / grid.columns;
     ImGui::SetScrollY(std::round(static_cast<float>(above) * band - anchor_->offset));
     anchor_.reset();
@@ -105,7 +107,7 @@ void PictureGrid::scroll(const PictureScene& scene, const images::Grid& grid, Im
   }
   if (!ImGui::IsWindowHovered() || io.MouseWheel == 0) return;
   if (!io.KeyCtrl) return ImGui::SetScrollY(ImGui::GetScrollY() - std::round(io.MouseWheel * band / 3));
-  scene.settings.zoom = std::clamp(grid.zoom + (io.MouseWheel > 0 ? 1 : -1), 1, images::kLargestZoom);
+  scene.settings.zoom = io.MouseWheel > 0 ? images::larger_zoom(grid.zoom) : images::smaller_zoom(grid.zoom);
   const int under = std::max(0, static_cast<int>((io.MousePos.y - origin.y) / band));
   anchor_ = Anchor{std::min(under * grid.columns, grid.space.count - 1),
                    static_cast<float>(under) * band - ImGui::GetScrollY()};
@@ -146,14 +148,14 @@ void PictureGrid::draw_column(const Frame& frame, const PictureScene& scene, con
                   origin.y + static_cast<float>(point.y) / framebuffer_density());
   };
   const images::Point first = grid.place(0, place), last = grid.place(grid.space.rows, place);
-  const ImVec2 min = at(first), max = at({first.x + grid.zoom * shape.width, last.y});
+  const ImVec2 min = at(first), max = at({first.x + grid.image_width(), last.y});
   const float below = static_cast<float>(grid.space.caption_height) / framebuffer_density();
   if (!ImGui::IsRectVisible(min, ImVec2(max.x, max.y + below))) return;
   for (int row = 0; row < grid.space.rows; ++row) {
     const PictureRow which = scene.rows[static_cast<std::size_t>(row)];
     const images::Point corner = grid.place(row, place);
     const ImVec2 from = at(corner);
-    const ImVec2 to = at({corner.x + grid.zoom * shape.width, corner.y + grid.zoom * shape.height});
+    const ImVec2 to = at({corner.x + grid.image_width(), corner.y + grid.row_height()});
     if (!scene.desk.draw(list, which, image, {0, 0}, {shape.width, shape.height}, from, to)) {
       list->AddRect(from, to, frame.palette.grid, 0, 0, hairline(frame));
     }
@@ -175,10 +177,12 @@ void PictureGrid::draw_figures(const Frame& frame, const PictureScene& scene, co
   for (std::size_t i = 0; i < scene.measured.size(); ++i) {
     const std::vector<double>& figures = scene.figures[index_of(scene.measured[i])];
     const auto place = static_cast<std::size_t>(image);
-    std::string text = place < figures.size() ? figure_text(scene.settings.metric, figures[place]) : "-";
-    const ImFont* font = frame.fonts.numbers;
-    if (text_width(font, text) > column) font = frame.fonts.small;
-    if (text_width(font, text) > column) text = text.substr(0, text.size() - 1);
+    const PictureMetric metric = scene.settings.metric;
+    const bool wide = text_width(frame.fonts.numbers, figure_text(metric, kWidest)) <= column;
+    const ImFont* const font = wide ? frame.fonts.numbers : frame.fonts.small;
+    std::string text = place < figures.size() ? figure_text(metric, figures[place]) : "-";
+    if (text_width(font, text) > column)
+      text = ellipsize(font, figure_text(metric, figures[place], true), column);
     const float middle = min.y + 3 * frame.scale + line * (static_cast<float>(i) + 0.5f);
     draw_text(ImGui::GetWindowDrawList(), font, min.x,
               row_baseline(frame, middle - ImGui::GetFrameHeight() / 2), frame.palette.text, text);

@@ -24,7 +24,7 @@ class PictureGrid {
   /// Fills `height` pixels of the panel.
   Touch draw(const Frame& frame, PictureScene& scene, float height);
   /// Framebuffer pixels per image pixel, of the last frame.
-  int zoom() const { return zoom_; }
+  float zoom() const { return zoom_; }
   /// True if the pointer was on the grid in the last frame.
   bool hovered() const { return hovered_; }
 
@@ -46,7 +46,7 @@ class PictureGrid {
   void draw_labels(const Frame& frame, const PictureScene& scene, const images::Grid& grid, ImVec2 corner,
                    ImVec2 origin, float width, float height) const;
 
-  int zoom_ = 1;
+  float zoom_ = 1;
   bool hovered_ = false;
   std::optional<Anchor> anchor_;
   double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the images

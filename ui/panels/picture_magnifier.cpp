@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ namespace {
 constexpr int kMagnification =
     8;                           // framebuffer pixels per image pixel and unit of scale, where there is room
 constexpr int kMostPixels = 32;  // of each side that are shown; larger images are cut around the pointer
+
+constexpr float kTableNames = 112, kTableColumn = 72, kTableLine = 20;  // design pixels
+
+/// Of the heading and a line for each row.
+float table_height(const Frame& frame, const PictureScene& scene) {
+  return static_cast<float>(scene.rows.size() + 1) * std::floor(kTableLine * frame.scale);
+}
 
 /// The part of an image that is enlarged.
 struct Crop {
@@ -64,7 +72,7 @@ ImVec2 tip_size(const Frame& frame, const PictureScene& scene, const Measures& m
   const auto rows = static_cast<float>(scene.rows.size());
   return {rows * (m.column + m.gap) - m.gap + 24 * s, 2 * ImGui::GetFrameHeight() +
                                                           m.pixel * static_cast<float>(m.crop.height) +
-                                                          m.gap + (rows + 1) * std::floor(20 * s) + 16 * s};
+                                                          m.gap + table_height(frame, scene) + 16 * s};
 }
 
 void draw_enlarged(const Frame& frame, const PictureScene& scene, PictureRow row, const images::GridHit& hit,
@@ -109,9 +117,9 @@ void draw_rows(const Frame& frame, const PictureScene& scene, const images::Grid
 void value_line(const Frame& frame, const std::string& name, std::span<const std::string> values,
                 bool heading) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float baseline = row_baseline(frame, at.y), column = std::floor(72 * frame.scale);
+  const float baseline = row_baseline(frame, at.y), column = std::floor(kTableColumn * frame.scale);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  float right = at.x + std::floor(112 * frame.scale);
+  float right = at.x + std::floor(kTableNames * frame.scale);
   draw_text(list, frame.fonts.small, at.x, baseline, frame.palette.muted,
             ellipsize(frame.fonts.small, name, right - at.x));
   const ImFont* font = heading ? frame.fonts.small : frame.fonts.numbers;
@@ -120,7 +128,7 @@ void value_line(const Frame& frame, const std::string& name, std::span<const std
     draw_text(list, font, right - text_width(font, value), baseline,
               heading ? frame.palette.muted : frame.palette.text, value);
   }
-  ImGui::Dummy(ImVec2(right - at.x, std::floor(20 * frame.scale)));
+  ImGui::Dummy(ImVec2(right - at.x, std::floor(kTableLine * frame.scale)));
 }
 
 bool is_fetched(const PictureScene& scene, PictureRow row) {
@@ -216,10 +224,8 @@ void title_line(const Frame& frame, const PictureScene& scene, const images::Gri
   caption(frame, metric == PictureMetric::psnr ? fmt::format("dB {}", word) : std::string(word));
 }
 
-}  // namespace
-
-void picture_magnifier(const Frame& frame, const PictureScene& scene, const images::GridHit& hit) {
-  if (scene.names.empty()) scene.view.probe({hit.image, hit.x, hit.y});
+/// A tool-tip at `place`, filled by `draw`.
+void show_tip(const Frame& frame, ImVec2 place, const std::function<void()>& draw) {
   const float s = frame.scale;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 8 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -227,23 +233,54 @@ void picture_magnifier(const Frame& frame, const PictureScene& scene, const imag
   background.w = 1;  // nothing may shine through pictures that are compared
   ImGui::PushStyleColor(ImGuiCol_PopupBg, background);
   ImGui::PushFont(frame.fonts.text);
-  const Measures m = measure(frame, scene, hit);
-  ImGui::SetNextWindowPos(images::beside_pointer(tip_size(frame, scene, m), s));
+  ImGui::SetNextWindowPos(place);
   ImGui::BeginTooltip();
-  title_line(frame, scene, hit);
-  draw_rows(frame, scene, hit, m);
-  if (scene.settings.choices.shows(PictureRow::difference)) {
-    const ImVec2 below = ImGui::GetCursorPos();
-    const float bar = std::floor(96 * s);
-    align_right(frame, images::difference_scale_width(frame, scene.desk.conversion(), bar));
-    images::difference_scale(frame, scene.desk.conversion(), bar);
-    ImGui::SetCursorPos(below);
+  draw();
+  if (trace_enabled()) {
+    const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    trace_rectangle("images.magnifier", at, ImVec2(at.x + size.x, at.y + size.y));
   }
-  value_table(frame, scene, place_of_values(scene, hit));
   ImGui::EndTooltip();
   ImGui::PopFont();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
+}
+
+/// Of values that are not in host memory.
+void ask_for_values(const PictureScene& scene, const images::GridHit& hit) {
+  if (scene.names.empty()) scene.view.probe({hit.image, hit.x, hit.y});
+}
+
+}  // namespace
+
+void picture_magnifier(const Frame& frame, const PictureScene& scene, const images::GridHit& hit) {
+  ask_for_values(scene, hit);
+  const Measures m = measure(frame, scene, hit);
+  show_tip(frame, images::beside_pointer(tip_size(frame, scene, m), frame.scale), [&] {
+    title_line(frame, scene, hit);
+    draw_rows(frame, scene, hit, m);
+    if (scene.settings.choices.shows(PictureRow::difference)) {
+      const ImVec2 below = ImGui::GetCursorPos();
+      const float bar = std::floor(96 * frame.scale);
+      align_right(frame, images::difference_scale_width(frame, scene.desk.conversion(), bar));
+      images::difference_scale(frame, scene.desk.conversion(), bar);
+      ImGui::SetCursorPos(below);
+    }
+    value_table(frame, scene, place_of_values(scene, hit));
+  });
+}
+
+void picture_values(const Frame& frame, const PictureScene& scene, const images::GridHit& hit, ImVec2 min,
+                    ImVec2 max) {
+  ask_for_values(scene, hit);
+  constexpr float kColumns = 4;  // at most
+  const float s = frame.scale;
+  const ImVec2 size((kTableNames + kColumns * kTableColumn + 24) * s,
+                    ImGui::GetFrameHeight() + table_height(frame, scene) + 16 * s);
+  show_tip(frame, images::beside_area(size, min, max, s), [&] {
+    title_line(frame, scene, hit);
+    value_table(frame, scene, place_of_values(scene, hit));
+  });
 }
 
 }  // namespace warpscope::ui

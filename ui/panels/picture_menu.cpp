@@ -12,6 +12,7 @@
 #include "gpu/plan/selection.h"
 #include "ui/cursor.h"
 #include "ui/panels/image_timeline.h"
+#include "ui/panels/menu_choices.h"
 #include "ui/pointing.h"
 #include "ui/widgets.h"
 
@@ -109,7 +110,9 @@ void PictureMenu::draw(const Frame& frame, PictureScene& scene, OwnPictures& own
   choose<PictureOrder>(
       frame, "images.order", std::span(kPictureOrders), settings.order, std::floor(120 * s),
       "The order of the images: as they are stored, by the figure of now, or by how much the two rows "
-      "of the difference differ. While the training runs it is renewed once a second.");
+      "of the difference differ. While the training runs it is renewed once a second, with the figures below "
+      "the "
+      "images, and not while the pointer is on them.");
   draw_class_choice(frame, settings);
   next_in_row(frame, text_button_width(frame, "curve"));
   toggle(frame, "images.show_curve", "curve", &settings.curve,
@@ -136,14 +139,34 @@ void PictureMenu::draw_rows_menu(const Frame& frame, PictureScene& scene) {
   ImGui::PopStyleVar(2);
 }
 
+/// Why a row that is not shown can have no pictures, in one sentence; "" if it can.
+std::string PictureMenu::why_no_row(const Frame& frame, const PictureChoices& choices, PictureRow row) const {
+  const bool of_file = row == PictureRow::checkpoint || row == PictureRow::run;
+  if (frame.request == nullptr && (of_file || row == PictureRow::other))
+    return "This window shows a run and has no network to ask.";
+  if (row == PictureRow::earlier && (!frame.history || frame.history->steps().size() < 2))
+    return "No earlier pictures are kept yet.";
+  const bool chosen = row == PictureRow::run ? !choices.run.path.empty() : !choices.checkpoint.path.empty();
+  const bool any =
+      row == PictureRow::run ? !weights_.choices().runs.empty() : !weights_.choices().checkpoints.empty();
+  if (of_file && !chosen && !any)
+    return row == PictureRow::run ? "No other run here has checkpoints." : "This run has no checkpoint yet.";
+  return "";
+}
+
 void PictureMenu::draw_row(const Frame& frame, PictureScene& scene, PictureRow row, float left) {
   PictureChoices& choices = scene.settings.choices;
   bool shown = choices.shows(row);
   const std::string name = fmt::format("images.row.{}", row_key(row));
   const bool last = shown && scene.rows.size() == 1;
-  if (toggle(frame, name.c_str(), kTitles[index_of(row)], &shown, kTips[index_of(row)]) && !last) {
+  const std::string why_not = shown ? std::string() : why_no_row(frame, choices, row);
+  ImGui::BeginDisabled(!why_not.empty());
+  if (toggle(frame, name.c_str(), kTitles[index_of(row)], &shown,
+             why_not.empty() ? kTips[index_of(row)] : why_not) &&
+      !last) {
     set_shown(choices, row, shown);
   }
+  ImGui::EndDisabled();
   if (row == PictureRow::original || row == PictureRow::now) return;
   ImGui::SameLine(left);
   if (row == PictureRow::other) {
@@ -171,10 +194,13 @@ void PictureMenu::draw_other(const Frame& frame, PictureChoices& choices) const 
       choices.precision.reset();
       changed();
     }
-    for (const core::Precision one : plan::training_precisions(device)) {
+    for (const core::Precision one : core::selectable_precisions()) {
       const std::string label(core::to_string(one));
+      std::string refusal = precision_refusal(device, one);
+      if (refusal.empty() && !choices.preset.empty())
+        refusal = plan::preset_unavailable_reason(choices.preset, device, one);
       if (combo_item(frame, ("images.other.precision=" + label).c_str(), label.c_str(),
-                     choices.precision == one)) {
+                     choices.precision == one, {}, refusal)) {
         choices.precision = one;
         changed();
       }
@@ -213,7 +239,8 @@ void PictureMenu::draw_earlier(const Frame& frame, PictureScene& scene) const {
   auto place = static_cast<float>(index);
   const std::string text = "step " + with_thousands(steps[index]);
   if (slider(frame, "images.earlier.step", &place, 0, static_cast<float>(steps.size() - 1), text.c_str(),
-             std::floor(280 * frame.scale), "The step whose pictures are shown")) {
+             std::floor(280 * frame.scale), "The step whose pictures are shown", false,
+             "step " + with_thousands(steps.back()))) {
     choices.earlier = steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))];
     if (!choices.shows(PictureRow::earlier)) set_shown(choices, PictureRow::earlier, true);
   }

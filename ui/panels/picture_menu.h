@@ -19,6 +19,7 @@ class PictureMenu {
 
  private:
   void draw_rows_menu(const Frame& frame, PictureScene& scene);
+  std::string why_no_row(const Frame& frame, const PictureChoices& choices, PictureRow row) const;
   void draw_row(const Frame& frame, PictureScene& scene, PictureRow row, float left);
   void draw_other(const Frame& frame, PictureChoices& choices) const;
   void draw_earlier(const Frame& frame, PictureScene& scene) const;

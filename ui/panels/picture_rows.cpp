@@ -228,21 +228,25 @@ DifferenceFigures compare_pictures(std::span<const float> a, std::span<const flo
 
 float automatic_range(std::span<const float> a, std::span<const float> b, const training::ImageShape& shape,
                       images::Difference kind) {
-  float most = 1e-6f;
+  constexpr float kLeast = 1e-6f;
+  std::vector<float> sizes;
   for (int image = 0; image < shape.count; ++image) {
     for (int y = 0; y < shape.height; ++y) {
       for (int x = 0; x < shape.width; ++x) {
         const std::size_t place = place_in(shape, image, y, x);
         const float mean = images::mean_difference(b.data() + place, a.data() + place, shape.channels, kind);
-        if (std::isfinite(mean)) most = std::max(most, std::abs(mean));
+        if (std::isfinite(mean)) sizes.push_back(std::abs(mean));
       }
     }
   }
-  const double power = std::pow(10.0, std::floor(std::log10(static_cast<double>(most))));
-  for (const double step : {1.0, 2.0, 5.0}) {
-    if (static_cast<double>(most) <= step * power * (1 + 1e-6)) return static_cast<float>(step * power);
-  }
-  return static_cast<float>(10 * power);
+  if (sizes.empty()) return kLeast;
+  const auto rank = static_cast<std::size_t>(std::ceil(kRangePart * static_cast<double>(sizes.size()))) - 1;
+  const auto place = sizes.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(sizes.begin(), place, sizes.end());
+  // Two digits, as the scale writes them.
+  const double wanted = std::max(kLeast, *place);
+  const double unit = std::pow(10.0, std::floor(std::log10(wanted)) - 1);
+  return static_cast<float>(std::ceil(wanted / unit * (1 - 1e-6)) * unit);
 }
 
 }  // namespace warpscope::ui

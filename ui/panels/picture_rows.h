@@ -128,8 +128,10 @@ struct DifferenceFigures {
 DifferenceFigures compare_pictures(std::span<const float> a, std::span<const float> b,
                                    const training::ImageShape& shape);
 
-/// The end of a colour scale that follows the pictures: the smallest of 1, 2 and 5 times a power of ten that is not
-/// below the largest mean over the channels of |d|, at least 1e-6.
+inline constexpr double kRangePart = 0.995;
+
+/// The end of a colour scale that follows the pictures: so large that kRangePart of all pixels lie within it, rounded
+/// up to two digits, at least 1e-6. A pixel counts by the mean of d over its channels; one that is no number does not.
 float automatic_range(std::span<const float> a, std::span<const float> b, const training::ImageShape& shape,
                       images::Difference kind);
 

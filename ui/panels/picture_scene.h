@@ -16,12 +16,18 @@ namespace warpscope::ui {
 struct PictureSettings {
   int zoom = 0;  ///< framebuffer pixels per image pixel; 0: fit
   images::Conversion conversion;
-  bool automatic_range = false;  ///< of the difference's colours
+  bool automatic_range = false;            ///< of the colours of now - original
+  bool automatic_comparison_range = true;  ///< of any other difference, which a fixed one may show as white
   PictureChoices choices;
   PictureMetric metric = PictureMetric::psnr;
   PictureOrder order = PictureOrder::stored;
   int wanted_class = kAllClasses;
   bool curve = false;  ///< the metric over the steps, below the pictures
+
+  /// The one of the difference that is chosen.
+  bool& follows_pictures() {
+    return is_plain_difference(choices) ? automatic_range : automatic_comparison_range;
+  }
 };
 
 struct PictureScene {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -180,8 +181,21 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
       fmt::format(
           "{} {}: its truth and its loss (cross-entropy, in nats), then what the network took it for.",
           count_text(held_out, choice_, order_.size()), texts ? "Beside a text" : "Below an image"));
+  if (!held_out.has_texts()) draw_key(frame);
   if (held) draw_held(frame);
   if (texts && frame.request != nullptr) draw_legend(frame);
+}
+
+/// What the words and the number below each image are, where there is room.
+void PredictionGrid::draw_key(const Frame& frame) {
+  constexpr std::string_view kKey = "below each: truth, loss; prediction";
+  ImGui::SameLine(0, 16 * frame.scale);
+  if (ImGui::GetContentRegionAvail().x < text_width(frame.fonts.small, kKey)) return ImGui::NewLine();
+  caption(frame, kKey);
+  tooltip(frame,
+          "The class it shows and the loss of the network there (cross-entropy, in nats), then the class "
+          "that the "
+          "network takes it for.");
 }
 
 void PredictionGrid::draw_held(const Frame& frame) {

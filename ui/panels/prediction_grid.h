@@ -37,6 +37,7 @@ class PredictionGrid {
   void draw_order(const Frame& frame);
   void draw_classes(const Frame& frame, const HeldOut& held_out);
   void draw_chip(const Frame& frame, const HeldOut& held_out);
+  void draw_key(const Frame& frame);
   void draw_held(const Frame& frame);
   void draw_legend(const Frame& frame);
   void draw_cells(const Frame& frame, const HeldOut& held_out);

@@ -14,26 +14,6 @@ namespace {
 
 constexpr std::array<const char*, 2> kTabs{"Predictions", "Confusion"};
 
-std::string empty_text(const training::Snapshot& snapshot) {
-  using training::TrainerState;
-  if (!snapshot.viewing.empty() && snapshot.evaluation) {
-    return "The run's folder holds no predictions of single images (older versions wrote none); Confusion "
-           "counts them.";
-  }
-  switch (snapshot.state) {
-    case TrainerState::preparing:
-      return "No predictions yet: the training is being prepared.";
-    case TrainerState::failed:
-      return "No predictions: the training ended before the first evaluation.";
-    case TrainerState::paused:
-      return "No predictions yet: the first evaluation comes some steps after the training goes on.";
-    default:
-      return fmt::format(
-          "No predictions yet: the first evaluation, of {} held-out images, comes in some steps.",
-          with_thousands(snapshot.test_images));
-  }
-}
-
 }  // namespace
 
 std::span<const char* const> PredictionsPanel::tabs() {
@@ -92,7 +72,7 @@ void PredictionsPanel::draw(const Frame& frame) {
     grid_.left_alone();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     trace_rectangle("images.empty", at, ImVec2(at.x + room.x, at.y + room.y));
-    centered_text(frame, said_of_data(frame, empty_text(snapshot)));
+    centered_text(frame, said_of_data(frame, no_predictions_text(snapshot)));
   } else if (tab_ == kPredictions) {
     grid_.draw(frame, held_out, follower_.held());
   } else if (const auto clicked = matrix_.draw(frame, held_out); clicked && images) {

@@ -29,7 +29,7 @@ struct OverlayRun {
 inline constexpr int kRunColors = 8;
 
 /// The first colour of the palette that no run has, those of the present curves last; repeats when all are
-/// taken.
+/// taken. Curves of the same colour then differ in their dashes (loss_lines.h).
 int free_color(std::span<const OverlayRun> runs);
 
 /// The folder whose runs are listed: that of the present run, "runs" without one.

@@ -1,5 +1,9 @@
 #include "ui/panels/selection_text.h"
 
+#include <map>
+#include <string_view>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "gpu/plan/presets.h"
@@ -15,11 +19,16 @@ std::string selection_word(const plan::Selection& selection, const core::DeviceI
 }
 
 std::string selection_list(const plan::Selection& selection) {
+  constexpr std::size_t kMost = 4;  // operations of a variant that are named
+  std::map<std::string, std::vector<std::string_view>> by_variant;
+  for (const auto& [op, name] : selection.variants) by_variant[name].push_back(ops::to_string(op));
   std::string text;
-  for (const auto& [op, name] : selection.variants) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", ops::to_string(op), name);
+  for (const auto& [name, chosen] : by_variant) {
+    text += fmt::format("{}: {}\n", name,
+                        chosen.size() > kMost ? fmt::format("{} operations", chosen.size())
+                                              : fmt::format("{}", fmt::join(chosen, ", ")));
   }
-  return text.empty() ? "all operations automatic" : text + "\nthe others automatic";
+  return text.empty() ? "all operations automatic" : text + "the others automatic";
 }
 
 }  // namespace warpscope::ui

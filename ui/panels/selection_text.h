@@ -11,7 +11,8 @@ namespace warpscope::ui {
 /// The preset that it is ("tensor cores"), "automatic" if nothing is chosen, "mixed" otherwise.
 std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device);
 
-/// One line for each choice, "conv2d.forward: implicit_gemm", and what the others are.
+/// One line for each variant that is chosen, "implicit_gemm: conv2d.forward" or "loops: 48 operations", and what the
+/// others are.
 std::string selection_list(const plan::Selection& selection);
 
 }  // namespace warpscope::ui

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/panels/data_texts.h"
+#include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
 #include "ui/steering.h"
 #include "ui/terms.h"
@@ -207,8 +208,8 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   std::string steps = with_thousands(snapshot.step);
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
   pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
-                                "Steps done, and behind the stroke the steps planned, if there is a limit."));
-  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "", explain("time")));
+                                "Steps whose loss has arrived, and the steps planned if there is a limit."));
+  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained", explain("time")));
   return pieces;
 }
 
@@ -273,7 +274,7 @@ void Toolbar::draw_precision(const Frame& frame) {
     const std::string label(core::to_string(precision));
     const std::string name = "toolbar.precision." + label;
     if (combo_item(frame, name.c_str(), label.c_str(), precision == snapshot.selection.precision,
-                   precision_note(precision)) &&
+                   precision_note(precision), precision_refusal(snapshot.device, precision)) &&
         precision != snapshot.selection.precision) {
       frame.send(training::Select{plan::with_precision(snapshot.selection, precision, snapshot.device)});
     }

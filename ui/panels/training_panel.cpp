@@ -1,5 +1,6 @@
 #include "ui/panels/training_panel.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -40,6 +41,8 @@ void TrainingPanel::draw_batch(const Frame& frame, float left) {
   spec.zero_text = std::string(1, '-');  // until the device is known
   const int batch = pending_batch_.shown(frame.snapshot.batch, frame.snapshot, ImGui::GetTime());
   spec.unit = said_of_data(frame, "images");
+  if (frame.snapshot.train_images > 0)
+    spec.limits.most = std::min(spec.limits.most, static_cast<double>(frame.snapshot.train_images));
   const ValueEdit edit = batch_.draw(frame, spec, batch, left, &refusal_);
   if (!edit.finished) return;
   const int wanted = static_cast<int>(edit.value);

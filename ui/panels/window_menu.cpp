@@ -45,7 +45,9 @@ void WindowMenu::draw_row(const Frame& frame, const Action& action) const {
             ellipsize(frame.fonts.text, action.title, width - note_width - 40 * s));
   draw_text(list, frame.fonts.small, at.x + width - note_width - 6 * s, baseline, frame.palette.muted, note);
   ImGui::EndDisabled();
-  if (clicked) action.run();
+  if (!clicked) return;
+  action.run();
+  if (action.group == "Help") ImGui::CloseCurrentPopup();  // what it shows lies below the menu
 }
 
 void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
@@ -62,6 +64,7 @@ void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
     open_ = false;
     return;
   }
+  trace_open_list("window.menu");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   std::string group;
   for (const Action& action : actions) {

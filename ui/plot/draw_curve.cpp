@@ -1,6 +1,7 @@
 #include "ui/plot/draw_curve.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -24,8 +25,42 @@ ImVec2 position(const Series& series, std::size_t i, const PixelScale& x, const 
   return {x.to_pixel(series.x(i)), y.to_pixel(static_cast<double>(series.y(i)))};
 }
 
+// Draws a line piece by piece; dashes go on from one to the next.
+class DashPen {
+ public:
+  DashPen(ImDrawList* list, ImU32 color, float thickness, Dash dash)
+      : list_(list), color_(color), thickness_(thickness), dash_(dash) {}
+
+  void line(ImVec2 from, ImVec2 to) {
+    if (dash_.off <= 0) return list_->AddLine(from, to, color_, thickness_);
+    const float length = std::hypot(to.x - from.x, to.y - from.y), period = dash_.on + dash_.off;
+    const auto place = [&](float at) {
+      const float part = length > 0 ? at / length : 0;
+      return ImVec2(from.x + part * (to.x - from.x), from.y + part * (to.y - from.y));
+    };
+    float at = 0;
+    while (at < length) {
+      const float left = phase_ < dash_.on ? dash_.on - phase_ : period - phase_;
+      const float end = std::min(length, at + std::max(left, kLeast));
+      if (phase_ < dash_.on) list_->AddLine(place(at), place(end), color_, thickness_);
+      phase_ = std::fmod(phase_ + end - at, period);
+      at = end;
+    }
+  }
+
+ private:
+  static constexpr float kLeast = 0.01f;  // pixels, so that rounding ends no dash in steps of nothing
+
+  ImDrawList* list_;
+  ImU32 color_;
+  float thickness_;
+  Dash dash_;
+  float phase_ = 0;
+};
+
 void draw_points(ImDrawList* list, const Series& series, Visible range, const PixelScale& x,
-                 const PixelScale& y, ImU32 color, float thickness) {
+                 const PixelScale& y, ImU32 color, float thickness, Dash dash) {
+  DashPen pen(list, color, thickness, dash);
   bool joined = false;
   ImVec2 before;
   for (std::size_t i = range.first; i < range.last; ++i) {
@@ -36,7 +71,7 @@ void draw_points(ImDrawList* list, const Series& series, Visible range, const Pi
     const ImVec2 at = position(series, i, x, y);
     const bool next_shows = i + 1 < range.last && y.shows(static_cast<double>(series.y(i + 1)));
     if (joined) {
-      list->AddLine(before, at, color, thickness);
+      pen.line(before, at);
     } else if (!next_shows) {
       list->AddCircleFilled(at, thickness, color, 8);  // a point alone between gaps
     }
@@ -101,7 +136,7 @@ class ColumnPen {
 };
 
 void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
-                  float thickness, float width) {
+                  float thickness, float width, Dash dash) {
   const int count = std::max(1, static_cast<int>((x.pixel_high - x.pixel_low) / width));
   const auto columns = series.columns(x.low, x.high, count, x.logarithmic);
   const PixelScale scale(y);
@@ -109,6 +144,10 @@ void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const A
   for (int i = 0; i < count; ++i) {
     const Column& column = columns[static_cast<std::size_t>(i)];
     if (column.first == column.last) continue;
+    if (std::fmod(width * static_cast<float>(i), dash.on + dash.off) >= dash.on) {
+      pen.gap();
+      continue;
+    }
     const auto low = static_cast<double>(column.extent.low), high = static_cast<double>(column.extent.high);
     if (column.extent.empty() || !scale.shows(high)) {
       pen.gap();
@@ -123,14 +162,28 @@ void draw_columns(ImDrawList* list, const Series& series, const Axis& x, const A
 
 }  // namespace
 
+Dash dash_pattern(std::size_t number, float scale) {
+  constexpr std::array<Dash, kDashes> kPatterns{{{1, 0}, {7, 4}, {2, 3}, {14, 5}, {4, 8}}};
+  const Dash pattern = kPatterns[number % kDashes];
+  return {pattern.on * scale, pattern.off * scale};
+}
+
+void draw_swatch(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 color, Dash dash) {
+  const float period = dash.off > 0 ? dash.on + dash.off : max.x - min.x;
+  for (float x = min.x; x < max.x && period > 0; x += period) {
+    const float end = dash.off > 0 ? std::min(max.x, x + dash.on) : max.x;
+    list->AddRectFilled(ImVec2(x, min.y), ImVec2(end, max.y), color);
+  }
+}
+
 void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
-                float thickness, float column) {
+                float thickness, float column, Dash dash) {
   if (series.empty()) return;
   const Visible range = visible_points(series, x);
   if (static_cast<float>(range.last - range.first) <= 2 * (x.pixel_high - x.pixel_low) / column) {
-    draw_points(list, series, range, PixelScale(x), PixelScale(y), color, thickness);
+    draw_points(list, series, range, PixelScale(x), PixelScale(y), color, thickness, dash);
   } else {
-    draw_columns(list, series, x, y, color, thickness, column);
+    draw_columns(list, series, x, y, color, thickness, column, dash);
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Draws a series.
 
+#include <cstddef>
+
 #include <imgui.h>
 
 #include "ui/plot/axis.h"
@@ -8,11 +10,24 @@
 
 namespace warpscope::ui::plot {
 
+/// Pixels that are drawn and left out in turns; none left out: a whole line.
+struct Dash {
+  float on = 1;
+  float off = 0;
+};
+
+/// Patterns that can be told apart, of a curve whose colour others have too: 0 is a whole line, as kDashes is again.
+inline constexpr std::size_t kDashes = 5;
+Dash dash_pattern(std::size_t number, float scale);
+
+/// A sample of a line in a legend: `color` between `min` and `max`.
+void draw_swatch(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 color, Dash dash);
+
 /// Draws `series` over the visible x. With fewer points than about two a pixel each is joined to the next;
 /// with more, each column of `column` pixels is filled from its smallest to its largest value, so that the
 /// cost is that of the pixels and every spike is there. Gaps stay gaps.
 void draw_curve(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,
-                float thickness, float column);
+                float thickness, float column, Dash dash = {});
 
 /// A dot on each visible point, if they are further apart than about 6 times `radius`.
 void draw_dots(ImDrawList* list, const Series& series, const Axis& x, const Axis& y, ImU32 color,

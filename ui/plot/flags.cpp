@@ -24,7 +24,11 @@ void draw_group_tooltip(const Frame& frame, std::span<const Marker> markers, con
   const float s = frame.scale;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
   ImGui::BeginTooltip();
-  const std::size_t shown = std::min(group.last, group.first + kMostLines);
+  // Each takes three lines at most.
+  const float room = ImGui::GetIO().DisplaySize.y / 3;
+  const auto most = static_cast<std::size_t>(room / (3 * ImGui::GetTextLineHeightWithSpacing()));
+  const std::size_t shown = std::min(group.last, group.first + std::clamp<std::size_t>(most, 1, kMostLines));
+  bool shortened = false;
   for (std::size_t i = group.first; i < shown; ++i) {
     const Marker& marker = markers[i];
     ImGui::PushFont(frame.fonts.small);
@@ -34,11 +38,16 @@ void draw_group_tooltip(const Frame& frame, std::span<const Marker> markers, con
     ImGui::PopStyleColor();
     ImGui::PopFont();
     ImGui::PushTextWrapPos(420 * s);
-    ImGui::TextUnformatted(marker.text.c_str());
+    ImGui::TextUnformatted((marker.line.empty() ? marker.text : marker.line).c_str());
     ImGui::PopTextWrapPos();
+    shortened = shortened || (!marker.line.empty() && marker.line != marker.text);
   }
   if (shown < group.last) ImGui::TextDisabled("and %d more", static_cast<int>(group.last - shown));
-  ImGui::TextDisabled("Click to name.");
+  ImGui::TextDisabled(shortened ? "Click to name it and to see each change." : "Click to name it.");
+  if (trace_enabled()) {
+    trace_event("flag_tip", fmt::format("\"line\":{},\"height\":{:.0f}",
+                                        json_string(markers[group.first].line), ImGui::GetWindowHeight()));
+  }
   ImGui::EndTooltip();
   ImGui::PopStyleVar();
 }

@@ -18,6 +18,7 @@ struct Marker {
   double x = 0;
   std::string text;     ///< what happened
   std::string label{};  ///< what its flag says; "": the text
+  std::string line{};   ///< what the tool-tip says, in one line; "": the text
 };
 
 /// Markers [first, last) that share one flag, which stands at `pixel`, the first one's.
@@ -48,7 +49,7 @@ std::string flag_text(std::span<const Marker> markers, const FlagGroup& group, f
 float flag_height(const Frame& frame);
 
 /// Draws the flags in the strip that ends at y = `top` and hairlines from there to `bottom`. The flag under
-/// the pointer, which is returned, shows its markers in a tool-tip.
+/// the pointer, which is returned, shows its markers in a tool-tip, at most a third of the window high.
 std::optional<FlagGroup> draw_flags(const Frame& frame, std::span<const Marker> markers, const Axis& x,
                                     Unit unit, float top, float bottom);
 

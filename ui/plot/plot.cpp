@@ -199,7 +199,8 @@ void draw_lines(const Frame& frame, const Content& content, const Room& room, co
   for (const Line& line : content.lines) {
     const ImU32 color = line.faint ? blend(line.color, frame.palette.panel, 0.45f) : line.color;
     if (!line.alone)
-      draw_curve(list, *line.series, x, y, color, line.faint || line.thin ? thin : thick, column);
+      draw_curve(list, *line.series, x, y, color, line.faint || line.thin ? thin : thick, column,
+                 dash_pattern(line.dash, frame.scale));
     if (line.dots) draw_dots(list, *line.series, x, y, color, 2.6f * frame.scale);
     if (line.alone) draw_crosses(list, *line.series, x, y, color, 4 * frame.scale);
   }

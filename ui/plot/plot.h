@@ -5,6 +5,7 @@
 // Wheel: zoom x at the pointer (over the y axis: zoom y). Drag: zoom to the range (over the y axis: of y). Right or
 // middle drag: pan. Shift-drag: measure the range; Shift-click: no longer. Double-click: show everything and follow.
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -28,10 +29,11 @@ struct Line {
   const Series* beneath = nullptr;
   const char* beneath_name = "";
   ImU32 color = 0;
-  bool dots = false;   ///< mark single points where there is room
-  bool faint = false;  ///< draw it faintly as a whole
-  bool thin = false;   ///< beside what matters: an earlier run
-  bool alone = false;  ///< points alone, not joined
+  bool dots = false;     ///< mark single points where there is room
+  bool faint = false;    ///< draw it faintly as a whole
+  bool thin = false;     ///< beside what matters: an earlier run
+  bool alone = false;    ///< points alone, not joined
+  std::size_t dash = 0;  ///< dash_pattern()
   /// Beyond it the curve has ended, however far the plot goes: no value is read out there.
   double end = std::numeric_limits<double>::infinity();
 };
