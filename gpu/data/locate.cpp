@@ -94,10 +94,7 @@ const SetRow& first_drawn(const Rows& rows) {
 
 /// The last part of its path.
 std::string name_of(const fs::path& folder) {
-  std::error_code error;
-  fs::path absolute = fs::absolute(folder, error).lexically_normal();
-  if (!absolute.has_filename()) absolute = absolute.parent_path();  // of "mnist/", and of "." within it
-  return absolute.filename().string();
+  return files::absolute_path(folder).filename().string();
 }
 
 bool has_name(const fs::path& folder, const SetRow& set) {
@@ -314,7 +311,7 @@ void check_suits(const SetRow& set, const std::string& what, const Rows& suitabl
   }
 }
 
-/// What --data takes to find the same set again.
+/// What --data takes to find the same set again, wherever the program is started.
 std::string option_of(const Location& location, const Requirements& model) {
   const SetRow& set = *location.set;
   const Rows suitable = suitable_sets(model);
@@ -323,7 +320,8 @@ std::string option_of(const Location& location, const Requirements& model) {
   const SetRow* alone = here.size() == 1 ? here.front() : nullptr;
   if (here.empty()) alone = own_form_in(location.folder, model, true);
   const bool found = alone == &set && find_files(set, location.folder, false) == location.folder;
-  return found ? location.folder.string() : fmt::format("{}:{}", set.name, location.folder.string());
+  const std::string folder = files::absolute_path(location.folder).string();
+  return found ? folder : fmt::format("{}:{}", set.name, folder);
 }
 
 }  // namespace

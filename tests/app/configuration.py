@@ -256,9 +256,9 @@ class Runs(SettingsCase):
         self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
-    def test_a_resumed_run_keeps_its_model_and_data(self):
+    def test_a_resumed_run_keeps_its_model_and_seed(self):
         folder = os.path.dirname(self.earlier_run(model="autoencoder"))
-        for option, value in {"--data": "cifar10", "--validation": "0.5", "--seed": "6", "--init": "x"}.items():
+        for option, value in {"--validation": "0.5", "--seed": "6", "--init": "x"}.items():
             self.assert_refused(["config", "--resume", folder, option, value], option, "cannot change", "resumed run")
         self.assert_refused(["config", "--resume", folder, "--shuffle"], "--shuffle", "cannot change")
         self.assert_refused(["config", "--resume", folder, "--run-dir", "other"], "--run-dir", folder)
