@@ -184,6 +184,8 @@ void Trainer::Worker::prepare() {
   check_test_interval(options_.test_every);
   phases_.begin("device");
   find_initial_weights();
+  data::KnownData& known = options_.known_data;
+  if (!options_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(options_.resume_dir);
   open();
   phases_.begin("network");
   make_engine();

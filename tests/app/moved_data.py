@@ -12,7 +12,7 @@ def make_digits(folder, seed):
     """A set of one's own in IDX files: as many images and labels for every seed."""
     os.makedirs(folder)
     dice = random.Random(seed)
-    for name, count in (("train", 24), ("test", 8)):
+    for name, count in (("train", 24), ("t10k", 8)):
         with open(os.path.join(os.fsencode(folder), f"{name}-images-idx3-ubyte".encode()), "wb") as file:
             file.write(struct.pack(">4i", 0x803, count, 28, 28) + dice.randbytes(count * 28 * 28))
         with open(os.path.join(os.fsencode(folder), f"{name}-labels-idx1-ubyte".encode()), "wb") as file:
@@ -65,6 +65,7 @@ class MovedData(ProgramCase):
         self.assert_one_sentence(self.go_on(run, 3), 2, self.path("x", "moved"), other)
         self.assertEqual(read_run(run)["steps"], 2)
         self.assert_succeeded(self.run_program("infer", run, "--device", "cpu"), other)
+        os.rename(self.path("x", "moved"), self.path("x", "d"))
         fresh = self.run_program("train", "--config", os.path.join(run, "run.json"), "--steps", "1")
         self.assert_succeeded(fresh)
         self.assertIn(other, fresh.out)
