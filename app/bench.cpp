@@ -3,7 +3,6 @@
 #include "gpu/profiling/bench.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "app/interrupt.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
+#include "gpu/files/streams.h"
 #include "gpu/models/model_file.h"
 #include "gpu/profiling/samples.h"
 #include "gpu/settings/optimizer_settings.h"
@@ -118,10 +118,10 @@ bool wants_steps(const BenchArguments& arguments) {
 }
 
 void print(const BenchReport& report) {
-  fmt::print("{}", rows_text(report));
-  fmt::print("{}", steps_text(report));
-  fmt::print("{}", missing_text(report));
-  if (!report.complete) fmt::print("interrupted: the rest was not measured\n");
+  files::put(rows_text(report));
+  files::put(steps_text(report));
+  files::put(missing_text(report));
+  if (!report.complete) files::print("interrupted: the rest was not measured\n");
 }
 
 }  // namespace
@@ -157,8 +157,7 @@ int bench(const BenchArguments& arguments) {
     report.missing = missing_variants(chosen);
     report.missing_reason = core::cuda_unavailable_reason();
     report.peaks = profiling::measure_peaks(chosen.device);
-    if (!quiet) fmt::print("{}\n", peaks_text(report.device, report.peaks));
-    std::fflush(stdout);
+    if (!quiet) files::put(peaks_text(report.device, report.peaks) + "\n");
     profiling::BenchOptions options;
     options.precisions = precisions;
     options.only = chosen.variant;
@@ -177,11 +176,10 @@ int bench(const BenchArguments& arguments) {
   report.complete = !interrupted;
   if (!quiet) print(report);
   if (!quiet && !arguments.against.empty()) {
-    fmt::print("{}", changes_text(before, report, arguments.against));
+    files::put(changes_text(before, report, arguments.against));
   }
   write_output(arguments.json, to_json(report));
   write_output(arguments.csv, to_csv(report));
-  std::fflush(stdout);
   return report.complete ? 0 : 1;
 }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/features/judgement.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 namespace {
@@ -42,23 +42,23 @@ std::string percent(double part) {
 
 void print(const Report& report) {
   const Judgement& found = report.judgement;
-  fmt::print("features     {} of {}: {} columns, {}, in {:.3f} s on {}, {}\n", report.layers, report.model,
-             report.columns, report.standardized ? "standardized" : "as they are",
-             report.feature_seconds + report.standardize_seconds, report.device, report.precision);
-  fmt::print("data         {}: {} rows to learn from, {} to be judged on\n", report.data,
-             report.training_rows, report.test_rows);
+  files::print("features     {} of {}: {} columns, {}, in {:.3f} s on {}, {}\n", report.layers, report.model,
+               report.columns, report.standardized ? "standardized" : "as they are",
+               report.feature_seconds + report.standardize_seconds, report.device, report.precision);
+  files::print("data         {}: {} rows to learn from, {} to be judged on\n", report.data,
+               report.training_rows, report.test_rows);
   const auto& row = classifiers::classifier_named(found.classifier);
-  fmt::print("classifier   {}{}\n", row.title, found.c > 0 ? fmt::format(", C = {:g}", found.c) : "");
+  files::print("classifier   {}{}\n", row.title, found.c > 0 ? fmt::format(", C = {:g}", found.c) : "");
   const classifiers::FitSummary& fit = found.fit;
   const std::string reached = fit.tolerance > 0
                                   ? fmt::format(", {} {:.2e} ({} {:.0e})", fit.rule, fit.reached,
                                                 fit.converged ? "within" : "NOT within", fit.tolerance)
                                   : std::string();
-  fmt::print("fitted       in {:.3f} s, {} iterations{}, objective {:.8g}\n", found.fit_seconds,
-             fit.iterations, reached, fit.objective);
+  files::print("fitted       in {:.3f} s, {} iterations{}, objective {:.8g}\n", found.fit_seconds,
+               fit.iterations, reached, fit.objective);
   for (const classifiers::PhaseTime& phase : found.fit.phases)
-    fmt::print("             {:<24} {:.3f} s\n", phase.phase, phase.seconds);
-  fmt::print("predicted    {} rows in {:.3f} s\n\n", report.test_rows, found.predict_seconds);
+    files::print("             {:<24} {:.3f} s\n", phase.phase, phase.seconds);
+  files::print("predicted    {} rows in {:.3f} s\n\n", report.test_rows, found.predict_seconds);
   Table table({{"class", Align::left}, {"right"}, {"most often taken for", Align::left}});
   for (int truth = 0; truth < found.test.classes; ++truth) {
     int most = -1;
@@ -73,11 +73,11 @@ void print(const Report& report) {
                         : fmt::format("{} ({})", report.classes[static_cast<std::size_t>(most)],
                                       found.test.confused(truth, most))});
   }
-  fmt::print("{}\n", table.text());
-  fmt::print("accuracy     {}{}\n", percent(found.test.accuracy),
-             found.training
-                 ? fmt::format(", of the rows it learned from {}", percent(found.training->accuracy))
-                 : "");
+  files::put(table.text() + "\n");
+  files::print("accuracy     {}{}\n", percent(found.test.accuracy),
+               found.training
+                   ? fmt::format(", of the rows it learned from {}", percent(found.training->accuracy))
+                   : "");
 }
 
 nlohmann::json to_json(const Report& report) {
@@ -182,12 +182,12 @@ std::optional<JudgedFeatures> judge_source(const TrainedSource& source, const Cl
 
 int tell(const std::optional<JudgedFeatures>& report, const std::string& json) {
   if (!report) {
-    fmt::print(stderr, "warpscope: interrupted; nothing was judged\n");
+    files::warn("interrupted; nothing was judged");
     return 1;
   }
   const classifiers::FitSummary& fit = report->judgement.fit;
-  if (!report->remark.empty()) fmt::print(stderr, "warpscope: {}\n", report->remark);
-  for (const std::string& remark : fit.remarks) fmt::print(stderr, "warpscope: {}\n", remark);
+  if (!report->remark.empty()) files::warn(report->remark);
+  for (const std::string& remark : fit.remarks) files::warn(remark);
   if (json != "-") print(*report);
   if (!json.empty()) write_output(json, to_json(*report).dump(1) + "\n");
   return fit.converged ? 0 : 1;

@@ -9,6 +9,7 @@
 
 #include "app/commands.h"
 #include "gpu/core/device.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 namespace {
@@ -26,11 +27,11 @@ core::DeviceInfo device_of(const std::string& name) {
 
 int config(const training::Configuration& configuration, bool markdown) {
   if (markdown) {
-    fmt::print("{}", training::options_markdown());
+    files::put_file(training::options_markdown());
     return 0;
   }
   const training::Configuration known = training::merge(training::defaults(), configuration);
-  fmt::print("{}", training::to_toml(known, device_of(known.text("device"))));
+  files::put_file(training::to_toml(known, device_of(known.text("device"))));
   return 0;
 }
 

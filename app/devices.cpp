@@ -8,6 +8,7 @@
 
 #include "app/commands.h"
 #include "gpu/core/device.h"
+#include "gpu/files/streams.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::app {
@@ -34,7 +35,7 @@ void print_variants(const core::DeviceInfo& device) {
     for (const ops::Variant* variant : ops::variants_of(contract.op, device.kind)) {
       variants.push_back(describe(*variant, device));
     }
-    fmt::print("    {:<24} {}\n", contract.name, fmt::join(variants, ", "));
+    files::print("    {:<24} {}\n", contract.name, fmt::join(variants, ", "));
   }
 }
 
@@ -45,7 +46,7 @@ void print_unavailable_variants() {
     for (const ops::Variant* variant : ops::variants_of(contract.op, core::DeviceKind::cuda)) {
       names.push_back(variant->name);
     }
-    if (!names.empty()) fmt::print("    {:<24} unavailable: {}\n", contract.name, fmt::join(names, ", "));
+    if (!names.empty()) files::print("    {:<24} unavailable: {}\n", contract.name, fmt::join(names, ", "));
   }
 }
 
@@ -55,16 +56,16 @@ int devices() {
   for (const core::DeviceInfo& device : core::list_devices()) {
     const double gib = static_cast<double>(device.memory_bytes) / (1024.0 * 1024.0 * 1024.0);
     if (device.kind == core::DeviceKind::cuda) {
-      fmt::print("{:<8} {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB, {}\n", device.id(),
-                 device.name, device.compute_capability / 10, device.compute_capability % 10,
-                 device.multiprocessors, gib, device.driver);
+      files::print("{:<8} {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB, {}\n", device.id(),
+                   device.name, device.compute_capability / 10, device.compute_capability % 10,
+                   device.multiprocessors, gib, device.driver);
     } else {
-      fmt::print("{:<8} {}, {} cores, {:.1f} GiB\n", device.id(), device.name, device.multiprocessors, gib);
+      files::print("{:<8} {}, {} cores, {:.1f} GiB\n", device.id(), device.name, device.multiprocessors, gib);
     }
     print_variants(device);
   }
   if (const std::string why = core::cuda_unavailable_reason(); !why.empty()) {
-    fmt::print("cuda     none: {}\n", why);
+    files::print("cuda     none: {}\n", why);
     print_unavailable_variants();
   }
   return 0;

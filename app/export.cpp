@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -104,21 +103,12 @@ std::string picture_of(const std::vector<runs::Run>& list, const ExportArguments
   return a.to == "png" ? png_of(plot) : runs::svg_of(plot);
 }
 
-void write_bytes(const std::string& file, const std::string& bytes) {
-  if (file == "-") {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
-      throw core::Error("cannot write to standard output");
-  } else {
-    write_output(file, bytes);
-  }
-}
-
 }  // namespace
 
 int export_runs(const ExportArguments& a) {
   check(a, format_named(a.to));
   if (is_bench_file(a)) {
-    write_bytes(a.out, bench_picture(a));
+    write_output(a.out, bench_picture(a));
     return 0;
   }
   if (!a.precision.empty()) throw core::BadInput("--precision is for files of bench; leave it out");
@@ -133,13 +123,13 @@ int export_runs(const ExportArguments& a) {
   if (a.to == "tensorboard") {
     runs::export_tensorboard(list, a.out);
   } else if (a.to == "csv") {
-    write_bytes(a.out, runs::csv_of(list.front().points));
+    write_output(a.out, runs::csv_of(list.front().points));
   } else if (a.to == "json") {
-    write_bytes(a.out, runs::json_text(runs::json_of(list.front())));
+    write_output(a.out, runs::json_text(runs::json_of(list.front())));
   } else if (a.to == "trace") {
-    write_bytes(a.out, runs::json_text(runs::trace_of(list.front())));
+    write_output(a.out, runs::json_text(runs::trace_of(list.front())));
   } else {
-    write_bytes(a.out, picture_of(list, a, choice));
+    write_output(a.out, picture_of(list, a, choice));
   }
   return 0;
 }

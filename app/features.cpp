@@ -1,7 +1,6 @@
 // warpscope features: what layers of a trained network make of images, as a file for other programs.
 
 #include <chrono>
-#include <cstdio>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/subject.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 namespace {
@@ -50,6 +50,7 @@ double append_rows(features::FeatureTable& table, const TrainedSource& source, c
 }  // namespace
 
 int features(const FeaturesArguments& a) {
+  files::answer_is_in_files();
   const features::FeatureFormat format = features::feature_format(a.format, a.out);
   check_output_file("--out", a.out);
   if (a.out == "-") throw core::BadInput("--out: features go to a file; name one");
@@ -67,20 +68,20 @@ int features(const FeaturesArguments& a) {
       seconds += append_rows(table, source, first ? *first : *set, stop.token());
     }
   } catch (const classifiers::Cancelled&) {
-    fmt::print(stderr, "warpscope: interrupted; nothing was written\n");
+    files::warn("interrupted; nothing was written");
     return 1;
   }
   const auto start = Clock::now();
   features::write_features(a.out, format, table);
-  fmt::print("features     {} rows of {} columns, {} of {}\n", table.rows(), table.columns, table.layers,
-             source.network.settings.model.name);
-  fmt::print("weights      {}\n", source.network.weights.string());
-  fmt::print("data         {}, {}\n", source.data->name, a.split == "all" ? "train then test" : a.split);
-  fmt::print("device       {}, {}: {:.3f} s\n", source.device->info().name,
-             core::to_string(source.selection.precision), seconds);
-  fmt::print("written      {} in {:.2f} s\n", a.out, seconds_since(start));
+  files::print("features     {} rows of {} columns, {} of {}\n", table.rows(), table.columns, table.layers,
+               source.network.settings.model.name);
+  files::print("weights      {}\n", source.network.weights.string());
+  files::print("data         {}, {}\n", source.data->name, a.split == "all" ? "train then test" : a.split);
+  files::print("device       {}, {}: {:.3f} s\n", source.device->info().name,
+               core::to_string(source.selection.precision), seconds);
+  files::print("written      {} in {:.2f} s\n", a.out, seconds_since(start));
   if (format == features::FeatureFormat::npy) {
-    fmt::print("labels       {}\n", features::labels_file(a.out).string());
+    files::print("labels       {}\n", features::labels_file(a.out).string());
   }
   return 0;
 }

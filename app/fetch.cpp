@@ -2,7 +2,6 @@
 
 #include "app/fetch/fetch.h"
 
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "app/interrupt.h"
 #include "gpu/data/sets.h"
 #include "gpu/files/paths.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 namespace {
@@ -41,12 +41,11 @@ class Bar {
     last_phase_ = progress.phase;
     const std::string of =
         total > 0 ? fmt::format(" of {:.1f} MiB, {:3.0f}%", total, 100 * mib / total) : " MiB";
-    fmt::print("{}{} {:.1f}{}{}", terminal_ ? "\r\x1b[2K" : "", phase_text(progress.phase), mib, of,
-               terminal_ ? "" : "\n");
-    std::fflush(stdout);
+    files::put(fmt::format("{}{} {:.1f}{}{}", terminal_ ? "\r\x1b[2K" : "", phase_text(progress.phase), mib,
+                           of, terminal_ ? "" : "\n"));
   }
   void end() const {
-    if (terminal_) fmt::print("\n");
+    if (terminal_) files::print("\n");
   }
 
  private:
@@ -58,6 +57,7 @@ class Bar {
 }  // namespace
 
 int fetch(const std::string& data_set, const std::string& directory) {
+  files::answer_is_in_files();
   const fetch::Source& source = fetch::find_source(data_set);
   const std::atomic<bool>& interrupted = catch_interrupts();
   Bar bar;
@@ -69,7 +69,7 @@ int fetch(const std::string& data_set, const std::string& directory) {
     };
     const std::filesystem::path made = fetch::fetch_data_set(source, folder, show);
     bar.end();
-    fmt::print("{} is in {}\n", data::find_set(data_set)->title, made.string());
+    files::print("{} is in {}\n", data::find_set(data_set)->title, made.string());
   } catch (...) {
     bar.end();
     throw;

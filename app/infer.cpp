@@ -1,7 +1,6 @@
 // warpscope infer: inference alone, its answers and how long each part of it takes.
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/export/export_json.h"
+#include "gpu/files/streams.h"
 #include "gpu/inference/report.h"
 #include "gpu/settings/setting.h"
 
@@ -30,7 +30,7 @@ std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSou
       a.trained.data.empty() ? settings.data : a.trained.data,
       {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet},
       source.network.classes, notice);
-  if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
+  if (!notice.empty()) files::warn(notice);
   return images;
 }
 
@@ -91,39 +91,38 @@ std::string in_words(const plan::ViewSettings& views) {
 
 void print(const inference::Subject& subject, const Outcome& found, bool of_texts) {
   const char* const things = of_texts ? "texts" : "images";
-  fmt::print("network      {}, {}\n", subject.model, subject.weights);
-  fmt::print("{:<12} {} of {}, {}in {} batch{} of {}\n", things, found.answers.size(), subject.data,
-             in_words(found.views), found.batches, found.batches == 1 ? "" : "es", found.batch);
-  fmt::print("device       {}, {}\n", subject.device, subject.precision);
-  if (found.accuracy) fmt::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
-  if (found.mse) fmt::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
-  fmt::print("{:<12} {} over all, {} on the device, {} by the network alone\n\n", fmt::format("{}/s", things),
-             figure(found.images_per_second()), figure(found.device_images_per_second()),
-             figure(found.network_images_per_second()));
-  fmt::print("{}", latencies_of(found));
+  files::print("network      {}, {}\n", subject.model, subject.weights);
+  files::print("{:<12} {} of {}, {}in {} batch{} of {}\n", things, found.answers.size(), subject.data,
+               in_words(found.views), found.batches, found.batches == 1 ? "" : "es", found.batch);
+  files::print("device       {}, {}\n", subject.device, subject.precision);
+  if (found.accuracy) files::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
+  if (found.mse) files::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
+  files::print("{:<12} {} over all, {} on the device, {} by the network alone\n\n",
+               fmt::format("{}/s", things), figure(found.images_per_second()),
+               figure(found.device_images_per_second()), figure(found.network_images_per_second()));
+  files::put(latencies_of(found));
 }
 
 /// On standard error, what did not become an answer.
 void print_refusals(const Outcome& found, const ImageSource& images) {
   constexpr std::size_t kMostSentences = 20;
   const std::size_t told = std::min(found.refused.size(), kMostSentences);
-  for (std::size_t i = 0; i < told; ++i) fmt::print(stderr, "warpscope: {}\n", found.refused[i]);
+  for (std::size_t i = 0; i < told; ++i) files::warn(found.refused[i]);
   if (told < found.refused.size()) {
-    fmt::print(stderr, "warpscope: {} more cannot be read; --json FILE names all of them\n",
-               found.refused.size() - told);
+    files::warn(
+        fmt::format("{} more cannot be read; --json FILE names all of them", found.refused.size() - told));
   }
   const std::string remark = images.remark();
-  if (!remark.empty()) fmt::print(stderr, "warpscope: {}\n", remark);
+  if (!remark.empty()) files::warn(remark);
   if (found.not_finite > 0) {
     const bool one = found.not_finite == 1;
-    fmt::print(stderr,
-               "warpscope: {} of {} answers {} not finite (NaN or infinite) and count{} as none; check the "
-               "weights, or choose another precision\n",
-               found.not_finite, found.answers.size(), one ? "is" : "are", one ? "s" : "");
+    files::warn(
+        fmt::format("{} of {} answers {} not finite (NaN or infinite) and count{} as none; check the "
+                    "weights, or choose another precision",
+                    found.not_finite, found.answers.size(), one ? "is" : "are", one ? "s" : ""));
   }
   if (found.interrupted) {
-    fmt::print(stderr, "warpscope: interrupted after {} of {} images\n", found.answers.size(),
-               images.count());
+    files::warn(fmt::format("interrupted after {} of {} images", found.answers.size(), images.count()));
   }
 }
 

@@ -14,11 +14,24 @@ void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+/// Of those that nobody sends in impatience: a terminal that closes sends one itself and has the shell send another, and
+/// the limit of processor time (its soft one) is told every second.
+void on_notice(int /*signal*/) {
+  interrupted = true;
+}
+
+/// What is ignored stays so, as under nohup.
+void catch_notice(int signal) {
+  if (std::signal(signal, on_notice) == SIG_IGN) std::signal(signal, SIG_IGN);
+}
+
 }  // namespace
 
 const std::atomic<bool>& catch_interrupts() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  catch_notice(SIGHUP);
+  catch_notice(SIGXCPU);
   return interrupted;
 }
 

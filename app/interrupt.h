@@ -1,5 +1,5 @@
 #pragma once
-// Ctrl-C and SIGTERM ask a command to end in good order.
+// Ctrl-C, SIGTERM, a terminal that closes and a limit of processor time ask a command to end in good order.
 
 #include <atomic>
 #include <stop_token>
@@ -7,7 +7,8 @@
 
 namespace warpscope::app {
 
-/// From now on SIGINT and SIGTERM set the flag that is returned instead of ending the process.
+/// From now on SIGINT, SIGTERM, SIGXCPU and, unless it is ignored, SIGHUP set the flag that is returned instead of ending
+/// the process.
 const std::atomic<bool>& catch_interrupts();
 
 /// Asks work to stop once the process was interrupted, however rarely the work tells how far it is.

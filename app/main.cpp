@@ -1,11 +1,12 @@
 // warpscope: the command line.
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
+#include <new>
 #include <regex>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,14 +15,34 @@
 #include "app/fetch/fetch.h"
 #include "app/options.h"
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
+#include "gpu/files/streams.h"
+#include "gpu/files/text.h"
 
 namespace {
 
 using namespace warpscope;
 
+/// What of the command line nothing takes, in the order in which it was typed.
+std::string unexpected(const CLI::App& app, const std::vector<std::string>& typed) {
+  std::vector<std::string> left = app.remaining(true);
+  std::string told =
+      left.size() > 1 ? "these arguments were not expected:" : "this argument was not expected:";
+  for (const std::string& argument : typed) {
+    const auto found = std::find(left.begin(), left.end(), argument);
+    if (found == left.end()) continue;
+    left.erase(found);
+    told += " " + files::sayable(argument);
+  }
+  for (const std::string& part : left) told += " " + files::sayable(part);  // as it was typed it was longer
+  return told;
+}
+
 /// What CLI11 says of a bad command line, as one sentence that names the command's own help.
-std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  std::string what = error.what();
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& typed) {
+  const bool surplus = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  std::string what = surplus ? unexpected(app, typed) : error.what();
   for (char& c : what) c = c == '\n' ? ' ' : c;
   // CLI11's messages about missing and surplus values, reworded.
   what = std::regex_replace(what, std::regex(": At Most 1 required but received (\\d+)"),
@@ -323,9 +344,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    std::ostringstream told;
+    const int code = app.exit(success, told, told);
+    files::put(told.str());
+    return code;
   } catch (const CLI::ParseError& error) {
-    throw core::BadInput(usage_error(app, error));
+    throw core::BadInput(usage_error(app, error, {argv + 1, argv + argc}));
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_options_before(app, *command);
   if (*train) return app::train(app::training_options(train_arguments), then);
@@ -348,18 +372,19 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  namespace files = warpscope::files;
+  files::hold_streams();
+  int code = 1;
   try {
-    const int code = run(argc, argv);
-    errno = 0;
-    if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
-    fmt::print(stderr, "warpscope: cannot write to standard output{}{}\n", errno != 0 ? ": " : "",
-               errno != 0 ? std::strerror(errno) : "");
-    return 1;
+    code = run(argc, argv);
   } catch (const warpscope::core::BadInput& error) {
-    fmt::print(stderr, "warpscope: {}\n", error.what());
-    return 2;
+    files::warn(error.what());
+    code = 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "warpscope: {}\n", error.what());
-    return 1;
+    files::warn(warpscope::core::sentence_of(error));
   }
+  const std::string lost = files::output_failure();
+  if (lost.empty()) return code;
+  files::warn(lost);
+  return code == 0 ? 1 : code;
 }

@@ -1,7 +1,6 @@
 // warpscope map: what a trained network makes of test images, as points in the plane.
 
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/feature_map.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 namespace {
@@ -28,6 +28,7 @@ features::Subject subject_of(TrainedSource& source) {
 }  // namespace
 
 int map(const MapArguments& a) {
+  files::answer_is_in_files();
   const features::FeatureFormat format = features::feature_format(a.format, a.out);
   check_output_file("--out", a.out);
   if (a.out == "-") throw core::BadInput("--out: a map goes to a file; name one");
@@ -45,7 +46,7 @@ int map(const MapArguments& a) {
     features::FeatureMap(source.device)
         .make(request, [&](const auto& picture) { made = picture; }, {{}, stop.token()});
   } catch (const classifiers::Cancelled&) {
-    fmt::print(stderr, "warpscope: interrupted; nothing was written\n");
+    files::warn("interrupted; nothing was written");
     return 1;
   }
   const features::MapFacts& facts = *made->facts;
@@ -56,17 +57,18 @@ int map(const MapArguments& a) {
   const auto& labels = source.data->test.labels;
   table.labels.assign(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(facts.images));
   features::write_features(a.out, format, table);
-  fmt::print("features     {} rows of {} columns, {} of {}, in {:.3f} s\n", facts.images, facts.columns,
-             facts.layers, request.subject.model.name, facts.feature_seconds);
-  fmt::print("data         {}, test, of {} images\n", source.data->name, source.data->test.count);
-  fmt::print("map          {}, {} iterations in {:.3f} s after {:.3f} s for neighbours{}\n",
-             maps::find_map(a.method).title, made->iterations, made->seconds, facts.begin_seconds,
-             made->objective ? fmt::format(", divergence {:.4f}", *made->objective) : "");
-  for (const std::string& remark : facts.remarks) fmt::print("remark       {}\n", remark);
-  fmt::print("device       {}, {}\n", source.device->info().name, core::to_string(request.subject.precision));
-  fmt::print("written      {}\n", a.out);
+  files::print("features     {} rows of {} columns, {} of {}, in {:.3f} s\n", facts.images, facts.columns,
+               facts.layers, request.subject.model.name, facts.feature_seconds);
+  files::print("data         {}, test, of {} images\n", source.data->name, source.data->test.count);
+  files::print("map          {}, {} iterations in {:.3f} s after {:.3f} s for neighbours{}\n",
+               maps::find_map(a.method).title, made->iterations, made->seconds, facts.begin_seconds,
+               made->objective ? fmt::format(", divergence {:.4f}", *made->objective) : "");
+  for (const std::string& remark : facts.remarks) files::print("remark       {}\n", remark);
+  files::print("device       {}, {}\n", source.device->info().name,
+               core::to_string(request.subject.precision));
+  files::print("written      {}\n", a.out);
   if (format == features::FeatureFormat::npy) {
-    fmt::print("labels       {}\n", features::labels_file(a.out).string());
+    files::print("labels       {}\n", features::labels_file(a.out).string());
   }
   return 0;
 }

@@ -13,6 +13,8 @@
 #include "gpu/charts/numbers.h"
 #include "gpu/core/device.h"
 #include "gpu/export/export_json.h"
+#include "gpu/files/streams.h"
+#include "gpu/files/text.h"
 #include "gpu/models/model_file.h"
 #include "gpu/plan/model_figures.h"
 #include "gpu/settings/setting.h"
@@ -143,14 +145,15 @@ int models(const ModelsArguments& arguments) {
   }
   const bool file = list.size() == 1 && !all && !arguments.layers && arguments.json.empty();
   if (file) {
-    fmt::print("{}", models::to_toml(list.front(), models::Style::for_people));
+    files::put_file(models::to_toml(list.front(), models::Style::for_people));
     return 0;
   }
   const Setup setup = setup_of(arguments);
   if (arguments.json != "-") {
-    if (!arguments.layers) fmt::print("{}", table_of(list, setup));
+    if (!arguments.layers) files::put(table_of(list, setup));
     if (arguments.layers) {
-      for (const Model& model : list) fmt::print("{}:\n{}\n", model.name, layers_of(model));
+      for (const Model& model : list)
+        files::put(fmt::format("{}:\n{}\n", files::sayable(model.name), layers_of(model)));
     }
   }
   nlohmann::json report = nlohmann::json::array();

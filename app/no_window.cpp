@@ -5,11 +5,12 @@
 #include "app/commands.h"
 #include "app/png.h"
 #include "gpu/core/error.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 
 int window(training::TrainerOptions options, const WindowArguments& arguments) {
-  fmt::print("This build has no window: training headless (as warpscope train does).\n");
+  files::print("This build has no window: training headless (as warpscope train does).\n");
   if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a build with the window");
   if (options.steps == 0) options.steps = arguments.exit_after_steps;
   return train(std::move(options));

@@ -1,10 +1,9 @@
 #include "app/run_folders.h"
 
-#include <cstdio>
 
 #include <fmt/format.h>
 
-#include "gpu/runs/text.h"
+#include "gpu/files/streams.h"
 
 namespace warpscope::app {
 
@@ -22,15 +21,14 @@ std::vector<runs::Run> read_runs(const std::vector<std::string>& typed, const fs
     const runs::Run& run = result.back();
     print_notes(run.notes);
     if (run.damaged_lines > run.notes.size()) {
-      fmt::print(stderr, "warpscope: {} has {} damaged lines in all\n", runs::printable(run.folder.string()),
-                 run.damaged_lines);
+      files::warn(fmt::format("{} has {} damaged lines in all", run.folder.string(), run.damaged_lines));
     }
   }
   return result;
 }
 
 void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "warpscope: {}\n", note);
+  for (const std::string& note : notes) files::warn(note);
 }
 
 }  // namespace warpscope::app

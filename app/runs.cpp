@@ -16,6 +16,8 @@
 #include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
 #include "gpu/export/export_json.h"
+#include "gpu/files/streams.h"
+#include "gpu/files/text.h"
 #include "gpu/runs/settings.h"
 #include "gpu/runs/summary.h"
 #include "gpu/runs/text.h"
@@ -146,8 +148,7 @@ int show_differences(const RunsArguments& arguments, const fs::path& folder) {
   const std::vector<runs::Run> list = read_runs(arguments.diff, folder);
   const std::vector<runs::SettingDifference> differences = runs::settings_that_differ(list);
   if (arguments.json != "-") {
-    fmt::print("{}",
-               differences.empty() ? "all settings are the same\n" : difference_table(list, differences));
+    files::put(differences.empty() ? "all settings are the same\n" : difference_table(list, differences));
   }
   nlohmann::json report{{"runs", nlohmann::json::array()},
                         {"settings", nlohmann::json::object()},
@@ -179,8 +180,8 @@ int runs(const RunsArguments& arguments) {
   runs::sort_runs(list, order);
   for (const RunSummary& run : list) print_notes(run.notes);
   if (arguments.json != "-") {
-    fmt::print("{}", list.empty() ? fmt::format("there are no runs in {}\n", runs::printable(folder.string()))
-                                  : table_of(list));
+    files::put(list.empty() ? fmt::format("there are no runs in {}\n", files::sayable(folder.string()))
+                            : table_of(list));
   }
   nlohmann::json report = nlohmann::json::array();
   for (const RunSummary& run : list) report.push_back(runs::json_of(run));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -10,6 +9,8 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/streams.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::app {
 namespace {
@@ -36,6 +37,7 @@ std::string toned(const std::string& text, Tone tone) {
 }
 
 void Table::add(std::vector<std::string> cells, Tone tone) {
+  for (std::string& cell : cells) cell = files::sayable(cell);
   rows_.push_back({std::move(cells), tone});
 }
 
@@ -76,14 +78,12 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::show(int done, int total, const std::string& text) {
   if (!terminal_) return;
-  fmt::print(stderr, "\r\x1b[2K{}/{}  {}", done, total, text.substr(0, 60));
-  std::fflush(stderr);
+  files::put_aside(fmt::format("\r\x1b[2K{}/{}  {}", done, total, files::sayable(text.substr(0, 60))));
   drawn_ = true;
 }
 
 void ProgressLine::clear() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[2K");
-  std::fflush(stderr);
+  if (drawn_) files::put_aside("\r\x1b[2K");
   drawn_ = false;
 }
 
@@ -136,8 +136,9 @@ void check_output_file(const std::string& option, const std::string& file) {
 
 void write_output(const std::string& file, const std::string& text) {
   if (file == "-") {
-    fmt::print("{}", text);
+    files::put_file(text);
   } else if (!file.empty()) {
+    files::answer_is_in_files();
     files::write_file_atomically(file, text);
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "app/interrupt.h"
 #include "app/program_seconds.h"
 #include "gpu/core/phases.h"
+#include "gpu/files/streams.h"
 #include "gpu/plan/presets.h"
 
 namespace warpscope::app {
@@ -97,10 +97,9 @@ std::size_t terminal_columns() {
 
 /// Errors are left to the end of train(), which prints the one that ended the training.
 void print_log(const training::LogLine& line) {
-  if (line.level == training::LogLevel::info) fmt::print("{}\n", line.text);
+  if (line.level == training::LogLevel::info) files::print("{}\n", line.text);
   if (line.level != training::LogLevel::warning) return;
-  std::fflush(stdout);  // so that the lines stay in order where both go to one terminal
-  fmt::print(stderr, "warpscope: {}\n", line.text);
+  files::warn(line.text);
 }
 
 /// Prints what is new: on a terminal one line that is redrawn, elsewhere a line every few seconds. Warnings
@@ -116,7 +115,6 @@ class Progress {
         (test->split == training::Split::validation ? last_validation_ : last_test_) = *test;
       }
     }
-    std::fflush(stdout);
   }
   void show(const Snapshot& now) {
     if (now.step == 0 || now.step == last_step_) return;
@@ -125,15 +123,14 @@ class Progress {
     last_ = time;
     last_step_ = now.step;
     if (terminal_) {
-      fmt::print("\r\x1b[2K{}", status_line_within(now, terminal_columns()));
+      files::print("\r\x1b[2K{}", status_line_within(now, terminal_columns()));
     } else {
-      fmt::print("{}\n", status_line(now));
+      files::print("{}\n", status_line(now));
     }
     drawn_ = terminal_;
-    std::fflush(stdout);
   }
   void clear() {
-    if (drawn_) fmt::print("\r\x1b[2K");
+    if (drawn_) files::print("\r\x1b[2K");
     drawn_ = false;
   }
   const training::TestPoint& last_test() const { return last_test_; }
@@ -208,26 +205,26 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   const std::int64_t images = end.validation_images > 0 && end.evaluation
                                   ? static_cast<std::int64_t>(end.evaluation->image_losses.size())
                                   : end.test_images;
-  fmt::print("\n");
-  fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
-  fmt::print("train loss   {:.6f}\n", end.train_loss);
+  files::print("\n");
+  files::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
+  files::print("train loss   {:.6f}\n", end.train_loss);
   if (end.validation_images > 0) {
-    fmt::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
-               quality_text(end, validation));
+    files::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
+                 quality_text(end, validation));
   }
-  fmt::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
-             quality_text(end, test));
-  fmt::print("speed        {:.1f} {}/s (median of the last steps), batch {}\n", end.images_per_second,
-             items_of(end), end.batch);
-  fmt::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
-             end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
-             to_string(end.schedule));
-  fmt::print("device       {}, {}\n", end.device.name, selection_text(end));
+  files::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
+               quality_text(end, test));
+  files::print("speed        {:.1f} {}/s (median of the last steps), batch {}\n", end.images_per_second,
+               items_of(end), end.batch);
+  files::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
+               end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
+               to_string(end.schedule));
+  files::print("device       {}, {}\n", end.device.name, selection_text(end));
   if (end.selection.precision == core::Precision::fp16) {
-    fmt::print("loss scale   {}, {} steps skipped\n", end.loss_scale, end.skipped_steps);
+    files::print("loss scale   {}, {} steps skipped\n", end.loss_scale, end.skipped_steps);
   }
-  fmt::print("data         {}\n", end.data_name);
-  if (!end.run_dir.empty()) fmt::print("run          {}\n", end.run_dir);
+  files::print("data         {}\n", end.data_name);
+  if (!end.run_dir.empty()) files::print("run          {}\n", end.run_dir);
 }
 
 /// What came of judging.
@@ -283,7 +280,7 @@ std::string phases_text(const std::vector<core::PhaseTime>& phases) {
 void print_seconds(const std::vector<core::PhaseTime>& training, double beginning) {
   std::vector<core::PhaseTime> phases{{"beginning", beginning}};
   phases.insert(phases.end(), training.begin(), training.end());
-  fmt::print("seconds      {:.3f} in all: {}\n", program_seconds(), phases_text(phases));
+  files::print("seconds      {:.3f} in all: {}\n", program_seconds(), phases_text(phases));
 }
 
 void print_seconds(const Judging& judging) {
@@ -294,13 +291,14 @@ void print_seconds(const Judging& judging) {
                                       {"standardization", judged.standardize_seconds}};
   phases.insert(phases.end(), fit.begin(), fit.end());
   phases.push_back({"prediction", judged.judgement.predict_seconds});
-  fmt::print("judged in    {:.3f}, the ending beside it: {}\n", judging.seconds, phases_text(phases));
+  files::print("judged in    {:.3f}, the ending beside it: {}\n", judging.seconds, phases_text(phases));
 }
 
 }  // namespace
 
 int train(training::TrainerOptions options, const std::string& then) {
   const double beginning = program_seconds();
+  files::answer_is_in_files();
   const std::string classifier = then == "svm" ? "rbf" : then;
   if (!classifier.empty()) classifiers::classifier_named(classifier);
   const training::TrainingSettings settings = options;
@@ -320,15 +318,14 @@ int train(training::TrainerOptions options, const std::string& then) {
   follower.follow_to_end();
   const auto end = trainer.snapshot();
   if (end->state == TrainerState::failed) {
-    std::fflush(stdout);
-    fmt::print(stderr, "warpscope: {}\n", end->notice);
+    files::warn(end->notice);
     return end->failed_by_input ? 2 : 1;
   }
   print_summary(*end, follower.progress().last_test(), follower.progress().last_validation());
   print_seconds(trainer.phase_times(), beginning);
   if (classifier.empty()) return 0;
   if (judging.error) std::rethrow_exception(judging.error);
-  fmt::print("\n");
+  files::print("\n");
   const int code = tell(judging.judged, "");
   print_seconds(judging);
   return code;

@@ -2,7 +2,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/locate.h"
 #include "gpu/features/extractor.h"
+#include "gpu/files/streams.h"
 #include "gpu/settings/configuration.h"
 
 namespace warpscope::app {
@@ -73,7 +73,7 @@ TrainedSource open_trained(const TrainedArguments& a) {
   std::string notice;
   source.data =
       std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice, wanted));
-  if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
+  if (!notice.empty()) files::warn(notice);
   return source;
 }
 

@@ -3,7 +3,6 @@
 #include "gpu/verify/verify.h"
 
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -12,6 +11,8 @@
 #include "app/table.h"
 #include "app/verify_json.h"
 #include "gpu/core/error.h"
+#include "gpu/files/streams.h"
+#include "gpu/files/text.h"
 #include "gpu/plan/selection.h"
 
 namespace warpscope::app {
@@ -75,15 +76,15 @@ std::string summary_of(const VerifyReport& report) {
 }
 
 void print(const VerifyReport& report) {
-  fmt::print("{}\n", table_of(report).text());
-  fmt::print(
+  files::put(table_of(report).text() + "\n");
+  files::print(
       "Error and tolerance: ||out - ref|| / ||ref|| of the worst shape; n is the length of the sum, u = "
       "2^-24 the unit "
       "roundoff of FP32,\nv that of the precision: 2^-11 for tf32 and fp16, 2^-8 for bf16.\n\n");
   for (const VerifyRow& row : report.rows) {
-    if (!row.failure.empty()) fmt::print("{}\n", toned(row.failure, Tone::bad));
+    if (!row.failure.empty()) files::put(toned(files::sayable(row.failure), Tone::bad) + "\n");
   }
-  fmt::print("{}\n", summary_of(report));
+  files::print("{}\n", summary_of(report));
 }
 
 }  // namespace
@@ -119,9 +120,8 @@ int verify(const VerifyArguments& arguments) {
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (arguments.json != "-") print(report);
   write_output(arguments.json, to_json(report));
-  std::fflush(stdout);
   if (report.failed() > 0) {
-    fmt::print(stderr, "warpscope: {} of {} checks failed\n", report.failed(), report.rows.size());
+    files::warn(fmt::format("{} of {} checks failed", report.failed(), report.rows.size()));
   }
   return report.failed() > 0 || !report.complete ? 1 : 0;
 }

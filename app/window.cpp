@@ -8,6 +8,7 @@
 #include "app/png.h"
 #include "app/window_options.h"
 #include "gpu/core/error.h"
+#include "gpu/files/streams.h"
 #include "ui/plot/page.h"
 
 namespace warpscope::app {
@@ -18,7 +19,7 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
   try {
     return ui::run_window(window);
   } catch (const ui::NoDisplay&) {
-    fmt::print("There is no display: training headless (as warpscope train does).\n");
+    files::print("There is no display: training headless (as warpscope train does).\n");
     if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a display");
     if (options.steps == 0) options.steps = arguments.exit_after_steps;
     return train(std::move(options));

@@ -7,6 +7,7 @@
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
+#include "gpu/files/text.h"
 #include "ui/cursor.h"
 #include "ui/layout.h"
 #include "ui/panels/data_texts.h"
@@ -216,6 +217,7 @@ bool MainView::has_shown_all(const training::Snapshot& snapshot, bool images_exp
 }
 
 void MainView::tell(std::string text, training::LogLevel level, std::string details) {
+  text = files::sayable(text);
   status_.log(level, text);
   trace_event("notice", fmt::format("\"text\":{}", json_string(text)));
   notices_.show(std::move(text), level, std::move(details));

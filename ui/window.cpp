@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <glad/gl.h>
+
+#include "gpu/files/streams.h"
 // glad first: it stands in for the system's OpenGL header.
 #include <algorithm>
 #include <cstdio>
@@ -425,7 +427,7 @@ void Session::trace_state() {
 int Session::exit_code() const {
   // The failure of a run that is only shown is no failure of the window.
   if (snapshot_->state != TrainerState::failed || options_.source) return 0;
-  fmt::print(stderr, "warpscope: {}\n", snapshot_->notice);
+  files::warn(snapshot_->notice);
   return snapshot_->failed_by_input ? 2 : 1;
 }
 
@@ -435,7 +437,7 @@ void Session::remember_settings() const {
   try {
     save_settings(settings_file(), settings);
   } catch (const core::Error& error) {
-    fmt::print(stderr, "warpscope: the window's settings are not remembered: {}\n", error.what());
+    files::warn(fmt::format("the window's settings are not remembered: {}", error.what()));
   }
 }
 

@@ -73,8 +73,7 @@ class CpuDevice final : public Device {
                        ? nullptr
                        : ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
     if (memory == nullptr) {
-      throw OutOfMemory(fmt::format("the CPU has {:.1f} MiB of memory free, {:.1f} MiB more are needed",
-                                    static_cast<double>(free_bytes()) / 1048576.0,
+      throw OutOfMemory(fmt::format("the CPU has {}, {:.1f} MiB more are needed", host_memory().text(),
                                     static_cast<double>(bytes) / 1048576.0));
     }
     const std::lock_guard lock(mutex_);
@@ -113,8 +112,8 @@ class CpuDevice final : public Device {
 
   /// All of it where the system does not tell.
   std::size_t free_bytes() const {
-    const auto free = static_cast<std::size_t>(free_host_memory());
-    return free > 0 ? std::min(free, info_.memory_bytes) : info_.memory_bytes;
+    const std::optional<std::int64_t> free = host_memory().free;
+    return free ? std::min(static_cast<std::size_t>(*free), info_.memory_bytes) : info_.memory_bytes;
   }
 
   DeviceInfo info_ = cpu_device_info();

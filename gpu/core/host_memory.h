@@ -2,13 +2,39 @@
 // The memory of the machine.
 
 #include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
 
 namespace warpscope::core {
 
-/// How many bytes a program can still take without driving others out: the system's own estimate, which counts
-/// what it would give up of its caches, and no more than what is left under the limit of a container (cgroup v2).
-/// 0 if neither can be told.
+/// Where the system tells of its memory and of limits.
+struct MemoryFiles {
+  std::filesystem::path processes = "/proc";
+  std::filesystem::path control_groups = "/sys/fs/cgroup";
+};
+
+struct HostMemory {
+  std::optional<std::int64_t> free;  ///< bytes; nothing if it cannot be told
+  /// What leaves no more free, if not the machine itself: "the limit of the address space of 293.0 MiB (ulimit -v)".
+  std::string limit;
+
+  /// "52.1 MiB of memory free", with the limit.
+  std::string text() const;
+};
+
+/// How much a program can still take without driving others out: the system's own estimate, which counts what it would
+/// give up of its caches, and no more than what is left under the limits of the process (address space, data) and of
+/// its control group and each one above it (cgroup v2 and v1), as containers have.
+HostMemory host_memory(const MemoryFiles& files = {});
+
+/// Its bytes; 0 if they cannot be told.
 std::int64_t free_host_memory();
+
+/// What an exception says, as a sentence: with the limit for one of the standard library that only says that memory or
+/// threads ran out.
+std::string sentence_of(const std::exception& error);
 
 /// Gives the system what was freed but is still kept by the C library for later, of which a job that takes much on
 /// threads of its own leaves hundreds of MB. Takes some milliseconds; does nothing where the library has no such call.

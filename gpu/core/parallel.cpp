@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -47,7 +48,11 @@ void parallel_for(std::int64_t count, std::int64_t piece, int threads,
   {
     std::vector<std::jthread> helpers;
     const std::int64_t helper_count = thread_count(pieces, threads) - 1;
-    for (std::int64_t i = 0; i < helper_count; ++i) helpers.emplace_back(work);
+    try {
+      for (std::int64_t i = 0; i < helper_count; ++i) helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // As many as the system grants: this thread does what is left.
+    }
     work();
   }
   if (error) std::rethrow_exception(error);

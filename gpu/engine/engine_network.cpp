@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/engine/engine.h"
 #include "gpu/files/file.h"
 #include "gpu/models/parameters.h"
@@ -62,12 +63,13 @@ void Engine::check_memory(const models::Model& model) const {
   const double needed = static_cast<double>(parameters) * sizeof(float) * copies;
   const auto free = static_cast<double>(device_->memory().free_bytes);
   if (needed <= free) return;
+  const std::string limit = on_cpu ? core::host_memory().limit : "";
   throw core::OutOfMemory(fmt::format(
       "network {} has {} parameters, which with gradients and the state of {} take {:.1f} GiB; {} has "
-      "{:.1f} GiB of memory free",
+      "{:.1f} GiB of memory free{}{}",
       model.name, files::grouped(static_cast<std::int64_t>(parameters)),
       ops::to_string(options_.optimizer.rule), needed / kGib, on_cpu ? "the CPU" : device_->info().name,
-      free / kGib));
+      free / kGib, limit.empty() ? "" : " under ", limit));
 }
 
 /// Weights and state of `model` in memory of their own, with all that it shares with the network in use. Waits.

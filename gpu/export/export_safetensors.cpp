@@ -7,6 +7,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/safetensors.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/text.h"
 
@@ -18,7 +19,7 @@ void export_weights(const std::filesystem::path& checkpoint, const std::filesyst
                 [](const auto& tensor) { return tensor.name.starts_with(models::kOptimizerPrefix); });
   if (tensors.empty()) {
     throw core::BadInput(
-        fmt::format("{} holds no weights; choose another checkpoint", printable(checkpoint.string())));
+        fmt::format("{} holds no weights; choose another checkpoint", files::escaped(checkpoint.string())));
   }
   files::write_safetensors(out, tensors,
                            {{"format", "pt"}, {"checkpoint", valid_utf8(checkpoint.filename().string())}});

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
 namespace {
@@ -28,8 +28,8 @@ std::vector<std::string> chosen_series(const std::vector<Run>& runs, const PlotC
   if (!choice.series.empty()) {
     for (const std::string& name : choice.series) {
       if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
-      throw core::BadInput(fmt::format("there is no series '{}'; valid: {}", printable(name),
-                                       printable(fmt::format("{}", fmt::join(valid, ", ")))));
+      throw core::BadInput(fmt::format("there is no series '{}'; valid: {}", files::escaped(name),
+                                       files::escaped(fmt::format("{}", fmt::join(valid, ", ")))));
     }
     return choice.series;
   }

@@ -14,10 +14,10 @@
 #include "gpu/core/error.h"
 #include "gpu/export/tf_record.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/utf8.h"
 #include "gpu/runs/curves.h"
 #include "gpu/runs/settings.h"
 #include "gpu/runs/summary.h"
-#include "gpu/runs/text.h"
 
 namespace warpscope::runs {
 namespace {
@@ -186,7 +186,7 @@ void name_image(const std::string& stem, ImageFile& file) {
   }
   std::string name(stem.begin(), first == last ? stem.end() : first);
   while (!name.empty() && (name.back() == '-' || name.back() == '_' || name.back() == ' ')) name.pop_back();
-  file.tag = "images/" + (name.empty() ? "image" : printable(name));
+  file.tag = "images/" + (name.empty() ? "image" : files::escaped(name));
 }
 
 std::vector<ImageFile> images_of(const Run& run) {
@@ -230,7 +230,7 @@ void prepare_folder(const fs::path& folder, const fs::path& file) {
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder, error)) {
     throw core::BadInput(fmt::format("cannot make the folder {}: {}; choose another",
-                                     printable(folder.string()),
+                                     files::escaped(folder.string()),
                                      error ? error.message() : "a file has its name"));
   }
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -238,7 +238,7 @@ void prepare_folder(const fs::path& folder, const fs::path& file) {
     if (name == file || name.string().find("tfevents") == std::string::npos || name.string().starts_with('.'))
       continue;
     throw core::BadInput(fmt::format("{} holds the events of another run ({}); choose another folder",
-                                     printable(folder.string()), printable(name.string())));
+                                     files::escaped(folder.string()), files::escaped(name.string())));
   }
 }
 

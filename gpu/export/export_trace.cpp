@@ -7,9 +7,9 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/files/utf8.h"
 #include "gpu/messages/step_calls.h"
 #include "gpu/runs/snapshot_json.h"
-#include "gpu/runs/text.h"
 
 namespace warpscope::runs {
 namespace {
@@ -143,7 +143,7 @@ json trace_of(const Run& run) {
     if (object.is_discarded()) throw core::BadInput("it is not JSON");
     training::from_json(object, snapshot);
   } catch (const core::BadInput& error) {
-    throw core::BadInput(printable(fmt::format("{}/status.json is damaged: {}", name, error.what())));
+    throw core::BadInput(files::escaped(fmt::format("{}/status.json is damaged: {}", name, error.what())));
   }
   return trace_of(name, snapshot);
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/utf8.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
@@ -37,7 +38,7 @@ std::vector<LegendEntry> place_legend(const std::vector<PlotCurve>& curves) {
   double x = kPlotLeft;
   double y = kTitleHeight + 4;
   for (const PlotCurve& curve : curves) {
-    const double width = kKeyRoom + text_width(printable(curve.name), kFontSize) + 20;
+    const double width = kKeyRoom + text_width(files::escaped(curve.name), kFontSize) + 20;
     if (x > kPlotLeft && x + width > kPlotRight) {
       x = kPlotLeft;
       y += kLegendRow;
@@ -112,7 +113,7 @@ std::vector<PlacedMark> place_marks(const Plot& plot, const PlotLayout& layout) 
     here.text_x = at_right_end ? x - 4 : x + kSmallSize;
     here.text_top = layout.top + 6;
     if (here.text_x - kSmallSize < free_from) continue;
-    here.shown = shortened(printable(mark.text), kMostMarkText);
+    here.shown = shortened(files::escaped(mark.text), kMostMarkText);
     free_from = here.text_x + 4;
   }
   return placed;

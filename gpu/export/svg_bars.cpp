@@ -9,6 +9,7 @@
 
 #include "gpu/charts/axis.h"
 #include "gpu/export/plot_layout.h"
+#include "gpu/files/utf8.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
@@ -74,7 +75,7 @@ void draw_bar(const ChartBar& bar, const charts::Axis& axis, int top, std::strin
   auto out = std::back_inserter(svg);
   const int middle = top + kRow / 2;
   fmt::format_to(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kNames - 8, middle + 4,
-                 xml_text(shortened(printable(bar.name), kMostName)));
+                 xml_text(shortened(files::escaped(bar.name), kMostName)));
   if (!axis.shows(bar.value) || bar.value <= 0) return;
   const float end = axis.to_pixel(bar.value);
   const int bar_top = middle - kBarHeight / 2;
@@ -93,7 +94,7 @@ void draw_bar(const ChartBar& bar, const charts::Axis& axis, int top, std::strin
                    axis.to_pixel(bar.mark), bar_top - 3, bar_top + kBarHeight + 3);
   }
   fmt::format_to(out, "<text class=\"tick\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", text + 6, middle + 4,
-                 xml_text(printable(bar.text)));
+                 xml_text(files::escaped(bar.text)));
 }
 
 void draw_keys(const BarChart& chart, std::string& svg) {
@@ -137,7 +138,7 @@ std::string svg_of(const BarChart& chart) {
   for (const BarGroup& group : chart.groups) {
     if (!group.title.empty()) {
       fmt::format_to(std::back_inserter(svg), "<text class=\"group\" x=\"16\" y=\"{}\">{}</text>\n", y + 18,
-                     xml_text(printable(group.title)));
+                     xml_text(files::escaped(group.title)));
       y += kGroupTitle;
     }
     for (const ChartBar& bar : group.bars) {

@@ -11,8 +11,23 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::files {
+namespace {
+
+/// Its first and last bytes, as whole characters, with dots between them.
+std::string without_middle(std::string_view text, std::size_t first, std::size_t last) {
+  const auto goes_on = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u;
+  };
+  while (first > 0 && goes_on(first)) --first;
+  std::size_t end = text.size() - last;
+  while (end < text.size() && goes_on(end)) ++end;
+  return fmt::format("{}...{}", text.substr(0, first), text.substr(end));
+}
+
+}  // namespace
 
 std::string read_text(const std::filesystem::path& file, std::size_t most) {
   std::error_code error;
@@ -77,6 +92,19 @@ std::string one_sentence(std::string_view text) {
     sentence[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(sentence[0])));
   }
   return sentence;
+}
+
+std::string sayable(std::string_view text) {
+  constexpr std::size_t kMostOfWord = 260, kMostOfAll = 4000;
+  const std::string all = escaped(text);
+  std::string result;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = std::min(all.find_first_of(" /", begin), all.size() - 1) + 1;
+    const std::string_view word = std::string_view(all).substr(begin, end - begin);
+    result += word.size() > kMostOfWord ? without_middle(word, 120, 60) : std::string(word);
+    begin = end;
+  }
+  return result.size() > kMostOfAll ? without_middle(result, 3000, 800) : result;
 }
 
 int edit_distance(std::string_view a, std::string_view b) {

@@ -1,6 +1,10 @@
 #include "gpu/files/utf8.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+
+#include <fmt/format.h>
 
 namespace warpscope::files {
 namespace {
@@ -40,6 +44,36 @@ char32_t next_point(std::string_view text, std::size_t& at) {
   return point;
 }
 
+struct Points {
+  char32_t first, last;
+};
+
+/// Code points beyond ASCII that change how others are shown, or show nothing where something is.
+constexpr std::array<Points, 11> kUnseen{{{0x80, 0x9F},
+                                          {0x61C, 0x61C},
+                                          {0x180E, 0x180E},
+                                          {0x200B, 0x200B},
+                                          {0x200E, 0x200F},
+                                          {0x2028, 0x202E},
+                                          {0x2060, 0x206F},
+                                          {0xFEFF, 0xFEFF},
+                                          {0xFFF9, 0xFFFB},
+                                          {0xFFFE, 0xFFFF},
+                                          {0xE0000, 0xE007F}}};
+
+bool is_unseen(char32_t point) {
+  return std::any_of(kUnseen.begin(), kUnseen.end(),
+                     [&](const Points& range) { return point >= range.first && point <= range.last; });
+}
+
+/// Of a control character in ASCII.
+std::string escaped_control(char32_t point) {
+  if (point == '\n') return "\\n";
+  if (point == '\r') return "\\r";
+  if (point == '\t') return "\\t";
+  return fmt::format("\\x{:02x}", static_cast<unsigned>(point));
+}
+
 }  // namespace
 
 std::vector<char32_t> decode_utf8(std::string_view text) {
@@ -63,6 +97,28 @@ std::string valid_utf8(std::string_view text) {
   valid.reserve(text.size());
   for (const char32_t point : decode_utf8(text)) valid += encode_utf8(point);
   return valid;
+}
+
+std::string escaped(std::string_view text, Keep keep) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    const char32_t point = next_point(text, at);
+    const std::string_view bytes = text.substr(begin, at - begin);
+    if (point == kBroken) {
+      for (const char byte : bytes) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    } else if (point < 0x20 || point == 0x7F) {
+      const bool kept = keep == Keep::lines && (point == '\n' || point == '\t');
+      result += kept ? std::string(bytes) : escaped_control(point);
+    } else if (is_unseen(point)) {
+      const bool wide = point > 0xFFFF;
+      result += fmt::format("\\{}{:0{}x}", wide ? 'U' : 'u', static_cast<unsigned>(point), wide ? 8 : 4);
+    } else {
+      result += bytes;
+    }
+  }
+  return result;
 }
 
 char32_t small_letter(char32_t point) {

@@ -22,6 +22,14 @@ std::string encode_utf8(char32_t point);
 /// `text` with U+FFFD for what is broken, so that it can be shown and written as JSON.
 std::string valid_utf8(std::string_view text);
 
+/// What escaped() leaves as it is, though it controls where the text goes.
+enum class Keep { nothing, lines };  // lines: line breaks and tabs
+
+/// `text` for a terminal or a sentence: what would control either is shown instead, as \n, \x1b or \u202e: control
+/// characters (C0, DEL, C1), those that turn the direction of the text (UAX #9), separators of lines, what is not to be
+/// seen at all, and bytes that are no UTF-8. All else stays, so that escaping twice is the same as once.
+std::string escaped(std::string_view text, Keep keep = Keep::nothing);
+
 /// A capital letter of ASCII, Latin-1, Greek or Cyrillic becomes the small one; all else stays.
 char32_t small_letter(char32_t point);
 

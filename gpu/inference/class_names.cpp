@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/files/file.h"
+#include "gpu/files/utf8.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::inference {
@@ -82,7 +83,7 @@ std::string tell_unknown(std::span<const int> labels, const Names& data, const s
   Names names;
   for (const int label : classes) {
     if (names.size() == kMostNames) break;
-    names.push_back(runs::shortened(runs::printable(data[static_cast<std::size_t>(label)]), kMostCharacters));
+    names.push_back(runs::shortened(files::escaped(data[static_cast<std::size_t>(label)]), kMostCharacters));
   }
   if (classes.size() > names.size()) names.push_back(fmt::format("{} more", classes.size() - names.size()));
   const bool one = unknown == 1;

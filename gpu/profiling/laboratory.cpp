@@ -89,7 +89,7 @@ class Laboratory::Worker {
     try {
       work(*this);
     } catch (const std::exception& error) {
-      failure = error.what();
+      failure = core::sentence_of(error);
     }
     core::return_freed_memory();
     change([&](LaboratoryState& state) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/files/atomic_file.h"
 
 namespace warpscope::training {
@@ -161,7 +162,7 @@ void CheckpointWriter::write(const Waiting& next) {
     if (before_) before_();
     store_.save(next.checkpoint, next.is_best);
   } catch (const std::exception& failure) {
-    error = failure.what();
+    error = core::sentence_of(failure);
   }
   const std::lock_guard lock(mutex_);
   if (error.empty()) saved_step_ = next.checkpoint.step;

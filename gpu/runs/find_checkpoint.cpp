@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
 namespace {
@@ -60,10 +60,11 @@ fs::path find_checkpoint(const fs::path& run, const std::string& which) {
   if (names.empty()) {
     throw core::BadInput(
         fmt::format("{} has no checkpoints; train with checkpoints, or save the weights with --save",
-                    printable(run.string())));
+                    files::escaped(run.string())));
   }
-  throw core::BadInput(fmt::format("{} has no checkpoint '{}'; valid: {}", printable(run.string()),
-                                   printable(which), printable(fmt::format("{}", fmt::join(names, ", ")))));
+  throw core::BadInput(fmt::format("{} has no checkpoint '{}'; valid: {}", files::escaped(run.string()),
+                                   files::escaped(which),
+                                   files::escaped(fmt::format("{}", fmt::join(names, ", ")))));
 }
 
 }  // namespace warpscope::runs

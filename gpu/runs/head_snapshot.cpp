@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gpu/core/error.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/model.h"
 #include "gpu/models/model_file.h"
 #include "gpu/plan/former_names.h"
@@ -26,7 +27,7 @@ const json& member(const json& object, const char* key) {
 }
 
 std::string text_of(const json& value) {
-  return value.is_string() ? printable(value.get_ref<const std::string&>()) : "";
+  return value.is_string() ? files::escaped(value.get_ref<const std::string&>()) : "";
 }
 
 template <class T>

@@ -10,7 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
-#include "gpu/runs/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
 namespace {
@@ -53,7 +53,7 @@ std::string run_name(const fs::path& folder) {
   fs::path absolute = fs::weakly_canonical(folder, error);
   if (error) absolute = folder;
   if (!absolute.has_filename()) absolute = absolute.parent_path();
-  return printable(absolute.filename().string());
+  return files::escaped(absolute.filename().string());
 }
 
 bool is_being_written(const fs::path& folder) {
@@ -67,7 +67,7 @@ RunFollower::RunFollower(fs::path folder) {
   run_.folder = std::move(folder);
   if (is_run(run_.folder)) return;
   std::error_code error;
-  const std::string name = printable(run_.folder.string());
+  const std::string name = files::escaped(run_.folder.string());
   if (!fs::exists(run_.folder, error)) {
     throw core::BadInput(fmt::format("there is no folder {}; name the folder of a run", name));
   }
@@ -104,8 +104,8 @@ void RunFollower::read_head(RunUpdate& update) {
   std::optional<json> head = parse_head(head_text_);
   if (!head) {
     if (run_.notes.size() < kMostNotes) {
-      run_.notes.push_back(
-          fmt::format("{} is damaged: it is no JSON object", printable((run_.folder / kRunFile).string())));
+      run_.notes.push_back(fmt::format("{} is damaged: it is no JSON object",
+                                       files::escaped((run_.folder / kRunFile).string())));
     }
     return;
   }
@@ -173,7 +173,7 @@ void RunFollower::note_damage(const std::string& what) {
   ++run_.damaged_lines;
   if (run_.notes.size() >= kMostNotes) return;
   run_.notes.push_back(fmt::format("line {} of {} is left out: {}", line_ + 1,
-                                   printable((run_.folder / kMetricsFile).string()), what));
+                                   files::escaped((run_.folder / kMetricsFile).string()), what));
 }
 
 Run read_run(const fs::path& folder) {

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <exception>
 #include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 
 namespace warpscope::training {
 namespace {
@@ -86,14 +88,14 @@ void RunRecorder::set(const std::string& key, nlohmann::json value) {
 }
 
 void RunRecorder::write_points() {
-  std::string lines;
-  for (const FeedItem& item : feed_->take()) note(item, lines);
-  if (!error_.empty()) return;
   try {
+    std::string lines;
+    for (const FeedItem& item : feed_->take()) note(item, lines);
+    if (!error_.empty()) return;
     if (!lines.empty()) folder_.append_metrics(lines);
     if (std::exchange(head_changed_, false)) folder_.write_run(head_);
-  } catch (const core::Error& error) {
-    error_ = error.what();
+  } catch (const std::exception& error) {
+    error_ = core::sentence_of(error);
     failed_ = true;
   }
 }

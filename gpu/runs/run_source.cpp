@@ -1,9 +1,10 @@
 #include "gpu/runs/run_source.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
-#include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 
 namespace warpscope::runs {
 namespace {
@@ -86,7 +87,7 @@ bool RunSource::look(RunView& view, const RunUpdate& update) {
   try {
     return view.look(follower_.run(), update, Liveness::Clock::now());
   } catch (const std::exception& error) {
-    view.notice(error.what());
+    view.notice(core::sentence_of(error));
     return true;
   }
 }

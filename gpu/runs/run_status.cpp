@@ -1,9 +1,10 @@
 #include "gpu/runs/run_status.h"
 
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/runs/snapshot_json.h"
 
@@ -118,11 +119,11 @@ void RunStatus::attempt(int& failures, const std::function<void()>& write) {
   try {
     write();
     failures = 0;
-  } catch (const core::Error& error) {
+  } catch (const std::exception& error) {
     if (++failures <= kFailuresBorne || warned_) return;
     warned_ = true;
     const std::lock_guard lock(mutex_);
-    warning_ = error.what();
+    warning_ = core::sentence_of(error);
   }
 }
 

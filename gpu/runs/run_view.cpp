@@ -12,9 +12,10 @@
 #include "gpu/core/error.h"
 #include "gpu/data/text_encoding.h"
 #include "gpu/files/file.h"
+#include "gpu/files/text.h"
+#include "gpu/files/utf8.h"
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/snapshot_json.h"
-#include "gpu/runs/text.h"
 
 namespace warpscope::runs {
 namespace {
@@ -119,7 +120,7 @@ bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::t
 }
 
 RunView::RunView(std::filesystem::path folder)
-    : folder_(std::move(folder)), name_(printable(folder_.string())) {
+    : folder_(std::move(folder)), name_(files::escaped(folder_.string())) {
   snapshot_.run_dir = name_;
   snapshot_.viewing = "being read";
 }
@@ -129,7 +130,7 @@ std::vector<training::FeedItem> RunView::take_items() {
 }
 
 void RunView::notice(const std::string& text) {
-  notice_ = text;
+  notice_ = files::sayable(text);
   ++notices_;
   snapshot_.notice = notice_;
   snapshot_.notice_id = notices_;
@@ -145,7 +146,7 @@ bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::tim
   alive_ = liveness_.alive(folder_, changed, now);
   items_.insert(items_.end(), points.begin(), points.end());
   for (; notes_ < run.notes.size(); ++notes_) {
-    items_.emplace_back(training::LogLine{training::LogLevel::warning, run.notes[notes_]});
+    items_.emplace_back(training::LogLine{training::LogLevel::warning, files::sayable(run.notes[notes_])});
     notice(run.notes[notes_]);
   }
   notes_ = std::min(notes_, run.notes.size());
@@ -220,7 +221,7 @@ bool RunView::read_predictions() {
 }
 
 void RunView::complain(std::string& last, const std::string& text) {
-  const std::string shown = printable(text);
+  const std::string shown = files::sayable(text);
   if (std::exchange(last, shown) == shown) return;
   items_.emplace_back(training::LogLine{training::LogLevel::warning, shown});
   notice(shown);

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "gpu/runs/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
 namespace {
@@ -64,20 +64,20 @@ std::string shown(const std::string& value, const std::optional<std::string>& at
 }  // namespace
 
 std::string setting_text(const json& value) {
-  if (value.is_string()) return printable(value.get_ref<const std::string&>());
+  if (value.is_string()) return files::escaped(value.get_ref<const std::string&>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) {
     const auto number = value.get<double>();
     const auto single = static_cast<float>(number);
     return static_cast<double>(single) == number ? fmt::format("{}", single) : fmt::format("{}", number);
   }
-  return printable(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return files::escaped(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 std::vector<Setting> settings_of(const json& head) {
   std::vector<Setting> settings;
   for (const auto& [key, history] : histories_of(head)) {
-    settings.push_back({printable(key), setting_text(*history.last), text_of(history.first)});
+    settings.push_back({files::escaped(key), setting_text(*history.last), text_of(history.first)});
   }
   return settings;
 }
@@ -105,7 +105,7 @@ std::vector<SettingDifference> settings_that_differ(const std::vector<Run>& runs
     if (std::all_of(histories.begin(), histories.end(),
                     [&](const History& history) { return history == histories.front(); }))
       continue;
-    SettingDifference difference{printable(entry.first), {}, {}};
+    SettingDifference difference{files::escaped(entry.first), {}, {}};
     for (const History& history : histories) {
       difference.values.push_back(text_of(history.last));
       difference.at_first.push_back(text_of(history.first));

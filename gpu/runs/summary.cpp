@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
 namespace {
@@ -32,7 +32,7 @@ const json& member(const json& object, const char* key) {
 }
 
 std::string text_of(const json& value) {
-  return value.is_string() ? printable(value.get_ref<const std::string&>()) : "";
+  return value.is_string() ? files::escaped(value.get_ref<const std::string&>()) : "";
 }
 
 double number_of(const json& value) {
@@ -185,7 +185,7 @@ std::vector<RunSummary> list_runs(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     throw core::BadInput(
-        fmt::format("there is no folder {}; name a folder that holds runs", printable(folder.string())));
+        fmt::format("there is no folder {}; name a folder that holds runs", files::escaped(folder.string())));
   }
   if (is_run(folder)) folders.push_back(folder);
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -193,7 +193,7 @@ std::vector<RunSummary> list_runs(const fs::path& folder) {
   }
   if (error) {
     throw core::BadInput(
-        fmt::format("cannot read the folder {}: {}", printable(folder.string()), error.message()));
+        fmt::format("cannot read the folder {}: {}", files::escaped(folder.string()), error.message()));
   }
   std::vector<RunSummary> runs;
   for (const fs::path& one : folders) {

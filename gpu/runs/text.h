@@ -10,14 +10,10 @@ namespace warpscope::runs {
 /// `text` as valid UTF-8: what is not becomes U+FFFD.
 std::string valid_utf8(std::string_view text);
 
-/// The same with each control character (U+0000 to U+001F, U+007F) replaced by a space: for one line of a
-/// terminal.
-std::string printable(std::string_view text);
-
 /// Its first `most` characters, with an ellipsis behind them where there are more. `text` is valid UTF-8.
 std::string shortened(const std::string& text, std::size_t most);
 
-/// printable() for XML 1.0: & < > " ' as entities, control characters as spaces.
+/// files::escaped() for XML 1.0: & < > " ' as entities.
 std::string xml_text(std::string_view text);
 
 }  // namespace warpscope::runs

@@ -9,11 +9,11 @@
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
 #include "gpu/files/safetensors.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/run_reader.h"
-#include "gpu/runs/text.h"
 #include "gpu/settings/configuration.h"
 
 namespace warpscope::runs {
@@ -41,8 +41,8 @@ std::optional<models::Model> described_in(const fs::path& file) {
   try {
     return models::described_in_file(metadata);
   } catch (const core::BadInput& error) {
-    throw core::BadInput(printable(fmt::format("the metadata of {} hold a network that cannot be read: {}",
-                                               file.string(), error.what())));
+    throw core::BadInput(files::escaped(fmt::format(
+        "the metadata of {} hold a network that cannot be read: {}", file.string(), error.what())));
   }
 }
 
@@ -53,7 +53,7 @@ void check_network(const fs::path& file, const models::Model& model) {
   throw core::BadInput(
       fmt::format("{} holds weights of another network than {} is in this run now; give the file "
                   "itself instead of the run",
-                  printable(file.string()), printable(model.name)));
+                  files::escaped(file.string()), files::escaped(model.name)));
 }
 
 TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
@@ -75,15 +75,15 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
       model.empty() ? described.value_or(models::find_model("autoencoder")) : models::model_of(model);
   if (described && *described != network.settings.model) {
     throw core::BadInput(fmt::format("{} holds weights of {}, not of {}; leave --model out",
-                                     printable(file.string()), printable(described->name),
-                                     printable(network.settings.model.name)));
+                                     files::escaped(file.string()), files::escaped(described->name),
+                                     files::escaped(network.settings.model.name)));
   }
   try {
     network.parameters = models::load_parameters(file.string(), network.settings.model);
   } catch (const core::BadInput& error) {
     if (described || !model.empty()) throw;
     throw core::BadInput(
-        fmt::format("{}; its metadata name no model, --model takes it", printable(error.what())));
+        fmt::format("{}; its metadata name no model, --model takes it", files::escaped(error.what())));
   }
   return network;
 }
@@ -96,7 +96,7 @@ TrainedNetwork load_trained_network(const fs::path& path, const std::string& che
   std::error_code error;
   if (fs::is_regular_file(path, error)) return of_file(path, model);
   throw core::BadInput(fmt::format("{} is neither the folder of a run nor a safetensors file of weights",
-                                   printable(path.string())));
+                                   files::escaped(path.string())));
 }
 
 }  // namespace warpscope::runs

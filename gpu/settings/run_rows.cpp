@@ -109,7 +109,7 @@ constexpr std::array kRunRows{
     Setting{.table = "checkpoints",
             .key = "every_epochs",
             .name = "checkpoint_every",
-            .meaning = "epochs between checkpoints",
+            .meaning = "epochs between checkpoints, which are half a second apart at least",
             .unit = "epochs",
             .range = kSmallCount,
             .field = field([](auto& s) -> auto& { return s.checkpoint_epochs; }),

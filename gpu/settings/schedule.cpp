@@ -61,15 +61,16 @@ constexpr std::array kStepParameters{
 
 constexpr std::array kCosineParameters{
     warm_up_parameter(10, false),
-    ScheduleParameter{.key = "final",
-                      .label = "final share",
-                      .unit = "",
-                      .meaning = "the last rate as a share of the base rate",
-                      .value = &Schedule::final_fraction,
-                      .least = 0,
-                      .most = 1,
-                      .slider_low = 0,
-                      .slider_high = 1},
+    ScheduleParameter{
+        .key = "final",
+        .label = "final share",
+        .unit = "",
+        .meaning = "the rate at the end, which lies behind the last step, as a share of the base rate",
+        .value = &Schedule::final_fraction,
+        .least = 0,
+        .most = 1,
+        .slider_low = 0,
+        .slider_high = 1},
 };
 
 constexpr std::array kOneCycleParameters{
@@ -95,7 +96,7 @@ constexpr std::array kOneCycleParameters{
     ScheduleParameter{.key = "final",
                       .label = "final divisor",
                       .unit = "",
-                      .meaning = "first rate over last rate",
+                      .meaning = "first rate over the rate at the end, which lies behind the last step",
                       .value = &Schedule::final_divisor,
                       .least = 1,
                       .most = kMostDivisor,

@@ -9,6 +9,7 @@
 
 #include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/data/locate.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/split.h"
@@ -150,12 +151,12 @@ void Trainer::Worker::run() {
   } catch (const core::BadInput& error) {
     return fail(error.what(), true);
   } catch (const std::exception& error) {
-    return fail(error.what(), false);
+    return fail(core::sentence_of(error), false);
   }
   try {
     loop();
   } catch (const std::exception& error) {
-    fail(error.what(), false);
+    fail(core::sentence_of(error), false);
   }
 }
 

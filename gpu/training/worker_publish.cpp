@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpu/files/text.h"
 #include "gpu/messages/step_calls.h"
 #include "gpu/training/worker.h"
 
@@ -26,12 +27,12 @@ void Trainer::Worker::set_state(TrainerState state) {
 }
 
 void Trainer::Worker::notice(const std::string& text) {
-  view_.notice = text;
+  view_.notice = files::sayable(text);
   ++view_.notice_id;
 }
 
 void Trainer::Worker::log(LogLevel level, const std::string& text) {
-  emit(LogLine{level, text});
+  emit(LogLine{level, files::sayable(text)});
 }
 
 void Trainer::Worker::mark(const std::string& text) {

@@ -47,6 +47,24 @@ class CommandLine(ProgramCase):
         self.assert_refused(["fetch", "cifar10", "more"], "more", "warpscope fetch --help")
         self.assert_refused(["train", "--steps"], "--steps")
 
+    def test_what_was_not_expected_is_told_in_the_order_in_which_it_was_typed(self):
+        self.assert_refused(["classify", "RUN", "--rows", "1"], "not expected: --rows 1; warpscope classify --help")
+        self.assert_refused(["models", "--x=2", "mlp", "-y", "--x=2"], "not expected: --x=2 -y --x=2; ")
+        self.assert_refused(["devices", "a b", "c"], "not expected: a b c; ")
+
+    def test_what_a_sentence_holds_is_escaped(self):
+        evil = "\x1b[31mred\x1b]0;x\x07\u202e\n"
+        told = r"\x1b[31mred\x1b]0;x\x07\u202e\n"
+        for arguments in (["train", "--data", evil], ["runs", evil], ["export", evil, "--to", "csv",
+                          "--out", "-"], ["config", "--config", evil], [evil], ["fetch", evil], ["view", evil],
+                          ["infer", evil], ["train", "--select", evil], ["train", "--schedule", evil]):
+            self.assert_refused(arguments, told)
+        ended = self.run_program("runs", environment=self.environment(WARPSCOPE_DATA=evil))
+        self.assert_succeeded(ended)
+        self.assert_refused(["train", "--data", "cifar10"], told, environment=self.environment(WARPSCOPE_DATA=evil))
+        self.assert_refused(["models", b"caf\xe9"], r"caf\xe9")
+        self.assert_refused(["models", "x" * 100000], "x...x")
+
     def test_waiting_threads_soon_sleep_unless_the_environment_says_how_they_wait(self):
         # libgomp tells its settings whenever it is loaded.
         unset = self.environment(OMP_DISPLAY_ENV="verbose", OMP_WAIT_POLICY=None, GOMP_SPINCOUNT=None)

@@ -13,11 +13,12 @@ CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
 
 class Signals(ProgramCase):
-    def stop_by(self, number):
+    def stop_by(self, *numbers):
         run_dir, weights = self.path("run"), self.path("weights.safetensors")
         process = self.start(*self.train_arguments("--run-dir", run_dir, "--save", weights, steps=100000))
         self.wait_for_step(process, run_dir, 1)
-        process.send_signal(number)
+        for number in numbers:
+            process.send_signal(number)
         ended = self.finish(process)
         self.assert_succeeded(ended)
         self.assertGreater(os.path.getsize(weights), 751875 * 4)
@@ -37,6 +38,19 @@ class Signals(ProgramCase):
 
     def test_a_termination_finishes_the_step_and_saves(self):
         self.stop_by(signal.SIGTERM)
+
+    def test_a_terminal_that_closes_finishes_the_step_and_saves(self):
+        self.stop_by(signal.SIGHUP, signal.SIGHUP)  # the system sends one, the shell another
+
+    def test_a_terminal_that_closes_ends_nothing_under_nohup(self):
+        run_dir = self.path("run")
+        process = self.start(*self.train_arguments("--run-dir", run_dir, steps=100000),
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_step(process, run_dir, 1)
+        process.send_signal(signal.SIGHUP)
+        self.wait_for_step(process, run_dir, steps_of(run_dir)[-1] + 2)
+        process.send_signal(signal.SIGTERM)
+        self.assert_succeeded(self.finish(process))
 
     def test_a_killed_run_keeps_whole_files(self):
         run_dir = self.path("run")
@@ -129,7 +143,6 @@ class FullDisks(ProgramCase):
 
     def test_metrics_that_cannot_grow_end_the_run_with_whole_lines(self):
         def no_file_over_4_kib():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as on a full disk: an error, not a signal
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
         run_dir = self.path("run")

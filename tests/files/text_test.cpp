@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/utf8.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::files {
@@ -41,6 +42,22 @@ TEST(Text, KeysOfManyPartsAreFound) {
   EXPECT_FALSE(has_deep_key(repeated("a.b = 1.5\n", 200))) << "each is short";
   EXPECT_FALSE(has_deep_key("x = [" + repeated("0.5, ", 200) + "]"));
   EXPECT_FALSE(has_deep_key("# " + repeated(".", 200) + "\nx = \"" + repeated(".\\\"", 200) + "\""));
+}
+
+TEST(Text, SentencesShowWhatIsOddAndLeaveOutTheMiddleOfLongNames) {
+  EXPECT_EQ(sayable("a.png is damaged: \x03\n"), "a.png is damaged: \\x03\\n");
+  EXPECT_EQ(sayable(""), "");
+  const std::string path = "/" + std::string(200, 'a') + "/" + std::string(200, 'b') + " is not a file";
+  EXPECT_EQ(sayable(path), path) << "files may have such names";
+  EXPECT_EQ(sayable("there is no '" + std::string(100'000, 'x') + "'; valid: mlp"),
+            "there is no '" + std::string(119, 'x') + "..." + std::string(57, 'x') + "'; valid: mlp");
+  std::string umlauts = "a";
+  for (int i = 0; i < 1000; ++i) umlauts += "\u00fc";
+  EXPECT_EQ(escaped(sayable(umlauts)), sayable(umlauts)) << "cut between characters";
+  std::string words;
+  for (int i = 0; i < 10'000; ++i) words += "word ";
+  EXPECT_LT(sayable(words).size(), 4000u);
+  EXPECT_EQ(sayable(sayable(words)), sayable(words));
 }
 
 }  // namespace

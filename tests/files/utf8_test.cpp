@@ -71,5 +71,25 @@ TEST(Utf8, CapitalLettersBecomeSmallOnes) {
   EXPECT_EQ(small_letter(kBroken), kBroken);
 }
 
+TEST(Utf8, WhatWouldControlATerminalOrASentenceIsEscaped) {
+  EXPECT_EQ(escaped("a\n\r\t"), "a\\n\\r\\t");
+  EXPECT_EQ(escaped("\x1b[31mred\x1b]0;title\x07\x7f"), "\\x1b[31mred\\x1b]0;title\\x07\\x7f");
+  EXPECT_EQ(escaped(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(escaped("\u0085\u009b31m"), "\\u0085\\u009b31m") << "C1 in UTF-8";
+  EXPECT_EQ(escaped("a\u202Egnp.exe\u2069\u200F"), "a\\u202egnp.exe\\u2069\\u200f") << "other directions";
+  EXPECT_EQ(escaped("\u2028\u2029\uFEFF\u200B\U000E0041"), "\\u2028\\u2029\\ufeff\\u200b\\U000e0041");
+  EXPECT_EQ(escaped("caf\xE9 \xE2\x82 \x9b"), "caf\\xe9 \\xe2\\x82 \\x9b") << "no UTF-8";
+}
+
+TEST(Utf8, EscapingLeavesWhatPeopleWrite) {
+  const std::string text =
+      "C:\\new\\x1b, \u00e9\u00df \u4e2d\u6587 \u05e2\u05d1\u05e8\u05d9\u05ea \U0001F680 "
+      "\U0001F469\u200D\U0001F4BB \u00b5s \u2013";
+  EXPECT_EQ(escaped(text), text);
+  const std::string odd = "\x1b[0m\n\u202e\xff";
+  EXPECT_EQ(escaped(escaped(odd)), escaped(odd));
+  EXPECT_EQ(escaped("a\tb\nc\r\x1b", Keep::lines), "a\tb\nc\\r\\x1b");
+}
+
 }  // namespace
 }  // namespace warpscope::files

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/export/export_json.h"
 
 namespace warpscope::ui {
@@ -119,8 +121,8 @@ void RunLoader::look_at_list(const RunRequest& request, const std::stop_token& s
   }
   try {
     list->runs = listing_.look(request.folder, request.present, stop);
-  } catch (const core::Error& error) {
-    list->error = error.what();
+  } catch (const std::exception& error) {
+    list->error = core::sentence_of(error);
   }
   const std::lock_guard lock(mutex_);
   if (stop.stop_requested() || (list_ && same_list(*list_, *list))) return;
@@ -153,8 +155,8 @@ bool RunLoader::advance(const RunRequest& request, const WantedRun& run) {
     if (auto points = reader.curves->advance(kPieceBytes))
       publish({run.id, request.serial, std::move(*points), ""});
     return reader.curves->more();
-  } catch (const core::Error& error) {
-    publish({run.id, request.serial, {.replace = true, .curves = {}}, error.what()});
+  } catch (const std::exception& error) {
+    publish({run.id, request.serial, {.replace = true, .curves = {}}, core::sentence_of(error)});
     return false;
   }
 }

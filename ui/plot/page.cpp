@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gpu/export/plot_layout.h"
-#include "gpu/runs/text.h"
+#include "gpu/files/utf8.h"
 #include "ui/theme.h"
 #include "ui/widgets.h"
 
@@ -35,7 +35,7 @@ float start_of(Anchor anchor, float at, float width) {
 
 void text(const ImFont* font, double x, double baseline, Anchor anchor, std::uint32_t rgb,
           const std::string& raw) {
-  const std::string shown = runs::printable(raw);
+  const std::string shown = files::escaped(raw);
   const ImVec2 at = pixel(x, baseline);
   draw_text(ImGui::GetWindowDrawList(), font, start_of(anchor, at.x, text_width(font, shown)), at.y,
             color(rgb), shown);
@@ -44,7 +44,7 @@ void text(const ImFont* font, double x, double baseline, Anchor anchor, std::uin
 // Text that runs upwards: drawn from left to right and turned about its start.
 void upright_text(const ImFont* font, double x, double y, Anchor anchor, std::uint32_t rgb,
                   const std::string& raw) {
-  const std::string shown = runs::printable(raw);
+  const std::string shown = files::escaped(raw);
   const ImVec2 at(std::floor(pixels(x)), std::floor(pixels(y)));
   auto* const list = ImGui::GetWindowDrawList();
   const int first = list->VtxBuffer.Size;
@@ -157,7 +157,7 @@ Picture draw_page(const runs::Plot& plot) {
   const ImVec2 size = pixel(runs::kPageWidth, runs::kPageHeight);
   return draw_alone(size, kFactor, 1, facts_of(Theme::light).palette, [&](const Fonts& fonts) {
     const std::string title =
-        ellipsize(fonts.strong, runs::printable(plot.title), pixels(runs::kPlotRight - runs::kPlotLeft));
+        ellipsize(fonts.strong, files::escaped(plot.title), pixels(runs::kPlotRight - runs::kPlotLeft));
     text(fonts.strong, runs::kPlotLeft, runs::kTitleBaseline, Anchor::start, runs::kInk, title);
     draw_axes(fonts, plot, layout);
     for (const runs::PlacedMark& mark : layout.marks) {
