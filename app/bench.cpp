@@ -3,7 +3,6 @@
 #include "gpu/profiling/bench.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 // warpscope features: what layers of a trained network make of images, as a file for other programs.
 
 #include <chrono>
-#include <cstdio>
 #include <optional>
 #include <stop_token>
 #include <vector>

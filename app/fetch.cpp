@@ -2,7 +2,6 @@
 
 #include "app/fetch/fetch.h"
 
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>

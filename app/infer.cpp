@@ -1,7 +1,6 @@
 // warpscope infer: inference alone, its answers and how long each part of it takes.
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <optional>
 

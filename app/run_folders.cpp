@@ -1,6 +1,5 @@
 #include "app/run_folders.h"
 
-#include <cstdio>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>

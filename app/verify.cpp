@@ -3,7 +3,6 @@
 #include "gpu/verify/verify.h"
 
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
