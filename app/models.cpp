@@ -72,7 +72,7 @@ std::string table_of(const std::vector<Model>& list, const Setup& setup) {
                {"parameters"},
                {"FLOPs an image"},
                {"in training"},
-               {fmt::format("memory of {} images", setup.batch)}});
+               {fmt::format("step memory, {} images", setup.batch)}});
   for (const Model& model : list) {
     const plan::ModelFigures figures = plan::figures_of(model);
     table.add({model.name, input_text(model), loss_text(model), fmt::format("{}", model.layers.size()),

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
 #include "gpu/export/export_json.h"
+#include "gpu/runs/figure_table.h"
 #include "gpu/runs/settings.h"
 #include "gpu/runs/summary.h"
 #include "gpu/runs/text.h"
@@ -50,8 +52,15 @@ std::string number(double value, const char* format) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : kNothing;
 }
 
-std::string loss(double value) {
-  return std::isfinite(value) ? charts::compact_number(value) : kNothing;
+/// A figure of a run, as its kind is written.
+std::string figure_text(const RunSummary& run, const training::Figure& figure) {
+  const double value = figure.of(run);
+  if (!std::isfinite(value)) return kNothing;
+  const std::string_view name = figure.name;
+  if (name.ends_with("accuracy")) return fmt::format("{:.2f} %", 100 * value);
+  if (name.ends_with("PSNR")) return fmt::format("{:.2f} dB", value);
+  if (name.ends_with("images/s")) return charts::with_thousands(value, value < 100 ? 1 : 0);
+  return charts::compact_number(value);
 }
 
 std::string text_or_nothing(const std::string& text) {
@@ -82,12 +91,26 @@ bool has_changed(const RunSummary& run) {
   return std::any_of(cells.begin(), cells.end(), [](const std::string& text) { return text.ends_with('*'); });
 }
 
+/// What stands beside steps and epochs: losses and accuracies that a run of the list has, and the speed.
+std::vector<const training::Figure*> shown_figures(const std::vector<RunSummary>& list) {
+  std::vector<const training::Figure*> shown;
+  for (const training::Figure& figure : training::run_figures()) {
+    const std::string_view name = figure.name;
+    if (name == "epochs" || name == "time") continue;
+    const bool always = name == "mean train loss" || name == "test loss" || name == "median images/s";
+    const bool loss_or_accuracy = name.ends_with("loss") || name.ends_with("accuracy");
+    if (always || (loss_or_accuracy && std::any_of(list.begin(), list.end(), [&](const RunSummary& run) {
+                     return std::isfinite(figure.of(run));
+                   }))) {
+      shown.push_back(&figure);
+    }
+  }
+  return shown;
+}
+
 std::string table_of(const std::vector<RunSummary>& list) {
   const bool stars = std::any_of(list.begin(), list.end(), has_changed);
-  const bool classifiers = std::any_of(list.begin(), list.end(),
-                                       [](const RunSummary& run) { return std::isfinite(run.accuracy); });
-  const bool validated = std::any_of(
-      list.begin(), list.end(), [](const RunSummary& run) { return std::isfinite(run.validation_loss); });
+  const std::vector<const training::Figure*> figures = shown_figures(list);
   std::vector<Column> columns{{"run", Align::left},
                               {"started", Align::left},
                               {"model", Align::left},
@@ -98,24 +121,16 @@ std::string table_of(const std::vector<RunSummary>& list) {
                               {"rate"},
                               {"batch"},
                               {"steps"},
-                              {"epochs"},
-                              {"train loss"}};
-  if (validated) columns.push_back({"validation"});
-  columns.push_back({"test loss"});
-  if (classifiers) columns.push_back({"accuracy"});
-  columns.insert(columns.end(), {{"images/s"}, {"status", Align::left}});
+                              {"epochs"}};
+  for (const training::Figure* const figure : figures) columns.push_back({figure->name});
+  columns.push_back({"status", Align::left});
   Table table(columns);
   for (const RunSummary& run : list) {
     std::vector<std::string> cells{run.name, when(run.started), text_or_nothing(run.model),
                                    text_or_nothing(run.data), text_or_nothing(run.device)};
     for (std::string& cell : setting_cells(run, stars)) cells.push_back(std::move(cell));
-    cells.insert(cells.end(),
-                 {charts::with_thousands(run.steps), number(run.epochs, "{:.2f}"), loss(run.train_loss)});
-    if (validated) cells.push_back(loss(run.validation_loss));
-    cells.push_back(loss(run.test_loss));
-    if (classifiers) cells.push_back(number(100 * run.accuracy, "{:.2f} %"));
-    cells.push_back(std::isfinite(run.images_per_second) ? charts::with_thousands(run.images_per_second)
-                                                         : kNothing);
+    cells.insert(cells.end(), {charts::with_thousands(run.steps), number(run.epochs, "{:.2f}")});
+    for (const training::Figure* const figure : figures) cells.push_back(figure_text(run, *figure));
     cells.push_back(run.status);
     table.add(std::move(cells), tone_of(run));
   }

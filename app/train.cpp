@@ -210,15 +210,15 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
                                   : end.test_images;
   fmt::print("\n");
   fmt::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
-  fmt::print("train loss   {:.6f}\n", end.train_loss);
+  fmt::print("train loss   {:.6f}, mean of the last 50 steps\n", end.figures.final_train_loss);
   if (end.validation_images > 0) {
     fmt::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
                quality_text(end, validation));
   }
   fmt::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
              quality_text(end, test));
-  fmt::print("speed        {:.1f} {}/s (median of the last steps), batch {}\n", end.images_per_second,
-             items_of(end), end.batch);
+  fmt::print("speed        {:.1f} {}/s, median over all steps, batch {}\n",
+             end.figures.median_images_per_second, items_of(end), end.batch);
   fmt::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
              end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
              to_string(end.schedule));

@@ -52,38 +52,47 @@ std::string observed_text(const training::ObservationRequest& request) {
   return text.empty() ? "nothing inside the training" : text;
 }
 
+std::string capitalized(std::string text) {
+  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
 // An overload a command: a new one does not compile before it has its line.
 class Line {
  public:
   Line(const training::Snapshot& snapshot, const std::optional<Change>& change)
       : snapshot_(snapshot), change_(change) {}
 
-  std::string operator()(const training::Pause&) const { return "# pause"; }
-  std::string operator()(const training::Resume&) const { return "# resume"; }
-  std::string operator()(const training::StepOnce&) const { return "# one step"; }
-  std::string operator()(const training::Reset&) const { return "# reset: the first weights, step 0"; }
-  std::string operator()(const training::Finish&) const { return "# finish: save and end, as Ctrl-C does"; }
-  std::string operator()(const training::SaveCheckpoint&) const { return "# save a checkpoint"; }
+  std::string operator()(const training::Pause&) const { return "Pause"; }
+  std::string operator()(const training::Resume&) const { return "Go on"; }
+  std::string operator()(const training::StepOnce&) const { return "One step"; }
+  std::string operator()(const training::Reset&) const { return "Reset: the first weights, step 0"; }
+  std::string operator()(const training::Finish&) const { return "Finish: save and end, as Ctrl-C does"; }
+  std::string operator()(const training::SaveCheckpoint&) const { return "Save a checkpoint"; }
   std::string operator()(const training::SaveSettings&) const {
-    return "# save the settings as a file for --config";
+    return "Save the settings as a file for --config";
   }
   std::string operator()(const training::CancelFindRate&) const {
-    return "# end the search for a learning rate";
+    return "End the search for a learning rate";
   }
   std::string operator()(const training::CheckDeterminism&) const {
-    return "# run the next step twice and compare the bits";
+    return "Run the next step twice and compare the bits";
   }
   std::string operator()(const training::FindRate& find) const {
-    return fmt::format("# find a learning rate: {} steps from {:g} to {:g}", find.settings.steps,
+    return fmt::format("Find a learning rate: {} steps from {:g} to {:g}", find.settings.steps,
                        find.settings.low, find.settings.high);
   }
   std::string operator()(const training::RollBack& back) const {
-    return fmt::format("--lr {:g} # back to earlier weights",
+    return fmt::format("Back to earlier weights, with --lr {:g}",
                        snapshot_.optimizer.learning_rate * back.factor);
+  }
+  std::string operator()(const training::SetDisturbed& set) const {
+    return set.disturbed ? "Times are not compared: something else is being measured"
+                         : "Times are compared again";
   }
   std::string operator()(const training::Save& save) const { return "--save " + quoted(save.file); }
   std::string operator()(const training::Observe& observe) const {
-    return "# look at " + observed_text(observe.request);
+    return "Look at " + observed_text(observe.request);
   }
   std::string operator()(const training::Select& select) const {
     const auto* const before = change_ ? std::get_if<plan::Selection>(&change_->before) : nullptr;
@@ -95,18 +104,18 @@ class Line {
   std::string operator()(const training::SetOptimizer&) const { return options("optimizer"); }
   std::string operator()(const training::SetAugment&) const { return options("augmentation"); }
   std::string operator()(const training::SetSchedule&) const { return options("schedule"); }
-  std::string operator()(const training::SetSpikeThreshold&) const { return options("loss z-score"); }
+  std::string operator()(const training::SetSpikeThreshold&) const { return options("spike limit"); }
   std::string operator()(const training::SetBatch&) const { return options("batch"); }
   std::string operator()(const training::SetNetwork&) const {
-    if (!change_) return "# network as before";
+    if (!change_) return "Network as before";
     const std::string text = describe(*change_);
-    return "# " + (text.empty() ? "another network" : text);
+    return capitalized(text.empty() ? "another network" : text);
   }
 
  private:
   std::string options(const char* what) const {
     const std::string text = change_ ? option_text(*change_) : std::string();
-    return text.empty() ? fmt::format("# {} as before", what) : text;
+    return text.empty() ? capitalized(fmt::format("{} as before", what)) : text;
   }
 
   const training::Snapshot& snapshot_;

@@ -283,7 +283,7 @@ void DockView::draw_tab(const Frame& frame, const std::string& panel, bool activ
     menu_panel_ = panel;
     wants_menu_ = true;
   }
-  std::string tip(explain(title_of(panel)));
+  std::string tip = explain(title_of(panel));
   tip.append(tip.empty() ? "" : "\n")
       .append("Drag it along the tabs or to another place; right click: more.");
   tooltip(frame, tip);

@@ -11,8 +11,15 @@ void LaboratoryController::take_state() {
   if (state_.take(laboratory_.state())) ++version_;
 }
 
+/// What the trainer measures while a job keeps the machine busy is not compared with what it measures else.
+void LaboratoryController::tell_trainer(const Frame& frame) {
+  const bool works = state_->running != Job::none;
+  if (std::exchange(told_, works) != works) frame.send(training::SetDisturbed{works});
+}
+
 void LaboratoryController::update(const Frame& frame) {
   state_.begin_frame();
+  tell_trainer(frame);
   const TrainerState training = frame.snapshot.state;
   if (waiting_ != Job::none) {
     if (training == TrainerState::running || training == TrainerState::preparing) return;

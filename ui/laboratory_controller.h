@@ -48,6 +48,7 @@ class LaboratoryController {
 
  private:
   void take_state();
+  void tell_trainer(const Frame& frame);
   void start_when_paused(const Frame& frame, profiling::Job job, std::function<bool()> start);
 
   models::Model model_;
@@ -58,6 +59,7 @@ class LaboratoryController {
   profiling::Job waiting_ = profiling::Job::none;
   std::function<bool()> start_;  // of the waiting job
   bool alone_ = false;           // the running job has paused the training or found it paused
+  bool told_ = false;            // the trainer, that a job runs
   bool resume_ = false;          // the training is to go on after the job
 };
 

@@ -24,6 +24,7 @@ bool takes_commands(const training::Snapshot& snapshot) {
 }  // namespace
 
 void MainView::note_sent(const training::Command& command, const training::Snapshot& snapshot) {
+  if (std::holds_alternative<training::SetDisturbed>(command)) return;  // nobody asked for it
   status_.log_command(command_line(command, snapshot, undo_.change_by(command, snapshot)),
                       std::holds_alternative<training::Observe>(command));
   undo_.sent(command, snapshot, undoing_);

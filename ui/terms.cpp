@@ -4,12 +4,13 @@
 #include <array>
 #include <cctype>
 
+#include "gpu/runs/figure_table.h"
+
 namespace warpscope::ui {
 namespace {
 
 constexpr std::array kTerms{
-    Term{"Accuracy", "The share of images whose most probable class is the true one.",
-         "Accuracy, %;train accuracy;test accuracy;validation accuracy"},
+    Term{"Accuracy", "The share of images whose most probable class is the true one.", "Accuracy, %"},
     Term{"Activation", "What a layer of the network puts out for an image.", "activations;outputs"},
     Term{"Alpha", "How long RMSprop remembers squared gradients: 0.99 is about a hundred steps."},
     Term{"Augment", "Changes training images at random, so that the network does not learn them by heart.",
@@ -34,15 +35,11 @@ constexpr std::array kTerms{
          "dead channels;dead units"},
     Term{"Determinism",
          "Runs the same step twice and compares the bits: variants that use atomics may differ."},
-    Term{"Device memory", "The memory of the device that trains, of which weights and plans take a part."},
     Term{"Distributions",
          "How the weights, activations, gradients and updates of each layer are spread over the steps."},
     Term{"Energy", "What the whole GPU takes for an image, in thousandths of a joule.", "mJ/image"},
     Term{"Epoch", "One pass over all training images.", "epochs"},
     Term{"Epsilon", "Keeps gradients that are nearly 0 from making huge updates."},
-    Term{"Feature accuracy",
-         "The share of held-out images whose class a small classifier tells from their latents.",
-         "Feature accuracy, %"},
     Term{"Features",
          "Numbers that a layer makes of an image, and what they are worth to a classifier that learns from "
          "them."},
@@ -59,15 +56,9 @@ constexpr std::array kTerms{
     Term{"Frames/s", "How many pictures of this window were drawn in the last second."},
     Term{"GB/s", "Billions of bytes that an operation reads and writes in a second."},
     Term{"Gradient", "The direction in which the loss rises fastest, a number for each weight.", "gradients"},
-    Term{"Gradient norm",
-         "The length of the gradient over all parameters, which tells how steep the loss is."},
-    Term{"Head accuracy", "The share of images whose class a linear head tells from their latents.",
-         "Head accuracy, %"},
-    Term{"Head loss", "The cross-entropy of a linear head that learns the classes from the latents."},
     Term{"Image path",
          "How pictures get from the training to the screen: within the GPU, or by way of the CPU."},
     Term{"Images", "Images that the network never trains on, what it makes of them, and the difference."},
-    Term{"Images/s", "How many images the training takes in a second."},
     Term{"Jitter", "Changes brightness, contrast and saturation of an image."},
     Term{"Joint",
          "How much the loss of a head on the latents counts beside the error of the reconstruction."},
@@ -75,13 +66,10 @@ constexpr std::array kTerms{
          "The operations of a training step: which variant runs each, how long, and how near the floor."},
     Term{"Ladder", "Lists what was tried in this run, with its speed beside that of the first."},
     Term{"Latent", "What the encoder makes of an image: the numbers from which the decoder draws it again."},
-    Term{"Learning rate", "How far the weights move along the gradient in a step.", "rate;rate now"},
+    Term{"Learning rate", "How far the weights move along the gradient in a step.", "rate"},
     Term{"Loss",
-         "The number that training makes smaller: how far the network's answers are from the right ones.",
-         "train loss;test loss;validation loss"},
-    Term{"Loss scale",
-         "A factor that keeps small gradients from vanishing in FP16, taken out again before the update."},
-    Term{"Memory", "What the plan of a step holds over its course, and what other choices would need."},
+         "The number that training makes smaller: how far the network's answers are from the right ones."},
+    Term{"Memory", "What a training step holds over its course, and what other choices would need."},
     Term{"Micro-batches", "The parts of a batch that would take too much memory at once."},
     Term{"Minimum distance", "How close the points of a map may lie: small distances make tight groups.",
          "min_dist"},
@@ -100,15 +88,12 @@ constexpr std::array kTerms{
     Term{"PCA", "Principal component analysis: the directions in which the latents differ most."},
     Term{"Perplexity",
          "How many neighbours an image of a map is to lie near: few show small groups, many the large ones."},
-    Term{"Plan",
-         "The launches of a step and the memory they use, made for a network, a batch and a selection.",
-         "memory"},
     Term{"Precision", "How many bits a number has in the products of a step: fp32, tf32, fp16 or bf16."},
     Term{"Predictions",
          "Images that the network never trains on with the classes it gives them, the worst first."},
     Term{"PSNR",
          "How close a picture is to the original, in decibels: 10 dB more is a tenth of the squared error.",
-         "PSNR, dB;train PSNR;test PSNR;validation PSNR"},
+         "PSNR, dB;train PSNR"},
     Term{"Results", "The figures of this training so far."},
     Term{"Roofline",
          "A chart of speed over products per byte, whose roof is what the device can do at most."},
@@ -127,10 +112,8 @@ constexpr std::array kTerms{
     Term{"Tolerance", "The error that rounding alone may cause, beyond which a result counts as wrong."},
     Term{"Training",
          "Learning rate, batch, optimizer, schedule and augmentation, which can be changed while it trains."},
-    Term{"Training time", "How long the training has run, pauses not counted.", "time"},
     Term{"UMAP", "A map of the graph of nearest neighbours: its edges pull, random pairs push."},
     Term{"Update", "By how much one step changes the weights.", "updates"},
-    Term{"Update ratio", "The length of an update over that of the weights: about a thousandth is usual."},
     Term{"Variant", "One implementation of an operation, from a plain loop to tensor cores."},
     Term{"Verify", "Holds every variant against a reference in double precision."},
     Term{"Views", "What the open views take from the training, as a share of the device's time."},
@@ -138,7 +121,7 @@ constexpr std::array kTerms{
     Term{"Weights", "The numbers of the network that training changes and that multiply what a layer gets."},
     Term{"Workspace", "Memory that a variant needs beside its operands while it runs."},
     Term{"Z-score", "By how many standard deviations a loss lies above the mean of those before it.",
-         "loss z-score"},
+         "spike limit"},
 };
 
 bool same_letter(char a, char b) {
@@ -176,13 +159,18 @@ const Term* find_term(std::string_view label) {
   return found == kTerms.end() ? nullptr : found;
 }
 
-std::string_view explain(std::string_view label) {
-  const Term* const term = find_term(label);
-  return term == nullptr ? std::string_view() : term->sentence;
+std::string explain(std::string_view label) {
+  if (const training::Figure* const figure = training::find_figure(label)) return figure_tip(*figure);
+  if (const Term* const term = find_term(label)) return term->sentence;
+  // "Head accuracy, %" over a plot is the figure "head accuracy".
+  std::string name(label.substr(0, label.find(", ")));
+  if (!name.empty()) name.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
+  const training::Figure* const figure = training::find_figure(name);
+  return figure == nullptr ? std::string() : figure_tip(*figure);
 }
 
 std::string label_tip(std::string_view label, std::string_view more) {
-  std::string tip(explain(label));
+  std::string tip = explain(label);
   if (!tip.empty() && !more.empty()) tip += '\n';
   return tip.append(more);
 }

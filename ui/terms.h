@@ -1,5 +1,6 @@
 #pragma once
-// The terms of the field that the window uses, each explained in one sentence.
+// The terms of the field that the window uses, each explained in one sentence. What the figures of a training are stands
+// in gpu/runs/figure_table.h.
 
 #include <span>
 #include <string>
@@ -21,8 +22,8 @@ std::span<const Term> terms();
 /// there is none.
 const Term* find_term(std::string_view label);
 
-/// The sentence of that term; "" if there is none.
-std::string_view explain(std::string_view label);
+/// What the figure of that name is and how it is measured, else the sentence of that term; "" if there is neither.
+std::string explain(std::string_view label);
 
 /// The tool-tip of a label: the sentence of its term, and below it `more`, such as how it was measured. Either may be
 /// missing.

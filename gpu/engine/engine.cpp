@@ -414,8 +414,7 @@ void Engine::synchronize() {
 }
 
 std::size_t Engine::plan_bytes() const {
-  return plans_.training->memory_bytes() + plans_.testing->memory_bytes() +
-         (plans_.showing ? plans_.showing->memory_bytes() : 0);
+  return plans_.training->memory_bytes();
 }
 
 }  // namespace warpscope::training

@@ -184,6 +184,7 @@ class Engine {
   const std::vector<std::string>& seeded_parameters() const { return seeded_; }
   int images_of_step() const { return options_.batch * options_.optimizer.accumulate; }
   const TimingTable& timings() const { return timings_; }
+  /// Activations, gradients and workspace of a training step.
   std::size_t plan_bytes() const;
   core::Device& device() const { return *device_; }
 

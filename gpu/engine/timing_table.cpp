@@ -21,12 +21,12 @@ std::string runner_of(const OpTiming& timing) {
 
 }  // namespace
 
-double TimingTable::median(const Row& row) {
-  if (row.recent.empty()) return 0;
+Measured TimingTable::measured(const Row& row) {
+  if (row.recent.empty()) return {};
   std::vector<double> sorted = row.recent;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t count = sorted.size();
+  return {sorted[count / 2], sorted[count - 1 - count / 4] - sorted[count / 4], count};
 }
 
 void TimingTable::adopt(const plan::Plan& plan, core::Precision precision) {
@@ -64,7 +64,10 @@ void TimingTable::remember(Row& row) const {
   const OpTiming& old = before->timing;
   const bool same = old.variant == now.variant && old.shape == now.shape &&
                     old.covered_by == now.covered_by && before->precision == row.precision;
-  row.timing.previous_microseconds = same ? old.previous_microseconds : median(*before);
+  const Measured was = same ? old.before() : measured(*before);
+  row.timing.previous_microseconds = was.median;
+  row.timing.previous_spread = was.spread;
+  row.timing.previous_samples = static_cast<int>(was.samples);
   row.timing.previous_variant = same ? old.previous_variant : runner_of(old);
   if (!same) return;
   row.recent = before->recent;
@@ -86,9 +89,11 @@ void TimingTable::add(const std::vector<double>& microseconds) {
 std::vector<OpTiming> TimingTable::timings() const {
   std::vector<OpTiming> result;
   for (const Row& row : rows_) {
+    const Measured now = measured(row);
     result.push_back(row.timing);
-    result.back().microseconds = median(row);
-    result.back().samples = static_cast<int>(row.recent.size());
+    result.back().microseconds = now.median;
+    result.back().spread = now.spread;
+    result.back().samples = static_cast<int>(now.samples);
   }
   return result;
 }

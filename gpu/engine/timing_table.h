@@ -32,7 +32,7 @@ class TimingTable {
     std::size_t next = 0;
   };
   static constexpr std::size_t kWindow = 31;
-  static double median(const Row& row);
+  static Measured measured(const Row& row);
   /// Takes over the samples of the instance before, or its median if it has been switched.
   void remember(Row& row) const;
 

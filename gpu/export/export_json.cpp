@@ -1,6 +1,9 @@
 #include "gpu/export/export_json.h"
 
 #include <cmath>
+#include <utility>
+
+#include "gpu/runs/figure_table.h"
 
 namespace warpscope::runs {
 namespace {
@@ -33,28 +36,23 @@ json json_of(const RunSummary& summary) {
   if (!first.optimizer.empty()) at_first["optimizer"] = first.optimizer;
   if (!std::isnan(first.learning_rate)) at_first["learning_rate"] = first.learning_rate;
   if (!std::isnan(first.batch)) at_first["batch"] = first.batch;
-  return {{"name", summary.name},
-          {"folder", summary.folder.string()},
-          {"started", summary.started},
-          {"model", summary.model},
-          {"data", summary.data},
-          {"device", summary.device},
-          {"precision", summary.precision},
-          {"optimizer", summary.optimizer},
-          {"learning_rate", summary.learning_rate},
-          {"batch", summary.batch},
-          {"at_first", std::move(at_first)},
-          {"steps", summary.steps},
-          {"epochs", summary.epochs},
-          {"train_loss", summary.train_loss},
-          {"validation_loss", summary.validation_loss},
-          {"test_loss", summary.test_loss},
-          {"accuracy", summary.accuracy},
-          {"images_per_second", summary.images_per_second},
-          {"seconds", summary.seconds},
-          {"status", summary.status},
-          {"error", summary.error},
-          {"notes", summary.notes}};
+  json told{{"name", summary.name},
+            {"folder", summary.folder.string()},
+            {"started", summary.started},
+            {"model", summary.model},
+            {"data", summary.data},
+            {"device", summary.device},
+            {"precision", summary.precision},
+            {"optimizer", summary.optimizer},
+            {"learning_rate", summary.learning_rate},
+            {"batch", summary.batch},
+            {"at_first", std::move(at_first)},
+            {"steps", summary.steps},
+            {"status", summary.status},
+            {"error", summary.error},
+            {"notes", summary.notes}};
+  for (const training::Figure& figure : training::run_figures()) told[figure.key] = figure.of(summary);
+  return told;
 }
 
 std::string json_text(const json& value) {

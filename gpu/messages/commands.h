@@ -73,10 +73,14 @@ struct CheckDeterminism {};
 struct Observe {
   ObservationRequest request;
 };
+/// While `disturbed` something else is measured on the same machine: no times are taken that would be compared.
+struct SetDisturbed {
+  bool disturbed = false;
+};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 using Command =
     std::variant<Pause, Resume, StepOnce, Reset, Select, SetLearningRate, SetOptimizer, SetAugment,
                  SetSchedule, SetSpikeThreshold, SetBatch, SetNetwork, FindRate, CancelFindRate, RollBack,
-                 Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, Finish>;
+                 Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, SetDisturbed, Finish>;
 
 }  // namespace warpscope::training

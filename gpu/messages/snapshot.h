@@ -13,6 +13,8 @@
 #include "gpu/messages/determinism.h"
 #include "gpu/messages/evaluation.h"
 #include "gpu/messages/feed.h"
+#include "gpu/messages/measured.h"
+#include "gpu/messages/run_figures.h"
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
@@ -60,6 +62,14 @@ struct OpTiming {
   std::optional<OpPlace> covered_by;
   std::vector<OpPlace> covers;  ///< what its own call covers, in launch order
   std::string reason;           ///< why it does not run as one would expect; "" if it does
+  double spread = 0;  ///< of the samples behind `microseconds`, from the first quartile to the third
+  double previous_spread = 0;
+  int previous_samples = 0;
+
+  Measured now() const { return {microseconds, spread, static_cast<std::uint64_t>(samples)}; }
+  Measured before() const {
+    return {previous_microseconds, previous_spread, static_cast<std::uint64_t>(previous_samples)};
+  }
 };
 
 /// One selection that this run has tried, at one batch size.
@@ -72,6 +82,11 @@ struct LadderEntry {
   double images_per_second = 0;  ///< median over its steps; 0 before the first
   std::size_t plan_bytes = 0;    ///< Snapshot::plan_bytes; 0 if it is not known
   double joules_per_image = 0;   ///< of the whole GPU while it trained with it; 0 if it is not known
+  double spread = 0;             ///< of images_per_second, from the first quartile to the third
+  std::uint64_t timed = 0;       ///< the steps behind images_per_second
+  bool other_network = false;    ///< than that of the entry before
+
+  Measured speed() const { return {images_per_second, spread, timed}; }
 };
 
 /// The learning-rate range test: a sweep from weights that come back afterwards.
@@ -107,6 +122,7 @@ struct Progress {
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
   std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
+  RunFigures figures;                 ///< as at the end of run.json, so far
 };
 
 /// A complete view of the trainer at one moment.
@@ -135,7 +151,7 @@ struct Snapshot : Progress {
   plan::Selection selection;
   core::DeviceInfo device;
   core::MemoryUse memory;         ///< of the device
-  std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of the training plan
+  std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of a training step
   std::vector<OpTiming> timings;  ///< in launch order
   double step_microseconds = 0;   ///< sum of the timings; 0 as long as a call has none
   std::shared_ptr<const std::vector<LadderEntry>> ladder =

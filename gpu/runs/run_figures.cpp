@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <string>
+#include <string_view>
+#include <variant>
 
 namespace warpscope::training {
 namespace {
-
-constexpr std::size_t kFinalSteps = 50;
 
 double number_in(const nlohmann::json& line, const char* key) {
   const auto found = line.find(key);
@@ -19,29 +19,80 @@ float single_in(const nlohmann::json& line, const char* key) {
   return static_cast<float>(number_in(line, key));
 }
 
+/// A column of a table; NaN where it has none.
+class Column {
+ public:
+  Column(const runs::PointTable& table, std::string_view name) : series_(table.find(name)) {}
+  float at(std::size_t row) const {
+    return series_ == nullptr ? kNoFigure : static_cast<float>(series_->values[row]);
+  }
+
+ private:
+  const runs::Series* series_;
+};
+
 }  // namespace
+
+double FigureTally::Recent::mean() const {
+  const std::size_t known = std::min(count, kFinalSteps);
+  if (known == 0) return RunFigures::kNone;
+  // In the order of the steps, so that a run that is read again has the same bits.
+  double sum = 0;
+  for (std::size_t i = count - known; i < count; ++i) sum += static_cast<double>(values[i % kFinalSteps]);
+  return sum / static_cast<double>(known);
+}
+
+FigureTally::FigureTally(const runs::RunPoints& points) {
+  const runs::PointTable& steps = points.steps;
+  const Column loss(steps, "train_loss"), speed(steps, "images_per_second"),
+      accuracy(steps, "train_accuracy");
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    LossPoint point{steps.step[i], steps.epoch[i], loss.at(i)};
+    point.images_per_second = static_cast<double>(speed.at(i));
+    point.seconds = steps.seconds[i];
+    point.accuracy = accuracy.at(i);
+    note(point);
+  }
+  note_tests(points.tests, Split::validation);
+  note_tests(points.tests, Split::test);
+}
+
+void FigureTally::note_tests(const runs::PointTable& table, Split split) {
+  const std::string name(to_string(split));
+  const Column loss(table, name + "_loss"), psnr(table, name + "_psnr"), accuracy(table, name + "_accuracy"),
+      head_loss(table, name + "_head_loss"), head_accuracy(table, name + "_head_accuracy");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (std::isnan(loss.at(i)) && std::isnan(psnr.at(i)) && std::isnan(accuracy.at(i))) continue;
+    note(TestPoint{table.step[i], table.epoch[i], table.seconds[i], loss.at(i), psnr.at(i), accuracy.at(i),
+                   split, head_loss.at(i), head_accuracy.at(i)});
+  }
+}
 
 void FigureTally::note(const LossPoint& point) {
   figures_.steps = point.step;
   figures_.epochs = point.epoch;
   figures_.seconds = point.seconds;
   figures_.last_train_loss = static_cast<double>(point.loss);
-  if (last_losses_.size() < kFinalSteps) {
-    last_losses_.push_back(point.loss);
-  } else {
-    last_losses_[(point.step - 1) % kFinalSteps] = point.loss;
-  }
-  if (point.images_per_second > 0) speeds_.push_back(static_cast<float>(point.images_per_second));
+  losses_.add(point.loss);
+  accuracies_.add(point.accuracy);
+  // 0 stands for the first step after a pause.
+  if (point.images_per_second > 0) speeds_.add(static_cast<float>(point.images_per_second));
 }
 
 void FigureTally::note(const TestPoint& test) {
   const bool validation = test.split == Split::validation;
   (validation ? figures_.validation_loss : figures_.test_loss) = static_cast<double>(test.loss);
-  if (validation && !std::isnan(figures_.test_loss)) return;
-  figures_.psnr = static_cast<double>(test.psnr);
-  figures_.accuracy = static_cast<double>(test.accuracy);
+  (validation ? figures_.validation_psnr : figures_.psnr) = static_cast<double>(test.psnr);
+  (validation ? figures_.validation_accuracy : figures_.accuracy) = static_cast<double>(test.accuracy);
+  if (validation) return;
   figures_.head_loss = static_cast<double>(test.head_loss);
   figures_.head_accuracy = static_cast<double>(test.head_accuracy);
+}
+
+void FigureTally::note(const FeedItem& item) {
+  if (const auto* point = std::get_if<LossPoint>(&item)) note(*point);
+  if (const auto* test = std::get_if<TestPoint>(&item)) note(*test);
+  if (std::holds_alternative<Restart>(item)) reset();
 }
 
 void FigureTally::note(const nlohmann::json& line) {
@@ -63,6 +114,7 @@ void FigureTally::note(const nlohmann::json& line) {
     LossPoint point{step->get<std::uint64_t>(), epoch, single_in(line, "loss")};
     point.images_per_second = number_in(line, "images_per_second");
     point.seconds = seconds;
+    point.accuracy = single_in(line, "accuracy");
     note(point);
   }
 }
@@ -73,17 +125,20 @@ void FigureTally::reset() {
 
 RunFigures FigureTally::figures() const {
   RunFigures figures = figures_;
-  if (!last_losses_.empty()) {
-    figures.final_train_loss = std::accumulate(last_losses_.begin(), last_losses_.end(), 0.0) /
-                               static_cast<double>(last_losses_.size());
-  }
-  if (!speeds_.empty()) {
-    std::vector<float> sorted = speeds_;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    figures.images_per_second = static_cast<double>(*middle);
-  }
+  figures.final_train_loss = losses_.mean();
+  figures.final_train_accuracy = accuracies_.mean();
+  figures.median_images_per_second = speeds_.value();
   return figures;
+}
+
+RunFigures FigureTally::figures(bool classifies) const {
+  RunFigures told = figures();
+  if (classifies) {
+    told.psnr = told.validation_psnr = RunFigures::kNone;
+  } else {
+    told.final_train_accuracy = told.accuracy = told.validation_accuracy = RunFigures::kNone;
+  }
+  return told;
 }
 
 }  // namespace warpscope::training

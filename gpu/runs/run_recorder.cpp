@@ -4,11 +4,13 @@
 #include <cmath>
 #include <ctime>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/figure_table.h"
 
 namespace warpscope::training {
 namespace {
@@ -23,6 +25,11 @@ std::string number(double value) {
 /// The nearest float: nine digits give it back as it is, so that a resumed run finds the same median.
 double as_float(double value) {
   return static_cast<double>(static_cast<float>(value));
+}
+
+/// The number that metrics.jsonl has, so that both files tell the same digits.
+double as_written(double value) {
+  return std::isfinite(value) ? std::stod(number(value)) : RunFigures::kNone;
 }
 
 /// "2026-01-31T23:59:59Z"
@@ -167,7 +174,7 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
 
 RunFigures RunRecorder::figures() const {
   const std::lock_guard lock(mutex_);
-  return tally_.figures();
+  return tally_.figures(classifies_);
 }
 
 void RunRecorder::finish(const std::string& status, const std::string& error) {
@@ -180,19 +187,12 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
   const std::lock_guard lock(mutex_);
   head_["status"] = status;
   if (!error.empty()) head_["error"] = error;
+  head_.erase("images_per_second");  // what earlier versions called the median
   head_["steps"] = figures.steps;
-  head_["epochs"] = figures.epochs;
-  head_["final_train_loss"] = figures.final_train_loss;
-  head_["test_loss"] = figures.test_loss;
-  head_["psnr"] = classifies_ ? RunFigures::kNone : figures.psnr;
-  if (classifies_) head_["accuracy"] = figures.accuracy;
-  if (!std::isnan(figures.head_accuracy)) {
-    head_["head_loss"] = figures.head_loss;
-    head_["head_accuracy"] = figures.head_accuracy;
+  for (const Figure& figure : run_figures()) {
+    const double value = figure.of(figures);
+    if (figure.always || !std::isnan(value)) head_[figure.key] = as_written(value);
   }
-  if (!std::isnan(figures.validation_loss)) head_["validation_loss"] = figures.validation_loss;
-  head_["images_per_second"] = figures.images_per_second;
-  head_["seconds"] = figures.seconds;
   folder_.write_run(head_);
   if (!error_.empty()) throw core::Error(error_);
 }

@@ -143,6 +143,11 @@ bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::tim
   const bool changed = status_changed || update.head_changed || update.restarted || !points.empty();
   const bool was_alive = alive_;
   alive_ = liveness_.alive(folder_, changed, now);
+  if (update.restarted) {
+    tally_ = training::FigureTally(run.points);
+  } else {
+    for (const training::FeedItem& item : points) tally_.note(item);
+  }
   items_.insert(items_.end(), points.begin(), points.end());
   for (; notes_ < run.notes.size(); ++notes_) {
     items_.emplace_back(training::LogLine{training::LogLevel::warning, run.notes[notes_]});
@@ -326,6 +331,7 @@ void RunView::describe_by_points(const RunPoints& points) {
   now.head_loss = value("train_head_loss", now.head_loss);
   now.head_accuracy = value("train_head_accuracy", now.head_accuracy);
   if (!status_) now.images_per_second = median_speed(steps);
+  now.figures = tally_.figures(now.classifies);
   const std::string split = points.tests.find("validation_loss") != nullptr ? "validation_" : "test_";
   now.test_loss =
       static_cast<float>(newest_of(points.tests, split + "loss", static_cast<double>(now.test_loss)));

@@ -14,6 +14,7 @@
 #include "gpu/messages/image_exchange.h"
 #include "gpu/messages/image_history.h"
 #include "gpu/messages/snapshot.h"
+#include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
 #include "gpu/runs/run_reader.h"
@@ -91,6 +92,7 @@ class RunView {
   std::filesystem::path folder_;
   std::string name_;  ///< of the folder, printable
   PointFeed points_;
+  training::FigureTally tally_;
   Liveness liveness_;
   bool alive_ = false;
   bool described_ = false;

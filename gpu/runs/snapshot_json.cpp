@@ -67,6 +67,9 @@ void fields(auto& visit, Of<OpTiming> auto& timing) {
   visit.added("covered_by", timing.covered_by);
   visit.added("covers", timing.covers);
   visit.added("reason", timing.reason);
+  visit.added("spread", timing.spread);
+  visit.added("previous_spread", timing.previous_spread);
+  visit.added("previous_samples", timing.previous_samples);
 }
 
 void fields(auto& visit, Of<plan::Selection> auto& selection) {
@@ -83,6 +86,9 @@ void fields(auto& visit, Of<LadderEntry> auto& entry) {
   visit("images_per_second", entry.images_per_second);
   visit.added("plan_bytes", entry.plan_bytes);
   visit.added("joules_per_image", entry.joules_per_image);
+  visit.added("spread", entry.spread);
+  visit.added("timed", entry.timed);
+  visit.added("other_network", entry.other_network);
 }
 
 void fields(auto& visit, Of<core::DeviceInfo> auto& device) {

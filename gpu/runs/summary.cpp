@@ -1,11 +1,9 @@
 #include "gpu/runs/summary.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -13,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/figure_table.h"
+#include "gpu/runs/run_figures.h"
 #include "gpu/runs/text.h"
 
 namespace warpscope::runs {
@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr std::size_t kFinalSteps = 50;
 
 /// A member of an object; null if it has none or is none.
 const json& member(const json& object, const char* key) {
@@ -43,38 +41,6 @@ std::optional<double> time_in(const std::string& text, const char* format) {
   std::tm time{};
   if (::strptime(text.c_str(), format, &time) == nullptr) return {};
   return static_cast<double>(::timegm(&time));
-}
-
-/// The last value that is there.
-double last_of(const PointTable& table, const char* name) {
-  const Series* series = table.find(name);
-  if (series == nullptr) return RunSummary::kNone;
-  const auto found = std::find_if(series->values.rbegin(), series->values.rend(),
-                                  [](double value) { return !std::isnan(value); });
-  return found == series->values.rend() ? RunSummary::kNone : *found;
-}
-
-double mean_of_last_losses(const PointTable& steps) {
-  const Series* losses = steps.find("train_loss");
-  if (losses == nullptr || losses->values.empty()) return RunSummary::kNone;
-  const std::size_t count = std::min(kFinalSteps, losses->values.size());
-  return std::accumulate(losses->values.end() - static_cast<std::ptrdiff_t>(count), losses->values.end(),
-                         0.0) /
-         static_cast<double>(count);
-}
-
-double median_speed(const PointTable& steps) {
-  const Series* speeds = steps.find("images_per_second");
-  if (speeds == nullptr) return RunSummary::kNone;
-  std::vector<double> values;
-  for (const double value : speeds->values) {
-    // 0 stands for the first step after a pause.
-    if (value > 0) values.push_back(value);
-  }
-  if (values.empty()) return RunSummary::kNone;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// A setting as it was last, and in `at_first` as it was before if it was changed during the run.
@@ -104,27 +70,17 @@ void take_settings(const json& head, RunSummary& summary) {
 void take_results(const json& head, RunSummary& summary) {
   const json& steps = member(head, "steps");
   if (steps.is_number_unsigned()) summary.steps = steps.get<std::uint64_t>();
-  summary.epochs = number_of(member(head, "epochs"));
-  summary.train_loss = number_of(member(head, "final_train_loss"));
-  summary.test_loss = number_of(member(head, "test_loss"));
-  summary.validation_loss = number_of(member(head, "validation_loss"));
-  summary.images_per_second = number_of(member(head, "images_per_second"));
-  summary.seconds = number_of(member(head, "seconds"));
-  for (const char* key : {"accuracy", "test_accuracy"}) {
-    if (std::isnan(summary.accuracy)) summary.accuracy = number_of(member(head, key));
-  }
+  for (const training::Figure& figure : training::run_figures())
+    summary.*figure.value = number_of(member(head, figure.key));
+  // What runs of before called it.
+  if (std::isnan(summary.median_images_per_second))
+    summary.median_images_per_second = number_of(member(head, "images_per_second"));
+  if (std::isnan(summary.accuracy)) summary.accuracy = number_of(member(head, "test_accuracy"));
 }
 
 void take_points(const RunPoints& points, RunSummary& summary) {
-  const PointTable& steps = points.steps;
-  summary.steps = steps.size() > 0 ? steps.step.back() : 0;
-  summary.epochs = steps.size() > 0 ? steps.epoch.back() : RunSummary::kNone;
-  summary.seconds = steps.size() > 0 ? steps.seconds.back() : RunSummary::kNone;
-  summary.train_loss = mean_of_last_losses(steps);
-  summary.test_loss = last_of(points.tests, "test_loss");
-  summary.validation_loss = last_of(points.tests, "validation_loss");
-  summary.accuracy = last_of(points.tests, "test_accuracy");
-  summary.images_per_second = median_speed(steps);
+  static_cast<training::RunFigures&>(summary) = training::FigureTally(points).figures();
+  if (summary.steps == 0) summary.epochs = summary.seconds = RunSummary::kNone;
 }
 
 /// run.json of a run that has ended tells all results.
@@ -209,7 +165,7 @@ void sort_runs(std::vector<RunSummary>& runs, RunOrder order) {
   const auto key = [order](const RunSummary& run) {
     double value = run.test_loss;
     if (order == RunOrder::time) value = -run.started;
-    if (order == RunOrder::speed) value = -run.images_per_second;
+    if (order == RunOrder::speed) value = -run.median_images_per_second;
     return std::tuple(std::isnan(value), std::isnan(value) ? 0.0 : value);
   };
   std::stable_sort(runs.begin(), runs.end(), [&](const RunSummary& a, const RunSummary& b) {

@@ -3,18 +3,17 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gpu/messages/run_figures.h"
 #include "gpu/runs/run_reader.h"
 
 namespace warpscope::runs {
 
 /// Text is "" and a figure NaN where the run does not tell.
-struct RunSummary {
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+struct RunSummary : training::RunFigures {
   std::filesystem::path folder;
   std::string name;
   double started = kNone;  ///< seconds since 1970 (UTC); see start_of()
@@ -33,14 +32,6 @@ struct RunSummary {
     double learning_rate = kNone;
     double batch = kNone;
   } at_first;
-  std::uint64_t steps = 0;
-  double epochs = kNone;
-  double train_loss = kNone;         ///< mean over the last 50 steps, or all if there are fewer
-  double test_loss = kNone;          ///< of the last test
-  double validation_loss = kNone;    ///< of the last evaluation of images held out to steer by
-  double accuracy = kNone;           ///< of the last test, 0 to 1; for classifiers
-  double images_per_second = kNone;  ///< median over the steps
-  double seconds = kNone;            ///< of training
   std::string status;              ///< "running", "interrupted", or what run.json says: "finished", "failed"
   std::string error;               ///< of a failed run
   std::vector<std::string> notes;  ///< what of the run is damaged

@@ -25,51 +25,67 @@ std::string name_of(const plan::Selection& selection, const core::DeviceInfo& de
   return change.empty() ? "mixed" : with_covered(change, timings);
 }
 
-double median(std::vector<float> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
-}
-
 }  // namespace
 
 void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t step,
                     const core::DeviceInfo& device, const std::vector<OpTiming>& timings,
                     std::size_t plan_bytes) {
-  settle();
+  if (!entries_.empty()) settle(entries_.back());
   if (!entries_.empty() && entries_.back().steps == 0) {
-    other_network_ = other_network_ || began_with_network_;
+    other_network_ = other_network_ || entries_.back().other_network;
     entries_.pop_back();
   }
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
-  began_with_network_ = std::exchange(other_network_, false) && last != nullptr;
-  if (last != nullptr && !began_with_network_ && last->selection == selection && last->batch == batch) return;
-  std::string name = name_of(selection, device, last, timings);
-  if (began_with_network_) name += "; network changed";
-  entries_.push_back({selection, std::move(name), batch, step, 0, 0.0, plan_bytes, 0.0});
+  const bool other_network = std::exchange(other_network_, false) && last != nullptr;
+  if (last != nullptr && !other_network && last->selection == selection && last->batch == batch) return;
+  LadderEntry entry;
+  entry.selection = selection;
+  entry.name = name_of(selection, device, last, timings);
+  if (other_network) entry.name += "; network changed";
+  entry.batch = batch;
+  entry.first_step = step;
+  entry.plan_bytes = plan_bytes;
+  entry.other_network = other_network;
+  entries_.push_back(std::move(entry));
   if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
-  recent_.clear();
-  next_ = 0;
+  speeds_ = {};
+  sample_ = {};
   joules_ = energy_images_ = energy_seconds_ = 0;
 }
 
-/// The last entry's median, before another comes.
-void Ladder::settle() {
-  if (!recent_.empty()) entries_.back().images_per_second = median(recent_);
+void Ladder::Sample::add(float value) {
+  if (seen_++ % distance_ != 0) return;
+  kept_.push_back(value);
+  if (kept_.size() < kMost) return;
+  for (std::size_t i = 0; i < kMost / 2; ++i) kept_[i] = kept_[2 * i];
+  kept_.resize(kMost / 2);
+  distance_ *= 2;
+}
+
+double Ladder::Sample::spread() const {
+  if (kept_.empty()) return 0;
+  std::vector<float> sorted = kept_;
+  const auto quarter = static_cast<std::ptrdiff_t>(sorted.size() / 4);
+  std::nth_element(sorted.begin(), sorted.begin() + quarter, sorted.end());
+  const float low = sorted[static_cast<std::size_t>(quarter)];
+  std::nth_element(sorted.begin(), sorted.end() - 1 - quarter, sorted.end());
+  return static_cast<double>(*(sorted.end() - 1 - quarter) - low);
+}
+
+/// The figures of the last entry.
+void Ladder::settle(LadderEntry& entry) const {
+  entry.timed = speeds_.size();
+  if (entry.timed == 0) return;
+  entry.images_per_second = speeds_.value();
+  entry.spread = sample_.spread();
 }
 
 void Ladder::add(double images_per_second) {
   if (entries_.empty()) return;
   ++entries_.back().steps;
   if (images_per_second <= 0) return;
-  const auto speed = static_cast<float>(images_per_second);
-  if (recent_.size() < kWindow) {
-    recent_.push_back(speed);
-  } else {
-    recent_[next_] = speed;
-    next_ = (next_ + 1) % kWindow;
-  }
+  speeds_.add(static_cast<float>(images_per_second));
+  sample_.add(static_cast<float>(images_per_second));
 }
 
 void Ladder::add_energy(double joules, double images, double seconds) {
@@ -84,7 +100,7 @@ void Ladder::add_energy(double joules, double images, double seconds) {
 
 std::shared_ptr<const std::vector<LadderEntry>> Ladder::entries() const {
   auto result = std::make_shared<std::vector<LadderEntry>>(entries_);
-  if (!recent_.empty()) result->back().images_per_second = median(recent_);
+  if (!result->empty()) settle(result->back());
   return result;
 }
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "gpu/messages/snapshot.h"
+#include "gpu/runs/running_median.h"
 
 namespace warpscope::training {
 
 class Ladder {
  public:
   /// A selection or batch size comes into force after `step`. Choosing the same again goes on with its entry
-  /// if that is the last; an entry that never had a step is replaced. Medians are of the newest steps of
-  /// each. `timings` tell what the calls of that selection cover, `plan_bytes` what its plans take.
+  /// if that is the last; an entry that never had a step is replaced. Medians are over all timed steps of each. `timings` tell what the calls of that selection cover, `plan_bytes` what its plans take.
   void choose(const plan::Selection& selection, int batch, std::uint64_t step, const core::DeviceInfo& device,
               const std::vector<OpTiming>& timings, std::size_t plan_bytes = 0);
   /// What is chosen next is an entry of its own, whatever it is: its speeds are those of another network.
@@ -22,19 +22,30 @@ class Ladder {
   void add(double images_per_second);
   /// The device used `joules` in `seconds` in which it did nothing but train, with the last entry, `images` images.
   void add_energy(double joules, double images, double seconds);
-  /// With medians of the newest steps of each; at most kMost, the first and the latest.
+  /// At most kMost, the first and the latest.
   std::shared_ptr<const std::vector<LadderEntry>> entries() const;
 
  private:
-  void settle();
+  /// Up to kMost numbers of all that came, at even distances.
+  class Sample {
+   public:
+    void add(float value);
+    /// From the first quartile to the third; 0 if there is none.
+    double spread() const;
 
-  static constexpr std::size_t kWindow = 1001;
+   private:
+    static constexpr std::size_t kMost = 1024;
+    std::vector<float> kept_;
+    std::size_t seen_ = 0, distance_ = 1;
+  };
+
   static constexpr std::size_t kMost = 200;
+  void settle(LadderEntry& entry) const;
+
   std::vector<LadderEntry> entries_;
-  std::vector<float> recent_;  ///< the last kWindow speeds of the last entry, oldest overwritten first
-  std::size_t next_ = 0;
+  RunningMedian speeds_;  ///< of the last entry
+  Sample sample_;
   bool other_network_ = false;                                  ///< since the last entry
-  bool began_with_network_ = false;                             ///< the last entry did
   double joules_ = 0, energy_images_ = 0, energy_seconds_ = 0;  ///< of the last entry
 };
 

@@ -26,6 +26,8 @@ using std::chrono::milliseconds;
 
 constexpr auto kFlushInterval = milliseconds(10);
 constexpr auto kTimingInterval = milliseconds(250);
+/// Where timing costs nothing: so that the newest samples are of a second and more, and not of one moment.
+constexpr auto kCpuTimingInterval = milliseconds(50);
 constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
 
 bool has_convolutions(const models::Model& model) {
@@ -404,10 +406,11 @@ bool Trainer::Worker::limit_reached() const {
 }
 
 bool Trainer::Worker::timing_due() {
+  if (disturbed_) return false;
   const auto now = Clock::now();
-  const bool free_of_cost = device_->kind() == core::DeviceKind::cpu;
-  const bool first_samples = engine_->timings().samples() < 5 && engine_->steps() % 4 == 1;
-  if (!free_of_cost && !first_samples && now - last_timing_ < kTimingInterval) return false;
+  const bool on_cpu = device_->kind() == core::DeviceKind::cpu;
+  const bool first_samples = engine_->timings().samples() < 5 && (on_cpu || engine_->steps() % 4 == 1);
+  if (!first_samples && now - last_timing_ < (on_cpu ? kCpuTimingInterval : kTimingInterval)) return false;
   last_timing_ = now;
   return true;
 }

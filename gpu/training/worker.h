@@ -210,6 +210,8 @@ class Trainer::Worker {
   std::unique_ptr<core::EnergyMeter> energy_meter_;
   std::optional<EnergySample> energy_;  ///< while nothing but training has happened since
   Memory memory_;
+  FigureTally tally_;       ///< of the points so far
+  bool disturbed_ = false;  ///< something is measured beside the training
   core::Phases phases_;
   bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
 

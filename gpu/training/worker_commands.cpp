@@ -43,6 +43,10 @@ void Trainer::Worker::handle_commands() {
 
 void Trainer::Worker::handle(const Command& command) {
   if (const auto* const observe = std::get_if<Observe>(&command)) return handle_observe(observe->request);
+  if (const auto* const set = std::get_if<SetDisturbed>(&command)) {
+    disturbed_ = set->disturbed;
+    return;
+  }
   const bool taken_when_finished =
       std::holds_alternative<Reset>(command) || std::holds_alternative<Save>(command) ||
       std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
@@ -85,6 +89,7 @@ void Trainer::Worker::handle(const Command& command) {
                         [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
                         [](const Observe&) {},
+                        [](const SetDisturbed&) {},
                         [&](const Finish&) { finish(); }},
              command);
 }

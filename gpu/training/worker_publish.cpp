@@ -44,6 +44,7 @@ void Trainer::Worker::mark(const std::string& text, const std::string& logged) {
 }
 
 void Trainer::Worker::emit(FeedItem item) {
+  tally_.note(item);
   unsent_.push_back(std::move(item));
 }
 
@@ -74,6 +75,7 @@ void Trainer::Worker::publish(bool force) {
     std::nth_element(sorted.begin(), middle, sorted.end());
     view_.images_per_second = *middle;
   }
+  view_.figures = tally_.figures(view_.classifies);
   auto next = std::make_shared<const Snapshot>(view_);
   const std::lock_guard lock(mutex_);
   published_ = std::move(next);

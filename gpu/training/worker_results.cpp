@@ -67,7 +67,7 @@ void Trainer::Worker::note_step(const StepResult& step) {
   if (memory_.stop_reason.empty()) memory_.stop_reason = stop_after_time(options_.stop, view_.seconds);
   const bool slowed =
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
-  ladder_.add(slowed ? 0 : speed);
+  ladder_.add(slowed || disturbed_ ? 0 : speed);
   emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, step.loss_scale,
                  step.skipped, step.accuracy, step.gradient_norm, step.update_ratio,
                  step.head ? step.head_loss : kNoFigure, step.head ? step.accuracy : kNoFigure});

@@ -99,7 +99,8 @@ void Trainer::Worker::resume() {
   run.resume_at(step, generation, [&](const nlohmann::json& line) { tally.note(line); });
   const RunFigures before = tally.figures();
   if (!std::isnan(before.last_train_loss)) view_.train_loss = static_cast<float>(before.last_train_loss);
-  if (!std::isnan(before.images_per_second)) view_.images_per_second = before.images_per_second;
+  if (!std::isnan(before.median_images_per_second)) view_.images_per_second = before.median_images_per_second;
+  tally_ = tally;
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();

@@ -25,7 +25,7 @@ class ListRuns(ProgramCase):
         self.assert_succeeded(ended)
         rows = ended.out.splitlines()
         self.assertEqual(len(rows), 3)
-        for word in ("run", "started", "model", "precision", "optimizer", "rate", "train loss", "test loss", "images/s"):
+        for word in ("run", "started", "model", "precision", "optimizer", "rate", "mean train loss", "test loss", "median images/s"):
             self.assertIn(word, rows[0])
         self.assertTrue(rows[1].startswith("20260201T000000Z-1"))
         self.assertTrue(rows[1].endswith("failed"))
@@ -61,7 +61,7 @@ class ListRuns(ProgramCase):
         points = run_maker.lines()
         losses = [point["loss"] for point in points if "loss" in point]
         self.assertEqual((run["name"], run["status"], run["steps"], run["batch"]), ("a", "interrupted", 40, 64))
-        self.assertAlmostEqual(run["train_loss"], sum(losses) / len(losses), places=12)
+        self.assertAlmostEqual(run["final_train_loss"], sum(losses) / len(losses), places=12)
         self.assertEqual(run["test_loss"], 0.05)
         self.assertEqual(run["accuracy"], 0.8)
 

@@ -109,7 +109,7 @@ class Resuming(ProgramCase):
         ended = self.resume(run)
         self.assert_succeeded(ended, "is at its end already")
         after = read_run(run)
-        for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "images_per_second", "confusion", "status"):
+        for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "median_images_per_second", "confusion", "status"):
             self.assertEqual(after[key], before[key], key)
 
     def test_another_model_or_other_data_are_refused(self):

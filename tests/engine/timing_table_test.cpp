@@ -63,6 +63,18 @@ TEST_F(Timings, AreMediansOfTheLastSamples) {
   EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 9.0);
 }
 
+TEST_F(Timings, TellHowFarTheirSamplesSpread) {
+  adopt(all_of("loops"));
+  for (const double time : {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0}) add(time);
+  const OpTiming timing = of(ops::Op::conv2d_forward, "conv1");
+  EXPECT_EQ(timing.spread, 3.0) << "from the third to the sixth";
+  plan::Selection selection = all_of("loops");
+  selection.variants[ops::Op::conv2d_forward] = "reference";
+  adopt(selection);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").previous_spread, 3.0);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").previous_samples, 8);
+}
+
 TEST_F(Timings, SwitchedOpsRememberWhatTheyWere) {
   adopt(all_of("loops"));
   add(10.0);
@@ -75,6 +87,7 @@ TEST_F(Timings, SwitchedOpsRememberWhatTheyWere) {
   EXPECT_EQ(switched.variant, "reference");
   EXPECT_EQ(switched.previous_variant, "loops");
   EXPECT_EQ(switched.previous_microseconds, 10.0);
+  EXPECT_EQ(switched.previous_samples, 1);
   const OpTiming kept = of(ops::Op::conv2d_forward, "conv1");
   EXPECT_EQ(kept.microseconds, 10.0);
   EXPECT_EQ(kept.previous_variant, "");

@@ -1,5 +1,6 @@
 #include "ui/command_lines.h"
 
+#include <cctype>
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -28,9 +29,11 @@ TEST(CommandLines, NoCommandIsSilent) {
   std::set<std::string> lines;
   for (const Command& command : one_of_each(std::make_index_sequence<std::variant_size_v<Command>>())) {
     const std::string line = line_of(command);
-    EXPECT_TRUE(line.starts_with("--") || line.starts_with("# ")) << command.index() << ": " << line;
+    EXPECT_TRUE(line.starts_with("--") || std::isupper(static_cast<unsigned char>(line.front())) != 0)
+        << command.index() << ": " << line;
+    EXPECT_EQ(line.find('#'), std::string::npos) << line << " is no comment of a shell";
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
-    EXPECT_GE(line.size(), 6U) << line;
+    EXPECT_GE(line.size(), 5U) << line;
     EXPECT_TRUE(lines.insert(line).second) << line << " stands for two commands";
   }
 }
@@ -62,51 +65,51 @@ TEST(CommandLines, SettingsAreTheOptionsThatSetThem) {
   EXPECT_EQ(line_of(training::SetAugment{{.crop = 4}}, snapshot), "--no-flip --crop 4");
   EXPECT_EQ(line_of(training::SetSchedule{training::parse_schedule("cosine")}, snapshot),
             "--schedule cosine:warmup=0,final=0");
-  EXPECT_EQ(line_of(training::SetBatch{4}, snapshot), "# batch as before");
+  EXPECT_EQ(line_of(training::SetBatch{4}, snapshot), "Batch as before");
 }
 
 TEST(CommandLines, ANetworkIsToldByItsLayers) {
   training::Snapshot snapshot;
   snapshot.network = std::make_shared<const models::Model>(models::find_model("mlp"));
   models::Model edited = *snapshot.network;
-  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "# network as before");
+  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "Network as before");
   edited.layers[1] = {models::LayerKind::gelu, "gelu1"};
-  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "# network: without relu1, with gelu1");
+  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "Network: without relu1, with gelu1");
   edited.layers.insert(edited.layers.end(), 4, edited.layers[1]);
   for (std::size_t i = 5; i < edited.layers.size(); ++i) edited.layers[i].name += std::to_string(i);
-  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "# network: 6 of its layers");
+  EXPECT_EQ(line_of(training::SetNetwork{edited}, snapshot), "Network: 6 of its layers");
 }
 
 TEST(CommandLines, OthersSayWhatTheyDoAsAComment) {
   training::Snapshot snapshot;
   snapshot.optimizer.learning_rate = 0.5f;
-  EXPECT_EQ(line_of(training::RollBack{0.5f}, snapshot), "--lr 0.25 # back to earlier weights");
+  EXPECT_EQ(line_of(training::RollBack{0.5f}, snapshot), "Back to earlier weights, with --lr 0.25");
   EXPECT_EQ(line_of(training::FindRate{{.low = 1e-6, .high = 1, .steps = 50}}),
-            "# find a learning rate: 50 steps from 1e-06 to 1");
+            "Find a learning rate: 50 steps from 1e-06 to 1");
   EXPECT_EQ(line_of(training::Save{"w.safetensors"}), "--save w.safetensors");
   EXPECT_EQ(line_of(training::Save{"it's mine"}), "--save 'it'\\''s mine'");
 }
 
 TEST(CommandLines, WhatViewsLookAtIsNamed) {
   training::ObservationRequest request;
-  EXPECT_EQ(line_of(training::Observe{request}), "# look at nothing inside the training");
+  EXPECT_EQ(line_of(training::Observe{request}), "Look at nothing inside the training");
   request.inspected_image = 2;
   request.distributions = true;
-  EXPECT_EQ(line_of(training::Observe{request}), "# look at the layers for test image 3, the distributions");
+  EXPECT_EQ(line_of(training::Observe{request}), "Look at the layers for test image 3, the distributions");
   request = {};
   request.latents.map = true;
   request.latents.pictures.resize(5);
-  EXPECT_EQ(line_of(training::Observe{request}), "# look at the latents and 5 decoded from them");
+  EXPECT_EQ(line_of(training::Observe{request}), "Look at the latents and 5 decoded from them");
   request = {};
   request.weights = 1;
   request.feature_probe = true;
   EXPECT_EQ(line_of(training::Observe{request}),
-            "# look at a copy of the weights, what the features are worth");
+            "Look at a copy of the weights, what the features are worth");
   request = {};
   request.comparison.emplace();
   request.comparison->reconstructors.resize(1);
   request.comparison->count = 32;
-  EXPECT_EQ(line_of(training::Observe{request}), "# look at 32 images made by 1 other network");
+  EXPECT_EQ(line_of(training::Observe{request}), "Look at 32 images made by 1 other network");
 }
 
 TEST(CommandLines, ASecondChangeStartsFromTheOneOnItsWay) {
@@ -115,7 +118,7 @@ TEST(CommandLines, ASecondChangeStartsFromTheOneOnItsWay) {
   Undo undo;
   undo.sent(training::SetBatch{8}, snapshot);
   const Command again = training::SetBatch{8};
-  EXPECT_EQ(command_line(again, snapshot, undo.change_by(again, snapshot)), "# batch as before");
+  EXPECT_EQ(command_line(again, snapshot, undo.change_by(again, snapshot)), "Batch as before");
 }
 
 }  // namespace

@@ -17,5 +17,12 @@ TEST(ImageTimeline, AStepStandsAtTheLastKeptOneThatIsNotAfterIt) {
   EXPECT_EQ(kept_index({5, 6}, 1), 0u) << "before the first";
 }
 
+TEST(ImageTimeline, TheNewestPicturesSayHowOldTheyAre) {
+  EXPECT_EQ(age_text(446, 446), "now");
+  EXPECT_EQ(age_text(446, 412), "34 steps ago, step 412");
+  EXPECT_EQ(age_text(2001, 2000), "1 step ago, step 2,000");
+  EXPECT_EQ(age_text(3, 5), "now") << "the pictures come before the snapshot";
+}
+
 }  // namespace
 }  // namespace warpscope::ui

@@ -89,6 +89,53 @@ TEST(StepCost, OpsThatWereNotSwitchedCountAsTheyAre) {
   EXPECT_EQ(step.previous_microseconds, 185);
 }
 
+KernelCost sampled(double now, double before, int samples = 31, int samples_before = 31,
+                   double spread = 0.2) {
+  training::OpTiming op = timing(Op::relu_forward, "relu1", now, before);
+  op.samples = samples;
+  op.previous_samples = samples_before;
+  op.spread = op.previous_spread = spread;
+  return cost_of(op);
+}
+
+TEST(TimeChange, IsThatOfMediansOfEnoughSamples) {
+  EXPECT_EQ(change_of(sampled(25, 100)).difference, training::Difference::less);
+  EXPECT_EQ(change_text(change_of(sampled(25, 100)), false), "0.25\u00d7 the time");
+  EXPECT_EQ(change_text(change_of(sampled(25, 100)), true), "0.25\u00d7");
+  EXPECT_EQ(change_of(sampled(120, 100)).difference, training::Difference::more);
+  EXPECT_EQ(change_text(change_of(sampled(120, 100)), false), "1.20\u00d7 the time");
+  for (const KernelCost& few : {sampled(25, 100, 3), sampled(25, 100, 31, 3)}) {
+    EXPECT_EQ(change_text(change_of(few), false), "-");
+    EXPECT_NE(change_of(few).tip.find("Not compared: "), std::string::npos);
+  }
+}
+
+TEST(TimeChange, WithinTheNoiseThereIsNone) {
+  EXPECT_EQ(change_of(sampled(101, 100)).difference, training::Difference::noise) << "1.01 times";
+  EXPECT_EQ(change_of(sampled(90, 100, 31, 31, 15)).difference, training::Difference::noise)
+      << "they overlap";
+  EXPECT_EQ(change_text(change_of(sampled(101, 100)), false), "as before");
+}
+
+TEST(TimeChange, OfAStepIsWhatTheLadderSays) {
+  training::LadderEntry before, now;
+  before.images_per_second = 12549;
+  now.images_per_second = 11294.1;  // 0.90 times
+  before.timed = now.timed = 500;
+  before.spread = now.spread = 100;
+  before.batch = now.batch = 8;
+  const TimeChange change = change_of_step({before, now});
+  EXPECT_EQ(change.difference, training::Difference::more);
+  EXPECT_EQ(change_text(change, false), "1.11\u00d7 the time");
+  EXPECT_NE(change.tip.find("12,549 images/s before, 11,294 now"), std::string::npos) << change.tip;
+  now.batch = 16;
+  EXPECT_EQ(change_text(change_of_step({before, now}), false), "-");
+  now.batch = 8;
+  now.timed = 2;
+  EXPECT_EQ(change_text(change_of_step({before, now}), false), "-");
+  EXPECT_EQ(change_text(change_of_step({before}), false), "-");
+}
+
 TEST(StepCost, HasNoPreviousTimeBeforeTheFirstSwitch) {
   const std::vector<training::OpTiming> timings{timing(Op::conv2d_forward, "conv1", 20)};
   EXPECT_EQ(step_cost(kernel_rows(timings)).previous_microseconds, 0);

@@ -9,10 +9,12 @@
 namespace warpscope::ui {
 namespace {
 
-training::LadderEntry entry(const char* name, double speed) {
+training::LadderEntry entry(const char* name, double speed, double spread = 1) {
   training::LadderEntry made;
   made.name = name;
   made.images_per_second = speed;
+  made.spread = spread;
+  made.timed = speed > 0 ? 100 : 0;
   return made;
 }
 
@@ -37,6 +39,23 @@ TEST(LadderRows, SpeedsThatAreNotKnownHaveNoRatio) {
   EXPECT_EQ(rows[1].over_loops, 0);
   EXPECT_FALSE(rows[0].best);
   EXPECT_TRUE(ladder_rows({}, 10).empty());
+}
+
+TEST(LadderRows, WhatWasNotMeasuredAlikeIsNotCompared) {
+  std::vector<training::LadderEntry> ladder{entry("naive", 100), entry("tiled", 250), entry("atomic", 50)};
+  ladder[1].timed = 3;
+  ladder[2].other_network = true;
+  const auto rows = ladder_rows(ladder, 10);
+  EXPECT_DOUBLE_EQ(rows[0].over_first, 1);
+  EXPECT_EQ(rows[1].over_first, 0) << "three steps tell no median";
+  EXPECT_EQ(rows[1].over_loops, 0);
+  EXPECT_EQ(rows[2].over_first, 0) << "another network";
+}
+
+TEST(LadderRows, NoneIsTheFastestOfThoseThatCannotBeToldApart) {
+  const auto rows = ladder_rows({entry("a", 100, 20), entry("b", 101, 20), entry("c", 50)}, 0);
+  for (const LadderRow& row : rows) EXPECT_FALSE(row.best) << row.entry->name;
+  EXPECT_FALSE(ladder_rows({entry("a", 100)}, 0).front().best) << "there is nothing else";
 }
 
 TEST(LoopsSpeed, IsToldByARungOfCpuLoops) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/runs/figure_table.h"
 #include "gpu/settings/setting.h"
 #include "ui/panels/distribution_rows.h"
 #include "ui/panels/kernel_cells.h"
@@ -144,7 +145,8 @@ TEST(Terms, AreFoundHoweverTheyAreWritten) {
   EXPECT_EQ(explain("psnr"), explain("PSNR"));
   EXPECT_NE(explain("PSNR"), "");
   EXPECT_EQ(explain("PSNR, dB"), explain("PSNR"));
-  EXPECT_EQ(explain("test loss"), explain("Loss"));
+  EXPECT_EQ(explain("Gradient norm"), explain("gradient norm"));
+  EXPECT_EQ(explain("Head accuracy, %"), explain("head accuracy"));
   EXPECT_EQ(explain("PS"), "");
   EXPECT_EQ(explain("loss;"), "");
   EXPECT_EQ(explain(";"), "");
@@ -153,9 +155,17 @@ TEST(Terms, AreFoundHoweverTheyAreWritten) {
 
 TEST(Terms, ALabelInSmallLettersIsNotThePanelOfThatName) {
   EXPECT_EQ(find_term("Time")->name, std::string("Time"));
-  EXPECT_EQ(find_term("time")->name, std::string("Training time"));
-  EXPECT_EQ(find_term("Memory")->name, std::string("Memory"));
-  EXPECT_EQ(find_term("memory")->name, std::string("Plan"));
+  EXPECT_EQ(explain("time"), figure_tip(*training::find_figure("time")));
+  EXPECT_NE(explain("Time"), explain("time"));
+}
+
+TEST(Terms, AFigureIsExplainedByTheTableOfFigures) {
+  for (const char* const label : {"mean train loss", "test accuracy", "median images/s", "rung images/s",
+                                  "images/s now", "step memory", "training memory", "device memory"}) {
+    ASSERT_NE(training::find_figure(label), nullptr) << label;
+    EXPECT_EQ(explain(label), figure_tip(*training::find_figure(label))) << label;
+    EXPECT_EQ(find_term(label), nullptr) << label << " has two explanations";
+  }
 }
 
 TEST(Terms, TheTipOfALabelHasTheSentenceFirst) {

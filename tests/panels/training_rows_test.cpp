@@ -11,6 +11,7 @@
 #include "ui/panels/results_rows.h"
 #include "ui/panels/schedule_preview.h"
 #include "ui/setting_spec.h"
+#include "ui/terms.h"
 
 namespace warpscope::ui {
 namespace {
@@ -232,7 +233,7 @@ TEST(ResultsRows, BeforeTheFirstStepNothingIsKnown) {
     for (const ResultCell& cell : cells) {
       EXPECT_EQ(cell.value, "-") << cell.label;
       EXPECT_EQ(cell.unit, "") << cell.label;
-      EXPECT_NE(cell.tip, "") << cell.label;
+      EXPECT_NE(label_tip(cell.label, cell.tip), "") << cell.label;
     }
   }
   EXPECT_EQ(find(run_cells(snapshot, {}, 0), "checkpoint")->unit, "none yet");
@@ -242,14 +243,16 @@ TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {
   training::Snapshot snapshot;
   snapshot.step = 10;
   snapshot.classifies = true;
-  snapshot.train_accuracy = 0.925f;
+  snapshot.figures.steps = 10;
+  snapshot.figures.final_train_accuracy = 0.925;
+  snapshot.train_accuracy = 1;  // of one batch
   training::Evaluation evaluation;
   evaluation.split = training::Split::validation;
   evaluation.accuracy = 0.9;
   evaluation.loss = 0.25;
   snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
   const auto cells = loss_cells(snapshot);
-  EXPECT_EQ(find(cells, "train accuracy")->value, "92.50");
+  EXPECT_EQ(find(cells, "mean train accuracy")->value, "92.50");
   EXPECT_EQ(find(cells, "validation accuracy")->value, "90.00");
   EXPECT_EQ(find(cells, "validation loss")->value, "0.25000");
   EXPECT_EQ(find(cells, "train PSNR"), nullptr);
@@ -267,23 +270,22 @@ TEST(ResultsRows, EvaluationsOfSeveralViewsSaySo) {
   for (const char* const label : {"test loss", "test accuracy"}) {
     EXPECT_NE(find(cells, label)->tip.find("mean of the logits of 10 views"), std::string::npos) << label;
   }
-  EXPECT_EQ(find(cells, "train loss")->tip.find("views"), std::string::npos);
+  EXPECT_EQ(find(cells, "mean train loss")->tip.find("views"), std::string::npos);
 }
 
 TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
   training::Snapshot snapshot;
   snapshot.step = 10;
-  EXPECT_EQ(find(loss_cells(snapshot), "head loss"), nullptr);
+  EXPECT_EQ(find(loss_cells(snapshot), "test head loss"), nullptr);
   snapshot.optimizer.joint = 0.1f;
-  EXPECT_EQ(find(loss_cells(snapshot), "head accuracy")->value, "-") << "before the first test";
-  snapshot.head_loss = 2.25f;
-  snapshot.head_accuracy = 0.25f;
+  EXPECT_EQ(find(loss_cells(snapshot), "test head accuracy")->value, "-") << "before the first test";
   training::Evaluation evaluation;
   evaluation.head = true;
+  evaluation.head_loss = 2.25;
   evaluation.head_accuracy = 0.5;
   snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
-  EXPECT_EQ(find(loss_cells(snapshot), "head loss")->value, "2.2500");
-  EXPECT_EQ(find(loss_cells(snapshot), "head accuracy")->value, "50.00");
+  EXPECT_EQ(find(loss_cells(snapshot), "test head loss")->value, "2.2500");
+  EXPECT_EQ(find(loss_cells(snapshot), "test head accuracy")->value, "50.00");
 }
 
 TEST(ResultsRows, TheRateNowIsThereWhenItIsAnother) {
@@ -301,10 +303,11 @@ TEST(ResultsRows, TheRateNowIsThereWhenItIsAnother) {
 TEST(ResultsRows, WhatIsNotFiniteIsSaidInAWord) {
   training::Snapshot snapshot;
   snapshot.step = 1;
-  snapshot.train_loss = std::numeric_limits<float>::infinity();
+  snapshot.figures.steps = 1;
+  snapshot.figures.final_train_loss = std::numeric_limits<double>::infinity();
   snapshot.gradient_norm = -std::numeric_limits<float>::quiet_NaN();
   snapshot.skipped_steps = 1;
-  EXPECT_EQ(find(loss_cells(snapshot), "train loss")->value, "inf");
+  EXPECT_EQ(find(loss_cells(snapshot), "mean train loss")->value, "inf");
   EXPECT_EQ(find(loss_cells(snapshot), "train PSNR")->value, "-");
   EXPECT_EQ(find(step_cells(snapshot), "gradient norm")->value, "nan");
   EXPECT_EQ(find(step_cells(snapshot), "skipped")->value, "1");
@@ -328,11 +331,11 @@ TEST(ResultsRows, ACheckpointHasAStepAndAnAge) {
 TEST(ResultsRows, TheLengthInEpochsHasNoMoreDigitsThanTheEpochsSoFar) {
   training::Snapshot snapshot;
   snapshot.step = 1;
-  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epoch")->unit, "");
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epochs")->unit, "");
   snapshot.total_epochs = 30;
-  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epoch")->unit, "of 30");
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epochs")->unit, "of 30");
   snapshot.total_epochs = 0.0828157;  // 120 steps
-  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epoch")->unit, "of 0.08");
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "epochs")->unit, "of 0.08");
 }
 
 TEST(AgoText, HasOneUnit) {

@@ -31,6 +31,9 @@ OpTiming timing() {
   row.covered_by = OpPlace{ops::Op::linear_backward_weights, "fc1"};
   row.covers = {{ops::Op::bias_forward, "conv1"}, {ops::Op::relu_forward, "relu1"}};
   row.reason = "relu1 is read by pool1";
+  row.spread = 0.5;
+  row.previous_spread = 0.25;
+  row.previous_samples = 9;
   return row;
 }
 
@@ -77,7 +80,7 @@ Snapshot full() {
   s.timings = {timing(), OpTiming{}};
   s.step_microseconds = 99.5;
   s.ladder = std::make_shared<std::vector<LadderEntry>>(
-      std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125}});
+      std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125, 1.5, 19, true}});
   s.data_name = "MNIST";
   s.data_notice = "because";
   auto evaluation = std::make_shared<Evaluation>();
@@ -155,9 +158,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
     return empty;
   }();
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = timing();
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = timing();
     expect_every_field(written["timings"][0], fresh["timings"][0],
-                       count(a, b, c, d, e, f, g, h, i, j, k, l, m));
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p));
   }
   {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t] = timing().shape;
@@ -165,8 +168,8 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h] = s.ladder->front();
-    expect_every_field(written["ladder"][0], fresh["ladder"][0], count(a, b, c, d, e, f, g, h));
+    const auto& [a, b, c, d, e, f, g, h, i, j, k] = s.ladder->front();
+    expect_every_field(written["ladder"][0], fresh["ladder"][0], count(a, b, c, d, e, f, g, h, i, j, k));
   }
   {
     const auto& [a, b] = s.selection;
@@ -211,11 +214,11 @@ constexpr std::size_t members_of() {
 TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const Snapshot s = full();
   const Progress& progress = s;
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = progress;
-  const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o) + members_of<Snapshot>();
-  // started, determinism, data, network, network_number, rate_search, run_dir, viewing: in run.json, in the folder
-  // itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 8);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = progress;
+  const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) + members_of<Snapshot>();
+  // figures, started, determinism, data, network, network_number, rate_search, run_dir, viewing: in the points, in
+  // run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 9);
 }
 
 TEST(SnapshotJson, ConvolutionsOfEarlierVersionsHaveStrideOneAndSamePadding) {

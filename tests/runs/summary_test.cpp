@@ -26,7 +26,7 @@ json finished(double test_loss, double speed) {
                {"epochs", 2.5},
                {"final_train_loss", 0.25},
                {"test_loss", test_loss},
-               {"images_per_second", speed},
+               {"median_images_per_second", speed},
                {"seconds", 7.5}});
   return head;
 }
@@ -53,10 +53,10 @@ TEST(SummaryTest, AFinishedRunTellsItsOwnResults) {
   EXPECT_EQ(run.batch, 64);
   EXPECT_EQ(run.steps, 1234u);
   EXPECT_EQ(run.epochs, 2.5);
-  EXPECT_EQ(run.train_loss, 0.25);
+  EXPECT_EQ(run.final_train_loss, 0.25);
   EXPECT_EQ(run.test_loss, 0.5);
   EXPECT_EQ(run.accuracy, 0.875);
-  EXPECT_EQ(run.images_per_second, 4000);
+  EXPECT_EQ(run.median_images_per_second, 4000);
   EXPECT_EQ(run.seconds, 7.5);
   EXPECT_EQ(run.status, "finished");
 }
@@ -75,17 +75,26 @@ TEST(SummaryTest, AnUnfinishedRunIsSummedUpFromItsPoints) {
   EXPECT_EQ(run.steps, 80u);
   EXPECT_EQ(run.epochs, 8);
   EXPECT_EQ(run.seconds, 20);
-  EXPECT_EQ(run.train_loss, (31 + 80) / 2.0) << "mean over the last 50 steps";
+  EXPECT_EQ(run.final_train_loss, (31 + 80) / 2.0) << "mean over the last 50 steps";
   EXPECT_EQ(run.test_loss, 0.5);
   EXPECT_EQ(run.accuracy, 0.75);
-  EXPECT_EQ(run.images_per_second, 4100) << "the 41st of 80";
+  EXPECT_EQ(run.median_images_per_second, 4100) << "the 41st of 80";
 
   const auto writer = training::RunFolder::create(folder / "b");
   run = summarize(read_run(folder / "b"));
   EXPECT_EQ(run.status, "running");
   EXPECT_EQ(run.steps, 0u);
-  EXPECT_TRUE(std::isnan(run.train_loss));
+  EXPECT_TRUE(std::isnan(run.final_train_loss));
   EXPECT_EQ(run.model, "");
+}
+
+TEST(SummaryTest, TheSpeedOfRunsOfBeforeIsFoundUnderItsFormerName) {
+  const tests::TemporaryFolder folder;
+  json head = finished(0.5, 1);
+  head.erase("median_images_per_second");
+  head["images_per_second"] = 4000;
+  make_run(folder / "a", head, "");
+  EXPECT_EQ(summarize(read_run(folder / "a")).median_images_per_second, 4000);
 }
 
 TEST(SummaryTest, AFailedRunSaysWhy) {

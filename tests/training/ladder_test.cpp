@@ -33,6 +33,17 @@ TEST_F(LadderTest, HasARungForEachSelectionInOrder) {
   EXPECT_DOUBLE_EQ(entries[1].images_per_second, 500);
 }
 
+TEST_F(LadderTest, MediansAreOverAllTimedStepsAndSaySpread) {
+  ladder.choose(preset("loops"), 4, 0, device, {});
+  for (int i = 1; i <= 3001; ++i) ladder.add(i);
+  ladder.add(0);
+  const LadderEntry entry = ladder.entries()->front();
+  EXPECT_EQ(entry.steps, 3002u);
+  EXPECT_EQ(entry.timed, 3001u);
+  EXPECT_DOUBLE_EQ(entry.images_per_second, 1501) << "of all, not of the newest";
+  EXPECT_NEAR(entry.spread, 1500, 20);
+}
+
 TEST_F(LadderTest, AnotherBatchIsAnotherRung) {
   ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);

@@ -1,10 +1,14 @@
 #include "ui/palette/window_actions.h"
 
 #include <array>
+#include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "gpu/runs/figure_table.h"
 #include "ui/terms.h"
 
 namespace warpscope::ui {
@@ -140,19 +144,29 @@ std::vector<Action> arranging_actions(const ActionScene& scene) {
   return actions;
 }
 
+Action explanation(std::string name, std::string sentence, const ActionScene& scene) {
+  std::string told = fmt::format("{}: {}", name, sentence);
+  return {.id = fmt::format("term.{}", name),
+          .title = fmt::format("What is: {}", name),
+          .group = "Terms",
+          .keys = {},
+          .note = {},
+          .why_not = {},
+          .fill = {},
+          .run = [tell = scene.tell, told = std::move(told)] { tell(told); }};
+}
+
 std::vector<Action> term_actions(const ActionScene& scene) {
   std::vector<Action> actions;
-  for (const Term& term : terms()) {
-    actions.push_back(
-        {.id = fmt::format("term.{}", term.name),
-         .title = fmt::format("What is: {}", term.name),
-         .group = "Terms",
-         .keys = {},
-         .note = {},
-         .why_not = {},
-         .fill = {},
-         .run = [tell = scene.tell, term] { tell(fmt::format("{}: {}", term.name, term.sentence)); }});
+  std::set<std::string_view> told;
+  for (const std::span<const training::Figure> figures :
+       {training::run_figures(), training::series_figures(), training::window_figures()}) {
+    for (const training::Figure& figure : figures) {
+      if (told.insert(figure.name).second)
+        actions.push_back(explanation(figure.name, explain(figure.name), scene));
+    }
   }
+  for (const Term& term : terms()) actions.push_back(explanation(term.name, term.sentence, scene));
   return actions;
 }
 

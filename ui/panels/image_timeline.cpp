@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "gpu/messages/image_history.h"
 #include "ui/cursor.h"
 #include "ui/widgets.h"
@@ -40,7 +42,14 @@ void ImageTimeline::play(const Frame& frame, const std::vector<std::uint64_t>& s
   redraw_at(frame, next_);
 }
 
-void ImageTimeline::draw(const Frame& frame) {
+std::string age_text(std::uint64_t newest_step, std::uint64_t shown_step) {
+  if (newest_step <= shown_step) return "now";
+  const std::uint64_t age = newest_step - shown_step;
+  return fmt::format("{} step{} ago, step {}", with_thousands(age), age == 1 ? "" : "s",
+                     with_thousands(shown_step));
+}
+
+void ImageTimeline::draw(const Frame& frame, std::uint64_t shown_step) {
   if (height(frame) == 0) return;
   const float s = frame.scale;
   Cursor& cursor = *frame.cursor;
@@ -64,7 +73,8 @@ void ImageTimeline::draw(const Frame& frame) {
   // One place more than there are pictures: the newest, which is not kept.
   float place = cursor.step ? static_cast<float>(kept_index(steps, *cursor.step)) : last;
   const std::string text =
-      cursor.step ? with_thousands(steps.empty() ? 0 : steps[kept_index(steps, *cursor.step)]) : "now";
+      cursor.step ? "step " + with_thousands(steps.empty() ? 0 : steps[kept_index(steps, *cursor.step)])
+                  : age_text(frame.snapshot.step, shown_step);
   const float width = std::max(40 * s, ImGui::GetContentRegionAvail().x - button - 8 * s);
   if (slider(frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), width,
              "Pictures of earlier steps. They are kept at steps that lie evenly on a logarithm, 64 MiB at "

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ui/frame.h"
@@ -12,10 +13,13 @@ namespace warpscope::ui {
 /// Where `step` stands among the kept steps: the index of the last that is not after it, 0 before the first.
 std::size_t kept_index(const std::vector<std::uint64_t>& steps, std::uint64_t step);
 
+/// How old the newest pictures are: "now", "34 steps ago, step 412".
+std::string age_text(std::uint64_t newest_step, std::uint64_t shown_step);
+
 class ImageTimeline {
  public:
-  /// One row of the panel. Changes Cursor::step.
-  void draw(const Frame& frame);
+  /// One row of the panel; the pictures shown are those of `shown_step`. Changes Cursor::step.
+  void draw(const Frame& frame, std::uint64_t shown_step);
   /// The row's height in pixels; 0 where there is nothing to go back to.
   static float height(const Frame& frame);
 

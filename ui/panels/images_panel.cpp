@@ -207,6 +207,7 @@ void ImagesPanel::draw(const Frame& frame) {
   desk_.update(frame, look, *shown_view());
   PictureScene scene = make_scene(settings, desk_, *shown_view(), shows_past_,
                                   look.own ? look.own->names : std::vector<std::string>{});
+  scene.newest_step = frame.snapshot.step;
   arrange(frame, scene);
   draw_title(frame, scene);
   panel_body(frame);
@@ -375,7 +376,7 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
     draw_difference_figures(frame, scene);
   }
   next(ImageTimeline::height(frame));
-  timeline_.draw(frame);
+  timeline_.draw(frame, scene.step());
   if (!difference) return;
   next(row);
   draw_scale_choice(frame, scene);

@@ -42,36 +42,24 @@ void number_left_of(const Frame& frame, const Cell& cell, float right, const std
 
 /// Of a ratio in words, with what stands between it and its neighbours.
 float words_width(const Frame& frame) {
-  return std::ceil(text_width(frame.fonts.small, "8.88\u00d7 slower") + 12 * frame.scale);
+  return std::ceil(text_width(frame.fonts.small, "88.8\u00d7 the time") + 12 * frame.scale);
 }
 
-/// True if a was_cell() of this width has room for "faster" and "slower"; an arrow says it otherwise.
+/// True if a was_cell() of this width has room for the words.
 bool has_words(const Frame& frame, float cell_width) {
   return cell_width >= words_width(frame) + std::floor(56 * frame.scale);
 }
 
-/// Draws "9.05x slower" at the right of a was_cell().
-void draw_ratio(const Frame& frame, const Cell& cell, double faster) {
+/// Draws "0.25x the time" at the right of a was_cell(); in colour only what is beyond the noise.
+void draw_change(const Frame& frame, const Cell& cell, const TimeChange& change) {
   const float width = cell.max.x - cell.min.x;
   const float left = cell.max.x - ratio_width(frame, width) + std::floor(8 * frame.scale);
-  const double factor = std::max(faster, 1 / faster);
-  const bool same = factor < 1.005;
-  const ImU32 color = same ? frame.palette.muted : faster > 1 ? frame.palette.good : frame.palette.error;
-  std::string text =
-      same ? "same"
-           : fmt::format("{}\u00d7", factor < 10 ? fmt::format("{:.2f}", factor) : with_thousands(factor, 0));
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  if (same || has_words(frame, width)) {
-    if (!same) text += faster > 1 ? " faster" : " slower";
-    const float last = cell.max.x - 4 * frame.scale - text_width(frame.fonts.small, text);
-    draw_text(list, frame.fonts.small, std::min(left, last), baseline(frame, cell), color, text);
-    return;
-  }
-  const float icon = std::floor(12 * frame.scale);
-  const float top = std::floor((cell.min.y + cell.max.y - icon) / 2);
-  draw_icon(list, faster > 1 ? Icon::up : Icon::down, ImVec2(left, top), ImVec2(left + icon, top + icon),
-            color);
-  draw_text(list, frame.fonts.small, left + icon + std::floor(2 * frame.scale), baseline(frame, cell), color,
+  const ImU32 color = change.difference == training::Difference::less   ? frame.palette.good
+                      : change.difference == training::Difference::more ? frame.palette.error
+                                                                        : frame.palette.muted;
+  const std::string text = change_text(change, !has_words(frame, width));
+  const float last = cell.max.x - 4 * frame.scale - text_width(frame.fonts.small, text);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, std::min(left, last), baseline(frame, cell), color,
             text);
 }
 
@@ -104,7 +92,9 @@ KernelColumns kernel_columns(const char* unit) {
        .right = true,
        .rank = 4},
       {.label = "was, \u00b5s",
-       .tip = "The time before the last switch of this op, and the ratio.",
+       .tip = "The time before the last switch of this op, and what part of it the time now is; \"-\" where "
+              "the two "
+              "were not measured alike.",
        .width = 104,
        .rank = 2},
   }};
@@ -182,17 +172,18 @@ void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost
                   bytes_text(cost.bytes)));
 }
 
-void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, std::string_view previous) {
+void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, const TimeChange& change,
+              std::string_view previous) {
   const bool known = cost.previous_microseconds > 0;
   if (!known) return;
   const float right = cell.max.x - ratio_width(frame, cell.max.x - cell.min.x);
   number_left_of(frame, cell, right, microseconds_text(frame, cost.previous_microseconds),
                  frame.palette.muted);
-  if (cost.microseconds > 0) draw_ratio(frame, cell, cost.previous_microseconds / cost.microseconds);
+  draw_change(frame, cell, change);
   if (!item(cell)) return;
   tooltip(frame,
-          fmt::format("Microseconds before the last switch{}{}, and how it compares with the time now.",
-                      previous.empty() ? "" : ", with ", previous));
+          fmt::format("Microseconds before the last switch{}{}, and what part of them the time now is.\n{}",
+                      previous.empty() ? "" : ", with ", previous, change.tip));
 }
 
 }  // namespace warpscope::ui

@@ -41,8 +41,8 @@ void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, do
 /// Floating-point operations a second, in rate_unit().
 void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
 void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
-/// The time before the last switch and how much faster or slower it is now. `previous` names the variant
-/// before.
-void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, std::string_view previous);
+/// The time before the last switch and how it has changed. `previous` names the variant before.
+void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, const TimeChange& change,
+              std::string_view previous);
 
 }  // namespace warpscope::ui

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "gpu/messages/running.h"
+#include "ui/numbers.h"
 
 namespace warpscope::ui {
 namespace {
@@ -16,9 +17,13 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
   bool first = true;
   for (const training::OpTiming* layer : layers) {
     sum.previous_microseconds += layer->previous_microseconds;
+    sum.previous_spread += layer->previous_spread;
+    sum.previous_samples = layer == layers.front() ? layer->previous_samples
+                                                   : std::min(sum.previous_samples, layer->previous_samples);
     switched = switched && layer->previous_microseconds > 0;
     if (layer->covered_by) continue;
     sum.microseconds += layer->microseconds;
+    sum.spread += layer->spread;
     sum.flops += layer->flops;
     sum.bytes += layer->bytes;
     sum.samples = first ? layer->samples : std::min(sum.samples, layer->samples);
@@ -34,8 +39,9 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
 }  // namespace
 
 KernelCost cost_of(const training::OpTiming& timing) {
-  return {timing.microseconds, timing.previous_microseconds, timing.flops, timing.bytes,
-          timing.samples,      timing.covered_by.has_value()};
+  return {timing.microseconds,    timing.previous_microseconds,  timing.flops,  timing.bytes,
+          timing.samples,         timing.covered_by.has_value(), timing.spread, timing.previous_spread,
+          timing.previous_samples};
 }
 
 std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings) {
@@ -106,6 +112,56 @@ KernelCost step_cost(const std::vector<KernelRow>& rows) {
   if (!timed) step.microseconds = 0;
   if (!timed || !switched) step.previous_microseconds = 0;
   return step;
+}
+
+TimeChange change_of(const KernelCost& cost) {
+  TimeChange change;
+  change.difference = training::difference(cost.before(), cost.now());
+  if (change.difference == training::Difference::unknown) {
+    change.tip = fmt::format(
+        "Not compared: {} times were sampled before the switch and {} since; {} of each are needed.",
+        cost.previous_samples, cost.samples, training::kEnoughSamples);
+    return change;
+  }
+  change.ratio = cost.microseconds / cost.previous_microseconds;
+  change.tip =
+      change.difference == training::Difference::noise
+          ? "The two medians are nearer than their samples spread."
+          : "Medians of sampled steps, none of them while something else was measured. What it does to whole "
+            "steps is in the row above and in Ladder.";
+  return change;
+}
+
+TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder) {
+  TimeChange change;
+  if (ladder.size() < 2) return change;
+  const training::LadderEntry &before = ladder[ladder.size() - 2], &now = ladder.back();
+  if (before.batch != now.batch || now.other_network) {
+    change.tip = "Not compared: another batch or network came with the switch.";
+    return change;
+  }
+  // Images a second fall where the time grows.
+  change.difference = training::difference(now.speed(), before.speed());
+  if (change.difference == training::Difference::unknown) {
+    change.tip = fmt::format(
+        "Not compared: {} steps were timed before the switch and {} since; {} of each are needed.",
+        before.timed, now.timed, training::kEnoughSamples);
+    return change;
+  }
+  change.ratio = before.images_per_second / now.images_per_second;
+  change.tip = fmt::format(
+      "Of whole steps, as in Ladder: {} images/s before, {} now{}.",
+      with_thousands(before.images_per_second, 0), with_thousands(now.images_per_second, 0),
+      change.difference == training::Difference::noise ? ", nearer than the steps of each spread" : "");
+  return change;
+}
+
+std::string change_text(const TimeChange& change, bool brief) {
+  if (change.difference == training::Difference::unknown) return "-";
+  if (change.difference == training::Difference::noise) return brief ? "same" : "as before";
+  const int digits = change.ratio < 9.995 ? 2 : change.ratio < 99.95 ? 1 : 0;
+  const std::string ratio = with_thousands(change.ratio, digits) + "\u00d7";
+  return brief ? ratio : ratio + " the time";
 }
 
 std::vector<ops::Op> ops_by_launch(const std::vector<KernelRow>& rows) {

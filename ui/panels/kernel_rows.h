@@ -1,6 +1,7 @@
 #pragma once
 // The rows of the kernels table: the timings of a snapshot, added up by op.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,11 +21,18 @@ struct KernelCost {
   double bytes = 0;
   int samples = 0;       ///< fewest of any layer
   bool covered = false;  ///< the call of another op covers it: it has no time of its own
+  double spread = 0;     ///< of the times, from the first quartile to the third
+  double previous_spread = 0;
+  int previous_samples = 0;  ///< fewest of any layer
 
   /// 10^12 floating-point operations a second; 0 if unknown.
   double teraflops() const { return microseconds > 0 ? flops / microseconds / 1e6 : 0; }
   /// 10^9 bytes a second; 0 if unknown.
   double gigabytes() const { return microseconds > 0 ? bytes / microseconds / 1e3 : 0; }
+  training::Measured now() const { return {microseconds, spread, static_cast<std::uint64_t>(samples)}; }
+  training::Measured before() const {
+    return {previous_microseconds, previous_spread, static_cast<std::uint64_t>(previous_samples)};
+  }
 };
 
 /// One op and its layers, in launch order.
@@ -57,6 +65,18 @@ KernelCost cost_of(const training::OpTiming& timing);
 /// The whole step: its times, too, are known if those of all ops are, so that none is more than all of them. Its
 /// previous time takes the present one for ops that were never switched, and is unknown if none was.
 KernelCost step_cost(const std::vector<KernelRow>& rows);
+
+/// How the time of a call or of a step has changed with the last switch.
+struct TimeChange {
+  training::Difference difference = training::Difference::unknown;
+  double ratio = 0;  ///< the time of now over that of before; 0 where they cannot be compared
+  std::string tip;   ///< what was compared, or why nothing was
+};
+TimeChange change_of(const KernelCost& cost);
+/// Of whole steps, by the last two rungs of the ladder: so it says what the Ladder says.
+TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder);
+/// "0.25x the time", "as before"; "-" where they cannot be compared. `brief`: "0.25x".
+std::string change_text(const TimeChange& change, bool brief);
 
 /// The ops by falling time, those without a time last; and in launch order.
 std::vector<ops::Op> ops_by_time(const std::vector<KernelRow>& rows);

@@ -65,7 +65,7 @@ void draw_label_left_of(const Frame& frame, const Table& table, std::size_t colu
 }
 
 void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, const KernelCost& step,
-                  ImU32 color, std::string_view previous) {
+                  ImU32 color, const TimeChange& change, std::string_view previous) {
   const auto draw = [&](std::size_t column, const auto& draw_cell) {
     if (!table.shows(column)) return;
     table.enter(column);
@@ -78,7 +78,7 @@ void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, cons
     draw(kRate, [&](const Cell& cell) { rate_cell(frame, cell, cost); });
     draw(kBandwidth, [&](const Cell& cell) { bandwidth_cell(frame, cell, cost); });
   }
-  draw(kWas, [&](const Cell& cell) { was_cell(frame, cell, cost, previous); });
+  draw(kWas, [&](const Cell& cell) { was_cell(frame, cell, cost, change, previous); });
 }
 
 // In place of the numbers of an op that the call of `by` covers.
@@ -97,7 +97,7 @@ void draw_total(const Frame& frame, Table& table, const KernelCost& step) {
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.strong,
             table.cell_min(kOp).x + std::floor(16 * frame.scale), table.baseline(), frame.palette.text,
             "whole step");
-  draw_numbers(frame, table, step, step, frame.palette.text, {});
+  draw_numbers(frame, table, step, step, frame.palette.text, change_of_step(*frame.snapshot.ladder), {});
 }
 
 }  // namespace
@@ -278,7 +278,8 @@ void KernelsPanel::draw_layers(const Frame& frame, Table& table, const KernelRow
     if (!seen) continue;
     if (pointed) table.mark(kPointedOpacity);
     if (draw_layer_name(frame, table, *layer)) choose_layer(frame, layer->layer);
-    draw_numbers(frame, table, cost_of(*layer), step, frame.palette.muted, layer->previous_variant);
+    const KernelCost cost = cost_of(*layer);
+    draw_numbers(frame, table, cost, step, frame.palette.muted, change_of(cost), layer->previous_variant);
     if (layer->covered_by) draw_covered(frame, table, layer->covered_by->op);
   }
 }
@@ -306,7 +307,7 @@ void KernelsPanel::draw_row(const Frame& frame, Table& table, const KernelRow& r
   const float left = table.cell_min(kVariant).x, right = table.cell_max(kVariant).x;
   ImGui::SetCursorScreenPos(table.cell_min(kVariant));
   menus_.draw_op(frame, row, right - left);
-  draw_numbers(frame, table, row.cost, step, frame.palette.text, row.previous_variant);
+  draw_numbers(frame, table, row.cost, step, frame.palette.text, change_of(row.cost), row.previous_variant);
   if (row.cost.covered && row.covered_by) draw_covered(frame, table, *row.covered_by);
 }
 

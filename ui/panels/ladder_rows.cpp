@@ -22,19 +22,33 @@ bool all_loops(const plan::Selection& selection, const core::DeviceInfo& device)
   });
 }
 
+bool measured_alike(const training::LadderEntry& a, const training::LadderEntry& b) {
+  return difference(a.speed(), b.speed()) != training::Difference::unknown;
+}
+
+/// Beyond the noise: of those that cannot be told apart from the fastest none is.
+bool is_fastest(const training::LadderEntry& entry, const std::vector<training::LadderEntry>& ladder) {
+  return ladder.size() > 1 &&
+         std::all_of(ladder.begin(), ladder.end(), [&](const training::LadderEntry& other) {
+           return &other == &entry || difference(other.speed(), entry.speed()) == training::Difference::more;
+         });
+}
+
 }  // namespace
 
 std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& ladder, double loops) {
   std::vector<LadderRow> rows;
-  double best = 0;
-  for (const training::LadderEntry& entry : ladder) best = std::max(best, entry.images_per_second);
+  bool same_network = true;
   for (const training::LadderEntry& entry : ladder) {
     LadderRow row;
     row.entry = &entry;
-    const double first = ladder.front().images_per_second;
-    if (first > 0) row.over_first = entry.images_per_second / first;
-    if (loops > 0) row.over_loops = entry.images_per_second / loops;
-    row.best = best > 0 && entry.images_per_second == best;
+    const training::LadderEntry& first = ladder.front();
+    same_network = same_network && (&entry == &first || !entry.other_network);
+    if (same_network && (&entry == &first ? entry.images_per_second > 0 : measured_alike(first, entry)))
+      row.over_first = entry.images_per_second / first.images_per_second;
+    if (loops > 0 && entry.timed >= training::kEnoughSamples)
+      row.over_loops = entry.images_per_second / loops;
+    row.best = is_fastest(entry, ladder);
     row.now = &entry == &ladder.back();
     rows.push_back(row);
   }

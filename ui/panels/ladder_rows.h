@@ -8,12 +8,12 @@
 
 namespace warpscope::ui {
 
-/// A rung. Ratios are 0 where one of the two speeds is not known.
+/// A rung. Ratios are 0 where the two speeds were not measured alike: too few steps, or another network.
 struct LadderRow {
   const training::LadderEntry* entry = nullptr;
   double over_first = 0;  ///< times as fast as the first selection of the run
   double over_loops = 0;  ///< times as fast as CPU loops
-  bool best = false;      ///< the fastest of all
+  bool best = false;      ///< faster than all others, beyond their spread
   bool now = false;       ///< in use: the last one
 };
 

@@ -5,48 +5,37 @@
 
 #include <fmt/format.h>
 
+#include "gpu/runs/figure_table.h"
+
 namespace warpscope::ui {
 namespace {
 
 constexpr std::array<MetricFacts, kMetrics> kFacts{{
-    {"Loss", "loss", 1, "train_loss", "test_loss", "validation_loss", true, true,
-     "Loss of each training step: the mean over the batch, written by the device at the end of the step."},
-    {"Accuracy, %", "accuracy", 100, "train_accuracy", "test_accuracy", "validation_accuracy", true, false,
-     "Share of the batch's images that the network classified right in this step, before its update."},
-    {"Gradient norm", "gradient_norm", 1, "gradient_norm", "", "", true, true,
-     "Global L2 norm of the batch's mean gradient over all parameters, before clipping."},
-    {"Update ratio", "update_ratio", 1, "update_ratio", "", "", true, true,
-     "L2 norm of the step's update over that of the parameters. About 0.001 is a common aim; much more means "
-     "that the rate is high, much less that it is low."},
-    {"Learning rate", "learning_rate", 1, "learning_rate", "", "", false, true,
-     "The rate that the schedule gave the step."},
-    {"Loss scale", "loss_scale", 1, "loss_scale", "", "", false, true,
-     "What the step's gradients were multiplied by, so that small ones do not vanish in FP16. It doubles "
-     "after enough "
-     "good steps and halves when a gradient overflows; such a step is skipped, and marked."},
-    {"Images/s", "images_per_second", 1, "images_per_second", "", "", true, false,
-     "Batch over the time since the step before, by the device's clock. The first step after a pause has "
-     "none."},
-    {"PSNR, dB", "psnr", 1, "", "test_psnr", "validation_psnr", false, false,
-     "Peak signal-to-noise ratio of the reconstructions of held-out images: -10 log10 of the mean squared "
-     "error, averaged over the images. Measured in each test."},
-    {"Feature accuracy, %", "feature_accuracy", 100, "", "test_feature_accuracy", "", false, false,
-     "What the latents are worth: softmax regression learns from those of two thirds of some held-out images "
-     "and is "
-     "judged on the others, every few seconds while this plot is open or the setting probe is on."},
-    {"Head loss", "head_loss", 1, "train_head_loss", "test_head_loss", "validation_head_loss", true, true,
-     "Cross-entropy of the head that learns the classes from the latents: the mean over the batch, before "
-     "joint "
-     "multiplies it."},
+    {"Loss", "loss", 1, "train_loss", "test_loss", "validation_loss", true, true},
+    {"Accuracy, %", "accuracy", 100, "train_accuracy", "test_accuracy", "validation_accuracy", true, false},
+    {"Gradient norm", "gradient_norm", 1, "gradient_norm", "", "", true, true},
+    {"Update ratio", "update_ratio", 1, "update_ratio", "", "", true, true},
+    {"Learning rate", "learning_rate", 1, "learning_rate", "", "", false, true},
+    {"Loss scale", "loss_scale", 1, "loss_scale", "", "", false, true},
+    {"Images/s", "images_per_second", 1, "images_per_second", "", "", true, false},
+    {"PSNR, dB", "psnr", 1, "", "test_psnr", "validation_psnr", false, false},
+    {"Feature accuracy, %", "feature_accuracy", 100, "", "test_feature_accuracy", "", false, false},
+    {"Head loss", "head_loss", 1, "train_head_loss", "test_head_loss", "validation_head_loss", true, true},
     {"Head accuracy, %", "head_accuracy", 100, "train_head_accuracy", "test_head_accuracy",
-     "validation_head_accuracy", true, false,
-     "Share of the batch's images whose class the head told from their latents, before the step's update."},
+     "validation_head_accuracy", true, false},
 }};
 
 }  // namespace
 
 const MetricFacts& facts_of(Metric metric) {
   return kFacts[static_cast<std::size_t>(metric)];
+}
+
+std::string tip_of(Metric metric) {
+  const MetricFacts& facts = facts_of(metric);
+  const training::Figure* const figure =
+      training::find_series(*facts.steps != '\0' ? facts.steps : facts.test);
+  return figure == nullptr ? std::string() : figure_tip(*figure);
 }
 
 std::array<bool, kMetrics> logarithmic_at_first() {

@@ -37,10 +37,12 @@ struct MetricFacts {
   const char* validation;  ///< the series over validation images; "" likewise
   bool smooths;            ///< scatters from step to step, so that an average helps
   bool logarithmic;        ///< the axis it starts with
-  const char* tip;         ///< how a step's value is measured
 };
 
 const MetricFacts& facts_of(Metric metric);
+
+/// What a step's value is and how it is measured, from the table of figures.
+std::string tip_of(Metric metric);
 
 /// MetricFacts::logarithmic of all metrics.
 std::array<bool, kMetrics> logarithmic_at_first();

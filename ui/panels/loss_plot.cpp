@@ -36,18 +36,17 @@ struct OwnEntry {
 OwnEntry train_entry(const Frame& frame, const MetricCurves& curves, PlotSettings& settings) {
   const Metric metric = curves.choice.metric;
   const plot::Series& train = curves.smoothed.empty() ? curves.train : curves.smoothed;
-  return {
-      {"train", has_held_out(metric) ? "train" : "this run", newest(train), frame.palette.series[kTrainColor],
-       settings.show_train},
-      &settings.show_train,
-      std::string(facts_of(metric).tip) + " The number is the newest of the curve. Click to hide or show."};
+  return {{"train", has_held_out(metric) ? "train" : "this run", newest(train),
+           frame.palette.series[kTrainColor], settings.show_train},
+          &settings.show_train,
+          tip_of(metric) + " The number is the newest of the curve. Click to hide or show."};
 }
 
 std::vector<OwnEntry> own_entries(const Frame& frame, const MetricCurves& curves, PlotSettings& settings) {
   const Metric metric = curves.choice.metric;
   const auto& colors = frame.palette.series;
   const std::string held_out_tip = facts_of(metric).steps[0] == '\0'
-                                       ? std::string(facts_of(metric).tip) + " Click to hide or show."
+                                       ? tip_of(metric) + " Click to hide or show."
                                        : kHeldOutTip + views_sentence(frame.snapshot);
   std::vector<OwnEntry> entries;
   if (facts_of(metric).steps[0] != '\0') entries.push_back(train_entry(frame, curves, settings));
@@ -126,10 +125,8 @@ void LossPlot::prepare(const Frame& frame, const PlotScene& scene, std::size_t i
 void LossPlot::draw_metrics(const Frame& frame, const MetricsSeen& seen, Reply& reply) const {
   const char* const label = facts_of(metric_).label;
   const std::string combo = name("metric");
-  if (begin_combo(
-          frame, combo.c_str(), label, text_width(frame.fonts.text, label) + 36 * frame.scale,
-          label_tip(label, std::string(facts_of(metric_).tip) +
-                               "\nKeys 1 to 9 choose another metric for the plot under the pointer."))) {
+  if (begin_combo(frame, combo.c_str(), label, text_width(frame.fonts.text, label) + 36 * frame.scale,
+                  tip_of(metric_) + "\nKeys 1 to 9 choose another metric for the plot under the pointer.")) {
     for (std::size_t i = 0; i < kMetrics; ++i) {
       const auto metric = static_cast<Metric>(i);
       const MetricFacts& facts = facts_of(metric);

@@ -12,6 +12,7 @@
 #include "ui/plot/axis.h"
 #include "ui/pointing.h"
 #include "ui/table.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -24,7 +25,7 @@ enum : std::size_t { kName, kBytes, kTimes };
 
 constexpr std::array<Column, 3> kColumns{{
     {.label = "with", .tip = "One choice that differs from those in use.", .width = 96},
-    {.label = "memory", .tip = "Of the training plan.", .width = 72, .right = true},
+    {.label = "step memory", .tip = "", .width = 80, .right = true},
     {.label = "\u00d7 now", .tip = "Times as much as now.", .width = 48, .right = true, .rank = 1},
 }};
 
@@ -81,23 +82,22 @@ void MemoryPanel::draw(const Frame& frame) {
 void MemoryPanel::draw_title(const Frame& frame) const {
   if (!map_ || map_->calls.empty()) return;
   const training::Snapshot& snapshot = frame.snapshot;
-  std::string text =
-      fmt::format("{} over {} calls", bytes_text(static_cast<double>(map_->bytes)), map_->calls.size());
+  std::string text = fmt::format("step memory {} over {} calls", bytes_text(static_cast<double>(map_->bytes)),
+                                 map_->calls.size());
   if (text_width(frame.fonts.small, text) > title_room(frame)) return;
   const plan::MemoryCall& peak = map_->calls[map_->peak_call()];
   caption(frame, text);
-  std::string tip = fmt::format(
-      "What the training plan takes; the line is what is held during each call. During {}{} it is the most, "
-      "{}: no "
-      "placement does with less. ",
-      ops::to_string(peak.op), peak.layer.empty() ? "" : " of " + peak.layer,
-      bytes_text(static_cast<double>(peak.live_bytes)));
+  std::string tip = label_tip(
+      "step memory",
+      fmt::format(
+          "The line is what is held during each call. During {}{} it is the most, {}: no placement does with "
+          "less.",
+          ops::to_string(peak.op), peak.layer.empty() ? "" : " of " + peak.layer,
+          bytes_text(static_cast<double>(peak.live_bytes))));
   if (snapshot.memory.process_bytes > 0) {
     tip += fmt::format(
-        "This process has {} of {}: data, weights, optimizer and the plans of tests and pictures "
-        "among them.",
-        bytes_text(static_cast<double>(snapshot.memory.process_bytes)),
-        bytes_text(static_cast<double>(snapshot.memory.total_bytes)));
+        "\nTraining memory: {}, with data, weights, optimizer and the plans of tests and pictures.",
+        bytes_text(static_cast<double>(snapshot.memory.process_bytes)));
   }
   tooltip(frame, tip);
 }

@@ -15,13 +15,15 @@ std::uint64_t PictureScene::step() const {
 
 std::string PictureScene::name(PictureRow row) const {
   if (row == PictureRow::now && past) return "step " + with_thousands(view.shown().step);
+  if (row == PictureRow::now && newest_step > step()) return "newest";
   if (row == PictureRow::earlier && desk.step(row)) return "step " + with_thousands(*desk.step(row));
   return row_name(settings.choices, row);
 }
 
 PictureScene make_scene(PictureSettings& settings, const PictureDesk& desk, interop::ImageView& view,
                         bool past, std::vector<std::string> names) {
-  PictureScene scene{settings, desk, view, past, shown_rows(settings.choices), {}, std::move(names), {}, {}};
+  PictureScene scene{settings,         desk, view, past, shown_rows(settings.choices), {},
+                     std::move(names), 0,    {},   {}};
   for (const PictureRow row : scene.rows) {
     if (row != PictureRow::original && row != PictureRow::difference) scene.measured.push_back(row);
   }

@@ -38,10 +38,11 @@ struct PictureScene {
   std::vector<PictureRow> rows;    ///< from above
   std::vector<int> images;         ///< in their order
   std::vector<std::string> names;  ///< of a person's own images; empty of others
+  std::uint64_t newest_step = 0;   ///< of the training
 
   /// The training step after which the reconstructions in the row `now` were made.
   std::uint64_t step() const;
-  /// "now", "bf16", "step 1,200": what stands before a row.
+  /// "now", "newest" where the training has gone on since, "bf16", "step 1,200": what stands before a row.
   std::string name(PictureRow row) const;
   std::vector<PictureRow> measured;  ///< those of `rows` that have figures; `now` if there are none
   /// Of each row, in the metric that is chosen: one number an image; empty while they are not known.

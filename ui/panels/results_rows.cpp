@@ -34,21 +34,18 @@ std::string small_number(double value) {
 }
 
 std::vector<ResultCell> train_cells(const training::Snapshot& snapshot) {
-  const bool known = snapshot.step > 0;
-  const auto loss = static_cast<double>(snapshot.train_loss);
-  const char* const what = snapshot.classifies ? "Cross-entropy" : "Mean squared error";
+  const training::RunFigures& figures = snapshot.figures;
+  const bool known = figures.steps > 0;
+  const char* const what = snapshot.classifies ? "Cross-entropy." : "Mean squared error.";
   std::vector<ResultCell> cells;
-  cells.push_back({"train loss", known ? compact_number(loss) : kUnknown, "",
-                   fmt::format("{} of the last step's images, computed on the device.", what)});
+  cells.push_back({"mean train loss", known ? compact_number(figures.final_train_loss) : kUnknown, "", what});
   if (snapshot.classifies) {
-    cells.push_back({"train accuracy",
-                     known ? percent(static_cast<double>(snapshot.train_accuracy)) : kUnknown,
-                     known ? "%" : "", "Part of the last step's images that were classified right."});
+    cells.push_back({"mean train accuracy", known ? percent(figures.final_train_accuracy) : kUnknown,
+                     known ? "%" : "", ""});
   } else {
-    const std::string ratio = known ? decibels(loss) : kUnknown;
-    cells.push_back(
-        {"train PSNR", ratio, ratio == kUnknown ? "" : "dB",
-         "Peak signal-to-noise ratio that this loss stands for: -10 log10(loss), for pixels in [0, 1]."});
+    const std::string ratio = known ? decibels(figures.final_train_loss) : kUnknown;
+    cells.push_back({"train PSNR", ratio, ratio == kUnknown ? "" : "dB",
+                     "What the mean train loss stands for: -10 log10(loss), for pixels in [0, 1]."});
   }
   return cells;
 }
@@ -58,26 +55,17 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
   const std::string split(evaluation                       ? to_string(evaluation->split)
                           : snapshot.validation_images > 0 ? "validation"
                                                            : "test");
-  const std::string when =
-      evaluation ? fmt::format(", at step {}", with_thousands(evaluation->step)) : ", at the last test";
-  const char* const what = snapshot.classifies ? "Cross-entropy" : "Mean squared error";
-  std::vector<ResultCell> cells;
+  const std::string when = evaluation ? fmt::format("At step {}.", with_thousands(evaluation->step)) : "";
   const std::string several = views_sentence(snapshot);
-  cells.push_back(
-      {split + " loss", evaluation ? compact_number(evaluation->loss) : kUnknown,
-       several.empty() ? "" : fmt::format("{} views", snapshot.test_views),
-       fmt::format("{} over the {} images, which are never trained on{}.{}", what, split, when, several)});
+  std::vector<ResultCell> cells;
+  cells.push_back({split + " loss", evaluation ? compact_number(evaluation->loss) : kUnknown,
+                   several.empty() ? "" : fmt::format("{} views", snapshot.test_views), when + several});
   if (snapshot.classifies) {
-    cells.push_back(
-        {split + " accuracy", evaluation ? percent(evaluation->accuracy) : kUnknown, evaluation ? "%" : "",
-         fmt::format("Part of the {} images that were classified right{}.{}", split, when, several)});
+    cells.push_back({split + " accuracy", evaluation ? percent(evaluation->accuracy) : kUnknown,
+                     evaluation ? "%" : "", when + several});
   } else {
-    cells.push_back(
-        {split + " PSNR", evaluation ? fmt::format("{:.2f}", evaluation->psnr) : kUnknown,
-         evaluation ? "dB" : "",
-         fmt::format("Peak signal-to-noise ratio: the mean over the {} images of -10 log10(error of the "
-                     "image){}.",
-                     split, when)});
+    cells.push_back({split + " PSNR", evaluation ? fmt::format("{:.2f}", evaluation->psnr) : kUnknown,
+                     evaluation ? "dB" : "", when});
   }
   return cells;
 }
@@ -85,14 +73,12 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
 /// Of the head on the latents, if there is one.
 std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
   if (!(snapshot.optimizer.joint > 0)) return {};
-  const bool known = snapshot.step > 0;
   const auto& evaluation = snapshot.evaluation;
   const bool judged = evaluation && evaluation->head;
   std::vector<ResultCell> cells;
-  cells.push_back({"head loss", known ? compact_number(static_cast<double>(snapshot.head_loss)) : kUnknown,
-                   "", "Cross-entropy of the head over the last step's images, before joint multiplies it."});
-  cells.push_back({"head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown, judged ? "%" : "",
-                   "Part of the images of the last test whose class the head told from their latents."});
+  cells.push_back({"test head loss", judged ? compact_number(evaluation->head_loss) : kUnknown, "", ""});
+  cells.push_back(
+      {"test head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown, judged ? "%" : "", ""});
   return cells;
 }
 
@@ -141,13 +127,12 @@ std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   const bool known = snapshot.step > 0;
   std::vector<ResultCell> cells;
-  cells.push_back(
-      {"gradient norm", known ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
-       "Length (L2 norm) of the last step's mean gradient over all parameters, before clipping."});
-  cells.push_back(
-      {"update ratio", known ? small_number(static_cast<double>(snapshot.update_ratio)) : kUnknown, "",
-       "Length of the last update over the length of all parameters: about 0.001 is healthy, near 1 the "
-       "weights are thrown about."});
+  cells.push_back({"gradient norm",
+                   known ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
+                   "Of the last step."});
+  cells.push_back({"update ratio",
+                   known ? small_number(static_cast<double>(snapshot.update_ratio)) : kUnknown, "",
+                   "Of the last step."});
   if (known && snapshot.current_rate != snapshot.learning_rate) {
     cells.push_back({"rate now", small_number(static_cast<double>(snapshot.current_rate)), "",
                      fmt::format("Learning rate of the last step: the schedule {} from the base rate {:g}.",
@@ -156,9 +141,7 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   const bool scaled = snapshot.selection.precision == core::Precision::fp16;
   if (scaled) {
     cells.push_back(
-        {"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "",
-         "FP16 gradients are multiplied by this, so that small ones do not vanish; the update divides by "
-         "it. It doubles after enough good steps and halves when a gradient overflows."});
+        {"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "", "Of the last step."});
   }
   if (scaled || snapshot.skipped_steps > 0) {
     cells.push_back(
@@ -171,16 +154,18 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
 std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const LastCheckpoint& last,
                                   double now) {
   std::vector<ResultCell> cells;
-  cells.push_back({"epoch", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknown,
+  cells.push_back({"epochs", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknown,
                    snapshot.total_epochs > 0 ? "of " + epochs_text(snapshot.total_epochs) : "",
-                   "Passes over the training images, and the length of the run if it has one."});
-  cells.push_back({"time", clock_text(snapshot.seconds), "", "Time of training, pauses not counted."});
+                   "Behind it the length of the run, if it has one."});
+  cells.push_back({"time", clock_text(snapshot.seconds), "", ""});
   cells.push_back(checkpoint_cell(snapshot, last, now));
   cells.push_back({"parameters", snapshot.parameters > 0 ? with_thousands(snapshot.parameters) : kUnknown, "",
                    "Trained parameters of the network."});
-  cells.push_back(
-      {"plan", snapshot.plan_bytes > 0 ? bytes_text(static_cast<double>(snapshot.plan_bytes)) : kUnknown, "",
-       "Memory of the plan: activations, gradients and workspace of the training step, on the device."});
+  const auto bytes = [&](const char* label, std::size_t count) {
+    cells.push_back({label, count > 0 ? bytes_text(static_cast<double>(count)) : kUnknown, "", ""});
+  };
+  bytes("step memory", snapshot.plan_bytes);
+  bytes("training memory", snapshot.memory.process_bytes);
   return cells;
 }
 

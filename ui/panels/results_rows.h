@@ -39,7 +39,7 @@ std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot);
 /// fp16.
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot);
 
-/// Epoch, time, checkpoint, parameters, memory of the plan.
+/// Epochs, time, checkpoint, parameters, memory.
 std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const LastCheckpoint& last, double now);
 
 }  // namespace warpscope::ui

@@ -41,18 +41,8 @@ runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunS
   run.optimizer = ops::to_string(snapshot.optimizer.rule);
   run.learning_rate = number(snapshot.learning_rate, snapshot.batch > 0);
   run.batch = number(snapshot.batch, snapshot.batch > 0);
-  run.steps = snapshot.step;
-  run.epochs = number(snapshot.epoch, snapshot.step > 0);
-  run.train_loss = number(snapshot.train_loss, snapshot.step > 0);
-  const bool validated = snapshot.validation_images > 0;
-  run.test_loss = number(snapshot.test_loss, snapshot.evaluation != nullptr && !validated);
-  run.validation_loss = number(snapshot.test_loss, snapshot.evaluation != nullptr && validated);
-  if (validated && snapshot.evaluation && snapshot.evaluation->split == training::Split::test) {
-    run.test_loss = snapshot.evaluation->loss;
-  }
-  run.accuracy = number(snapshot.test_accuracy, snapshot.evaluation != nullptr && snapshot.classifies);
-  run.images_per_second = number(snapshot.images_per_second, snapshot.images_per_second > 0);
-  run.seconds = number(snapshot.seconds, snapshot.step > 0);
+  static_cast<training::RunFigures&>(run) = snapshot.figures;
+  if (run.steps == 0) run.epochs = run.seconds = runs::RunSummary::kNone;
   run.status = training::to_string(snapshot.state);
   return run;
 }

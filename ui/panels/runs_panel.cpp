@@ -62,27 +62,11 @@ constexpr std::array<Column, 16> kColumns{{
      .rank = 8},
     {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 11},
     {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 7},
-    {.label = "train loss",
-     .tip = "Mean over the last 50 steps; of this training, the last step's.",
-     .width = 72,
-     .right = true,
-     .rank = 2},
-    {.label = "test loss", .tip = "Of the last test.", .width = 72, .right = true, .rank = 1},
-    {.label = "accuracy",
-     .tip = "Share of the test images classified right at the last test; of networks that classify.",
-     .width = 64,
-     .right = true,
-     .rank = 10},
-    {.label = "images/s",
-     .tip = "Training images a second: the median over the steps.",
-     .width = 72,
-     .right = true,
-     .rank = 3},
-    {.label = "time",
-     .tip = "Of training, pauses not counted; hours, minutes and seconds.",
-     .width = 56,
-     .right = true,
-     .rank = 10},
+    {.label = "mean train loss", .tip = "", .width = 96, .right = true, .rank = 2},
+    {.label = "test loss", .tip = "", .width = 72, .right = true, .rank = 1},
+    {.label = "test accuracy", .tip = "", .width = 80, .right = true, .rank = 10},
+    {.label = "median images/s", .tip = "", .width = 100, .right = true, .rank = 3},
+    {.label = "time", .tip = "Hours, minutes and seconds.", .width = 56, .right = true, .rank = 10},
     {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 7},
     {.label = "", .tip = "", .width = 24, .fixed = true},
 }};
@@ -145,16 +129,16 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
   table.number(kEpochs,
                std::isfinite(run.epochs) ? with_thousands(run.epochs, run.epochs < 100 ? 2 : 0) : "-", color,
                fmt::format("{} steps", with_thousands(run.steps)));
-  table.number(kTrain, number_text(run.train_loss), color);
-  if (std::isfinite(run.test_loss) || !std::isfinite(run.validation_loss)) {
-    table.number(kTest, number_text(run.test_loss), color);
-  } else {
-    table.number(kTest, number_text(run.validation_loss), frame.palette.muted,
-                 "Of the validation images: the test comes at the end.");
-  }
-  table.quantity(kAccuracy, std::isfinite(run.accuracy) ? fmt::format("{:.2f} %", 100 * run.accuracy) : "-",
-                 color);
-  const double speed = run.images_per_second;
+  table.number(kTrain, number_text(run.final_train_loss), color);
+  const auto held_out = [&](std::size_t column, double test, double validation, const auto& text) {
+    if (std::isfinite(test) || !std::isfinite(validation)) return table.quantity(column, text(test), color);
+    table.quantity(column, text(validation), frame.palette.muted,
+                   "Of the validation images: the test comes at the end.");
+  };
+  held_out(kTest, run.test_loss, run.validation_loss, number_text);
+  held_out(kAccuracy, run.accuracy, run.validation_accuracy,
+           [](double share) { return std::isfinite(share) ? fmt::format("{:.2f} %", 100 * share) : "-"; });
+  const double speed = run.median_images_per_second;
   table.number(kSpeed, std::isfinite(speed) ? with_thousands(speed, speed < 100 ? 1 : 0) : "-", color);
   table.number(kTime, std::isfinite(run.seconds) ? clock_text(run.seconds) : "-", color);
   table.text(kStatus, run.status, status_color(frame, run.status));

@@ -16,7 +16,7 @@ namespace warpscope::ui {
 namespace {
 
 // What the entries are, by the names of ui/terms.h.
-constexpr const char *kImagePath = "Image path", *kFrames = "Frames/s", *kMemory = "Device memory",
+constexpr const char *kImagePath = "Image path", *kFrames = "Frames/s", *kMemory = "device memory",
                      *kViews = "Views", *kData = "Data set";
 constexpr std::array kEntryTerms{kImagePath, kFrames, kMemory, kViews, kData};
 
@@ -57,7 +57,7 @@ void copy(const std::string& text) {
 
 std::string memory_text(const training::Snapshot& snapshot) {
   const auto used = static_cast<double>(snapshot.memory.total_bytes - snapshot.memory.free_bytes);
-  return fmt::format("{} of {}", bytes_text(used),
+  return fmt::format("device memory {} of {}", bytes_text(used),
                      bytes_text(static_cast<double>(snapshot.memory.total_bytes)));
 }
 
@@ -180,7 +180,7 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
                     facts.draw_milliseconds, facts.renderer));
   if (snapshot.memory.total_bytes > 0) {
     entry(frame, "status.memory", kMemory, memory_text(snapshot), frame.palette.muted,
-          fmt::format("In use by all programs, of its total. This program has allocated {}.",
+          fmt::format("Training memory, a part of it: {}.",
                       bytes_text(static_cast<double>(snapshot.memory.process_bytes))));
   }
   if (const double share = frame.seen.time_share; share > 0) {

@@ -56,9 +56,11 @@ std::string rates_text(const StepCall& call, bool on_gpu) {
 std::string previous_text(const OpTiming& timing) {
   if (timing.previous_variant.empty()) return {};
   if (!(timing.previous_microseconds > 0)) return fmt::format("\nbefore: {}", timing.previous_variant);
-  const double ratio = timing.previous_microseconds / timing.microseconds;
-  return fmt::format("\nbefore: {}, {} ({:.2f}\u00d7 the time of now)", timing.previous_variant,
-                     time_text(timing.previous_microseconds), ratio);
+  const std::string was =
+      fmt::format("\nbefore: {}, {}", timing.previous_variant, time_text(timing.previous_microseconds));
+  if (difference(timing.before(), timing.now()) == training::Difference::unknown) return was;
+  return was +
+         fmt::format(" ({:.2f}\u00d7 the time of now)", timing.previous_microseconds / timing.microseconds);
 }
 
 /// What tells the selection that runs.

@@ -11,6 +11,7 @@
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
 #include "ui/steering.h"
+#include "ui/terms.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -200,18 +201,15 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   std::vector<Piece> pieces;
   pieces.push_back(number_piece(
       frame, 1, snapshot.images_per_second > 0 ? speed_text(snapshot.images_per_second) : "-", "999,999",
-      said_of_data(frame, "images/s"),
-      said_of_data(frame,
-                   "Training images a second: the median over the last second of steps, from times "
-                   "that the device takes at the end of each step.")));
+      said_of_data(frame, "images/s now"), said_of_data(frame, explain("images/s now"))));
   pieces.push_back(number_piece(frame, 3, any ? with_thousands(snapshot.epoch, 2) : "-", "99.99", "epochs",
-                                said_of_data(frame, "Passes over the training images.")));
+                                said_of_data(frame, explain("epochs"))));
   std::string steps = with_thousands(snapshot.step);
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
   pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
                                 "Steps whose loss has arrived, and the steps planned if there is a limit."));
-  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained",
-                                "Time of training, pauses not counted."));
+  pieces.push_back(
+      number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained", explain("time")));
   return pieces;
 }
 
