@@ -220,7 +220,7 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   fmt::print("speed        {:.1f} {}/s, median over all steps, batch {}\n",
              end.figures.median_images_per_second, items_of(end), end.batch);
   fmt::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
-             end.optimizer.per_sample ? " by each image (faulty)" : "", end.learning_rate,
+             end.optimizer.per_sample ? " after each image (a mistake)" : "", end.learning_rate,
              to_string(end.schedule));
   fmt::print("device       {}, {}\n", end.device.name, selection_text(end));
   if (end.selection.precision == core::Precision::fp16) {

@@ -290,7 +290,7 @@ std::string describe(const Change& change) {
           },
           [&](const SpikeThreshold& v) {
             Words words;
-            words.add("loss z-score:", fmt::format("{:g}", v.deviations),
+            words.add("loss spike:", fmt::format("{:g}", v.deviations),
                       fmt::format("{:g}", std::get<SpikeThreshold>(after).deviations));
             return std::move(words).text();
           },

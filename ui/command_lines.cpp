@@ -49,7 +49,7 @@ std::string observed_text(const training::ObservationRequest& request) {
   if (request.augmented) add("the augmented images");
   if (request.typed_text) add("the classes of a typed text");
   if (request.held_out_texts) add("the characters of held-out texts");
-  return text.empty() ? "nothing inside the training" : text;
+  return text;
 }
 
 std::string capitalized(std::string text) {
@@ -92,7 +92,8 @@ class Line {
   }
   std::string operator()(const training::Save& save) const { return "--save " + quoted(save.file); }
   std::string operator()(const training::Observe& observe) const {
-    return "Look at " + observed_text(observe.request);
+    const std::string what = observed_text(observe.request);
+    return what.empty() ? "Stop looking into the training" : "Look at " + what;
   }
   std::string operator()(const training::Select& select) const {
     const auto* const before = change_ ? std::get_if<plan::Selection>(&change_->before) : nullptr;
@@ -104,7 +105,7 @@ class Line {
   std::string operator()(const training::SetOptimizer&) const { return options("optimizer"); }
   std::string operator()(const training::SetAugment&) const { return options("augmentation"); }
   std::string operator()(const training::SetSchedule&) const { return options("schedule"); }
-  std::string operator()(const training::SetSpikeThreshold&) const { return options("spike limit"); }
+  std::string operator()(const training::SetSpikeThreshold&) const { return options("loss spike"); }
   std::string operator()(const training::SetBatch&) const { return options("batch"); }
   std::string operator()(const training::SetNetwork&) const {
     if (!change_) return "Network as before";

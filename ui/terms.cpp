@@ -69,6 +69,8 @@ constexpr std::array kTerms{
     Term{"Learning rate", "How far the weights move along the gradient in a step.", "rate"},
     Term{"Loss",
          "The number that training makes smaller: how far the network's answers are from the right ones."},
+    Term{"Loss spike",
+         "A loss so many standard deviations above the mean of those before it that something went wrong."},
     Term{"Memory", "What a training step holds over its course, and what other choices would need."},
     Term{"Micro-batches", "The parts of a batch that would take too much memory at once."},
     Term{"Minimum distance", "How close the points of a map may lie: small distances make tight groups.",
@@ -120,8 +122,6 @@ constexpr std::array kTerms{
     Term{"Weight decay", "Keeps the weights small, so that the network does not lean on a few of them."},
     Term{"Weights", "The numbers of the network that training changes and that multiply what a layer gets."},
     Term{"Workspace", "Memory that a variant needs beside its operands while it runs."},
-    Term{"Z-score", "By how many standard deviations a loss lies above the mean of those before it.",
-         "spike limit"},
 };
 
 bool same_letter(char a, char b) {

@@ -203,7 +203,8 @@ constexpr std::array kOptimizerRows{
     Setting{.table = "optimizer",
             .key = "update",
             .name = "update",
-            .meaning = "scheme: batch, or per_sample, historic and faulty, to watch it fail",
+            .meaning = "when weights change: after each batch, or per_sample, after each image, a mistake to "
+                       "watch failing",
             .unit = "",
             .field = text_field(
                 [](const S& s) { return std::string(s.optimizer.per_sample ? "per_sample" : "batch"); },

@@ -71,7 +71,7 @@ void put_standard(const ops::HyperParameter& parameter, OptimizerSettings& setti
 }
 
 const char* scheme(bool per_sample) {
-  return per_sample ? "per_sample (faulty)" : "batch";
+  return per_sample ? "after each image (a mistake)" : "after each batch";
 }
 
 void refuse_unknown_fields(const nlohmann::json& json) {

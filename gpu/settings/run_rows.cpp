@@ -84,7 +84,7 @@ constexpr std::array kStopRows{
     Setting{.table = "stop",
             .key = "zscore",
             .name = "zscore",
-            .label = "loss z-score",
+            .label = "loss spike",
             .meaning =
                 "a loss so many standard deviations above its running mean counts as divergence, as one "
                 "that is not finite always does; the first 50 losses are not judged",

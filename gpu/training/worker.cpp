@@ -188,13 +188,15 @@ void Trainer::Worker::prepare() {
                                   charts::with_thousands(view_.train_images),
                                   options_.model.reads_text() ? "texts" : "images", view_.data_name));
   if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
-    log(LogLevel::info, fmt::format("initial weights of {}, but from the seed: {}", options_.init_file,
-                                    fmt::join(seeded, ", ")));
+    log(LogLevel::info,
+        fmt::format("the initial weights are those of {}; it lacks these, which are drawn from the seed: {}",
+                    options_.init_file, fmt::join(seeded, ", ")));
   }
   if (options_.optimizer.per_sample) {
     log(LogLevel::warning,
-        "each image updates weights and optimizer state by itself: the historic faulty scheme, to be watched "
-        "failing");
+        "weights and optimizer state change after each image, not after each batch: a mistake, kept to watch "
+        "it "
+        "fail");
   }
   {
     const std::lock_guard lock(mutex_);

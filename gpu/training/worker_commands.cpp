@@ -226,7 +226,10 @@ void Trainer::Worker::handle_spike_threshold(double threshold) {
   spikes.threshold = threshold;
   check(spikes);
   if (spikes == options_.spikes) return;
-  mark(fmt::format("loss z-score: {:g} -> {:g}", options_.spikes.threshold, threshold));
+  const auto told = [](double deviations) {
+    return deviations > 0 ? fmt::format("{:g} standard deviations", deviations) : std::string("off");
+  };
+  mark(fmt::format("loss spike: {} -> {}", told(options_.spikes.threshold), told(threshold)));
   options_.spikes = spikes;
   view_.spike_threshold = threshold;
   note_settings();

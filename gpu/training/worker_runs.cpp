@@ -148,7 +148,7 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   const bool other_scale =
       (checkpoint.control.growth_interval > 0) != (view_.selection.precision == core::Precision::fp16);
   if (checkpoint.head_classes > 0 && engine_->model().head_classes == 0) {
-    log(LogLevel::info, "the checkpoint's head is left aside: joint is 0");
+    log(LogLevel::info, "the head of the checkpoint is not used, since joint is 0");
   }
   EngineState state = engine_state(std::move(checkpoint));
   fit_head(state, engine_->state());

@@ -85,8 +85,8 @@ class Limits(ProgramCase):
 
     def test_the_faulty_scheme_is_named_at_the_end(self):
         ended = self.train_digits("--steps", "2", "--update", "per_sample", "--optimizer", "sgd")
-        self.assert_succeeded(ended, "historic faulty scheme")
-        self.assertIn("optimizer    sgd by each image (faulty), ", ended.out)
+        self.assert_succeeded(ended, "after each image, not after each batch: a mistake")
+        self.assertIn("optimizer    sgd after each image (a mistake), ", ended.out)
 
 
 class FullDisks(ProgramCase):

@@ -1,4 +1,5 @@
 """warpscope runs from outside: the table, its order, JSON, differences, and what it refuses."""
+import csv
 import fcntl
 import json
 import os
@@ -61,9 +62,33 @@ class ListRuns(ProgramCase):
         points = run_maker.lines()
         losses = [point["loss"] for point in points if "loss" in point]
         self.assertEqual((run["name"], run["status"], run["steps"], run["batch"]), ("a", "interrupted", 40, 64))
-        self.assertAlmostEqual(run["final_train_loss"], sum(losses) / len(losses), places=12)
+        self.assertAlmostEqual(run["final_train_loss"], sum(losses) / len(losses), places=8)  # losses are floats
         self.assertEqual(run["test_loss"], 0.05)
         self.assertEqual(run["accuracy"], 0.8)
+
+    def test_run_json_the_list_and_csv_tell_one_number_under_one_name(self):
+        folder = self.path("runs", "a")
+        self.assert_succeeded(self.train("--run-dir", folder, steps=4))
+        with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
+            told = json.load(file)
+        listed, = json.loads(self.run_program("runs", "--json", "-").out)["runs"]
+        shared = {key for key, value in told.items() if key in listed and isinstance(value, (int, float))}
+        self.assertLessEqual({"steps", "epochs", "seconds", "final_train_loss", "test_loss", "psnr",
+                              "median_images_per_second"}, shared)
+        for key in shared:
+            self.assertEqual(told[key], listed[key], key)
+        self.assert_succeeded(self.run_program("export", folder, "--to", "csv", "--out", self.path("a.csv")))
+        with open(self.path("a.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        last = {key: [row[key] for row in rows if row[key]][-1] for key in rows[0] if any(row[key] for row in rows)}
+        for key in set(last) & set(told):
+            self.assertEqual(float(last[key]), told[key], key)
+        self.assertIn("test_loss", set(last) & set(told))
+        header, row = self.run_program("runs").out.splitlines()
+        for name in ("mean train loss", "test loss", "median images/s"):
+            self.assertIn(name, header)
+        for text in ("%.5f" % told["final_train_loss"], "%.5f" % told["test_loss"]):
+            self.assertIn(" " + text + " ", row)
 
     def test_runs_lists_settings_as_they_are_now_and_marks_changes(self):
         changed = run_maker.head()

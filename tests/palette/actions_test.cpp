@@ -317,7 +317,7 @@ TEST_F(ActionsTest, ASettingIsTypedWithItsValue) {
   }
   EXPECT_EQ(command_of<training::SetBatch>("batch 32").batch, 32);
   EXPECT_EQ(command_of<training::SetSpikeThreshold>("zscore 6").threshold, 6);
-  EXPECT_EQ(command_of<training::SetSpikeThreshold>("loss z-score 5").threshold, 5);
+  EXPECT_EQ(command_of<training::SetSpikeThreshold>("loss spike 5").threshold, 5);
   EXPECT_EQ(command_of<training::SetOptimizer>("micro-batches 2").optimizer.accumulate, 2);
   EXPECT_EQ(command_of<training::SetAugment>("crop 4").augment.crop, 4);
   EXPECT_TRUE(command_of<training::SetAugment>("flip on").augment.flip);
@@ -336,7 +336,8 @@ TEST_F(ActionsTest, WhatIsTypedIsRefusedByTheSettingsOwnRules) {
   EXPECT_EQ(typed("batch 2.5").why_not, "Batch must be a whole number from 1 to 65,536.");
   EXPECT_EQ(typed("momentum 0.5").why_not, "The optimizer adam has no momentum.");
   EXPECT_EQ(typed("crop 17").why_not, "Crop must be a whole number from 0 to 16.");
-  EXPECT_EQ(typed("seed 4").why_not, "The seed is chosen when a training starts.");
+  EXPECT_EQ(typed("seed 4").why_not, "\"seed\" can only be set when a training starts.");
+  EXPECT_EQ(typed("epochs 4").why_not, "\"epochs\" can only be set when a training starts.");
   EXPECT_NE(typed("optimizer ada").why_not.find("unknown optimizer 'ada'; valid: sgd"), std::string::npos);
   EXPECT_NE(typed("precision fp16").why_not.find("fp16"), std::string::npos);
   EXPECT_NE(typed("select nothing").why_not, "");

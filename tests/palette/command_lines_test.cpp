@@ -92,7 +92,7 @@ TEST(CommandLines, OthersSayWhatTheyDoAsAComment) {
 
 TEST(CommandLines, WhatViewsLookAtIsNamed) {
   training::ObservationRequest request;
-  EXPECT_EQ(line_of(training::Observe{request}), "Look at nothing inside the training");
+  EXPECT_EQ(line_of(training::Observe{request}), "Stop looking into the training");
   request.inspected_image = 2;
   request.distributions = true;
   EXPECT_EQ(line_of(training::Observe{request}), "Look at the layers for test image 3, the distributions");

@@ -55,6 +55,8 @@ TEST(LadderRows, WhatWasNotMeasuredAlikeIsNotCompared) {
 TEST(LadderRows, NoneIsTheFastestOfThoseThatCannotBeToldApart) {
   const auto rows = ladder_rows({entry("a", 100, 20), entry("b", 101, 20), entry("c", 50)}, 0);
   for (const LadderRow& row : rows) EXPECT_FALSE(row.best) << row.entry->name;
+  EXPECT_TRUE(rows[1].noise);
+  EXPECT_FALSE(rows[2].noise);
   EXPECT_FALSE(ladder_rows({entry("a", 100)}, 0).front().best) << "there is nothing else";
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "ui/fonts.h"
+#include "ui/panels/runs_panel.h"
 #include "ui/theme.h"
 
 namespace warpscope::ui {
@@ -172,6 +174,19 @@ TEST_F(TableTest, BringsARowIntoViewThatWasNot) {
     }
     EXPECT_TRUE(seen[static_cast<std::size_t>(wanted)]) << wanted;
     EXPECT_NE(seen[3], wanted == 150) << "nothing scrolled, or too far";
+  }
+}
+
+TEST(ColumnsThatFit, OfRunsAreTheirResultsHoweverNarrowTheListIs) {
+  const auto columns = RunsPanel::columns();
+  for (const float room : {420.0f, 600.0f}) {
+    const std::vector<bool> fit = columns_that_fit(columns, room);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string label = columns[i].label;
+      if (label == "test loss" || label == "test accuracy") {
+        EXPECT_TRUE(fit[i]) << label << " at " << room;
+      }
+    }
   }
 }
 

@@ -160,7 +160,7 @@ TEST(Terms, ALabelInSmallLettersIsNotThePanelOfThatName) {
 }
 
 TEST(Terms, AFigureIsExplainedByTheTableOfFigures) {
-  for (const char* const label : {"mean train loss", "test accuracy", "median images/s", "rung images/s",
+  for (const char* const label : {"mean train loss", "test accuracy", "median images/s", "its images/s",
                                   "images/s now", "step memory", "training memory", "device memory"}) {
     ASSERT_NE(training::find_figure(label), nullptr) << label;
     EXPECT_EQ(explain(label), figure_tip(*training::find_figure(label))) << label;

@@ -214,8 +214,9 @@ constexpr std::size_t members_of() {
 TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const Snapshot s = full();
   const Progress& progress = s;
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = progress;
-  const std::size_t members = count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) + members_of<Snapshot>();
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = progress;
+  const std::size_t members =
+      count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q) + members_of<Snapshot>();
   // figures, started, determinism, data, network, network_number, rate_search, run_dir, viewing: in the points, in
   // run.json, in the folder itself, or of this process.
   expect_every_field(s, Snapshot(), members, 9);

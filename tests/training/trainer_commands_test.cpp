@@ -156,7 +156,7 @@ TEST(Command, AnotherSpikeThresholdCountsFromTheNextStep) {
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
   EXPECT_EQ(trainer.snapshot()->spike_threshold, 1e-3);
   EXPECT_TRUE(tests::holds(trainer.snapshot()->divergence.text, {"standard deviations above its mean"}));
-  EXPECT_EQ(feed.markers(), (std::vector<std::string>{"loss z-score: 0 -> 0.001"}));
+  EXPECT_EQ(feed.markers(), (std::vector<std::string>{"loss spike: off -> 0.001 standard deviations"}));
   trainer.send(SetSpikeThreshold{0});
   trainer.send(Resume{});
   ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 100));

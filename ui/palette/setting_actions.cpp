@@ -137,7 +137,7 @@ std::string value_text(const Setting& setting, const TrainingSettings& fields) {
 // Sets the field and finds the command, or the refusal.
 void complete(Action& action, const ActionScene& scene, const Setting& setting, const std::string& text) {
   if (!changes_in_run(setting)) {
-    action.why_not = fmt::format("The {} is chosen when a training starts.", shown_name(setting));
+    action.why_not = fmt::format("\"{}\" can only be set when a training starts.", shown_name(setting));
     return;
   }
   if (!belongs_to_rule(setting, scene.optimizer)) {

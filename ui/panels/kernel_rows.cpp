@@ -6,6 +6,7 @@
 
 #include "gpu/messages/running.h"
 #include "ui/numbers.h"
+#include "ui/panels/ladder_rows.h"
 
 namespace warpscope::ui {
 namespace {
@@ -117,6 +118,10 @@ KernelCost step_cost(const std::vector<KernelRow>& rows) {
 TimeChange change_of(const KernelCost& cost) {
   TimeChange change;
   change.difference = training::difference(cost.before(), cost.now());
+  if (cost.covered) {
+    change.tip = "Not compared: it runs inside another call now and has no time of its own.";
+    return change;
+  }
   if (change.difference == training::Difference::unknown) {
     change.tip = fmt::format(
         "Not compared: {} times were sampled before the switch and {} since; {} of each are needed.",
@@ -126,7 +131,7 @@ TimeChange change_of(const KernelCost& cost) {
   change.ratio = cost.microseconds / cost.previous_microseconds;
   change.tip =
       change.difference == training::Difference::noise
-          ? "The two medians are nearer than their samples spread."
+          ? "Within the noise: the two medians are nearer than their samples spread."
           : "Medians of sampled steps, none of them while something else was measured. What it does to whole "
             "steps is in the row above and in Ladder.";
   return change;
@@ -149,19 +154,18 @@ TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder) {
     return change;
   }
   change.ratio = before.images_per_second / now.images_per_second;
-  change.tip = fmt::format(
-      "Of whole steps, as in Ladder: {} images/s before, {} now{}.",
-      with_thousands(before.images_per_second, 0), with_thousands(now.images_per_second, 0),
-      change.difference == training::Difference::noise ? ", nearer than the steps of each spread" : "");
+  change.tip =
+      fmt::format("Of whole steps, as in Ladder: {} images/s before, {} now{}.",
+                  with_thousands(before.images_per_second, 0), with_thousands(now.images_per_second, 0),
+                  change.difference == training::Difference::noise
+                      ? ", which is within the noise: nearer than the steps of each spread"
+                      : "");
   return change;
 }
 
 std::string change_text(const TimeChange& change, bool brief) {
   if (change.difference == training::Difference::unknown) return "-";
-  if (change.difference == training::Difference::noise) return brief ? "same" : "as before";
-  const int digits = change.ratio < 9.995 ? 2 : change.ratio < 99.95 ? 1 : 0;
-  const std::string ratio = with_thousands(change.ratio, digits) + "\u00d7";
-  return brief ? ratio : ratio + " the time";
+  return brief ? ratio_text(change.ratio) : ratio_text(change.ratio) + " the time";
 }
 
 std::vector<ops::Op> ops_by_launch(const std::vector<KernelRow>& rows) {

@@ -75,7 +75,7 @@ struct TimeChange {
 TimeChange change_of(const KernelCost& cost);
 /// Of whole steps, by the last two rungs of the ladder: so it says what the Ladder says.
 TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder);
-/// "0.25x the time", "as before"; "-" where they cannot be compared. `brief`: "0.25x".
+/// "0.25x the time"; "-" where they cannot be compared. `brief`: "0.25x".
 std::string change_text(const TimeChange& change, bool brief);
 
 /// The ops by falling time, those without a time last; and in launch order.

@@ -43,7 +43,7 @@ constexpr std::array<Column, 11> kColumns{{
     {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
     {.label = "batch", .tip = "", .width = 48, .right = true, .rank = 3},
     {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 5},
-    {.label = "rung images/s", .tip = "", .width = 88, .right = true},
+    {.label = "its images/s", .tip = "", .width = 88, .right = true},
     {.label = "",
      .tip = "Images a second on a logarithmic scale: from one line to the next it is ten times as many.",
      .width = 96,
@@ -102,7 +102,8 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
   if (table.shows(kBar)) draw_bar(frame, table, speed, row.now ? palette.accent : palette.series[0], all);
-  table.number(kFirst, ratio_text(row.over_first), color);
+  table.number(kFirst, ratio_text(row.over_first), row.noise ? palette.muted : color,
+               row.noise ? "Within the noise: the speeds of their steps spread more." : "");
   table.number(kLoops, ratio_text(row.over_loops), color);
   table.quantity(kMemory, entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014",
                  color);

@@ -46,6 +46,7 @@ std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& lad
     same_network = same_network && (&entry == &first || !entry.other_network);
     if (same_network && (&entry == &first ? entry.images_per_second > 0 : measured_alike(first, entry)))
       row.over_first = entry.images_per_second / first.images_per_second;
+    row.noise = row.over_first > 0 && difference(first.speed(), entry.speed()) == training::Difference::noise;
     if (loops > 0 && entry.timed >= training::kEnoughSamples)
       row.over_loops = entry.images_per_second / loops;
     row.best = is_fastest(entry, ladder);

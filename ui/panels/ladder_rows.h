@@ -13,6 +13,7 @@ struct LadderRow {
   const training::LadderEntry* entry = nullptr;
   double over_first = 0;  ///< times as fast as the first selection of the run
   double over_loops = 0;  ///< times as fast as CPU loops
+  bool noise = false;     ///< it cannot be told apart from the first
   bool best = false;      ///< faster than all others, beyond their spread
   bool now = false;       ///< in use: the last one
 };

@@ -19,10 +19,11 @@ namespace {
 
 using training::OptimizerSettings;
 
-constexpr const char* kFaulty = "each image by itself (faulty)";
+constexpr const char* kFaulty = "after each image (a mistake)";
 constexpr const char* kSchemeTip =
-    "The historic faulty scheme, kept to watch it fail: each image of the batch changes weights and "
-    "optimizer state by itself, at once with the others. Momentum and second moments decay once an image "
+    "A mistake that is easily made, kept to watch it fail: each image of the batch changes weights and "
+    "optimizer state, at once with the others, instead of the batch as a whole. Momentum and second moments "
+    "decay once an image "
     "instead of once a step, and the rate counts as many times over as the batch has images: momentum and "
     "adam diverge. "
     "Switched off, gradients are averaged first and the update runs once, and the training recovers.";
@@ -96,7 +97,7 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerController& controlle
           frame, "training.defaults", "Defaults",
           differs ? fmt::format(
                         "The numbers that {} starts with: learning rate {:g}, ... Clipping, micro-batches "
-                        "and the scheme stay.",
+                        "and when the weights change stay.",
                         now, defaults.learning_rate)
                   : fmt::format("These are the numbers that {} starts with.", now),
           differs)) {
@@ -135,7 +136,7 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& con
 void OptimizerView::draw_scheme(const Frame& frame, OptimizerController& controller) {
   const OptimizerSettings settings = controller.settings(frame);
   bool faulty = settings.per_sample;
-  row_text(frame, frame.fonts.text, frame.palette.muted, "scheme");
+  row_text(frame, frame.fonts.text, frame.palette.muted, "update");
   tooltip(frame, kSchemeTip);
   ImGui::SameLine(value_left(frame));
   const float width = text_width(frame.fonts.text, kFaulty) + 16 * frame.scale;

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "ui/hit_area.h"
-#include "ui/panels/loss_legend.h"
+#include "ui/numbers.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/trace.h"
 #include "ui/widgets.h"
@@ -39,6 +39,8 @@ enum : std::size_t {
 // Of the table of settings, design pixels.
 constexpr float kLeastKey = 120, kLeastValue = 96;
 
+constexpr int kDroppedFirst = 99;
+
 constexpr const char* kOptimizerTip = "As it is now. * was changed during the run.";
 constexpr const char* kPrecisionTip =
     "Of the operands of the matrix products, as it is now. * was changed during the run.";
@@ -47,32 +49,32 @@ constexpr std::array<Column, 16> kColumns{{
     {.label = "", .tip = "Colour of the run's curves; click to choose another.", .width = 16, .fixed = true},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
      152},
-    {.label = "started", .tip = "Local time.", .width = 80, .rank = 6},
-    {.label = "model", .tip = "The network that was trained.", .width = 80, .rank = 9},
-    {.label = "optimizer", .tip = kOptimizerTip, .width = 72, .rank = 4},
+    {.label = "started", .tip = "Local time.", .width = 80, .rank = 7},
+    {.label = "model", .tip = "The network that was trained.", .width = 80, .rank = 11},
+    {.label = "optimizer", .tip = kOptimizerTip, .width = 72, .rank = 5},
     {.label = "rate",
      .tip = "Learning rate, as it is now. * was changed during the run.",
      .width = 56,
      .right = true,
-     .rank = 5},
+     .rank = 6},
     {.label = "batch",
      .tip = "Images a step, as it is now. * was changed during the run.",
      .width = 48,
      .right = true,
-     .rank = 8},
-    {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 11},
-    {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 7},
-    {.label = "mean train loss", .tip = "", .width = 96, .right = true, .rank = 2},
+     .rank = 10},
+    {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 13},
+    {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 8},
+    {.label = "mean train loss", .tip = "", .width = 96, .right = true, .rank = 3},
     {.label = "test loss", .tip = "", .width = 72, .right = true, .rank = 1},
-    {.label = "test accuracy", .tip = "", .width = 80, .right = true, .rank = 10},
-    {.label = "median images/s", .tip = "", .width = 100, .right = true, .rank = 3},
-    {.label = "time", .tip = "Hours, minutes and seconds.", .width = 56, .right = true, .rank = 10},
-    {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 7},
+    {.label = "test accuracy", .tip = "", .width = 80, .right = true, .rank = 2},
+    {.label = "median images/s", .tip = "", .width = 100, .right = true, .rank = 4},
+    {.label = "time", .tip = "Hours, minutes and seconds.", .width = 56, .right = true, .rank = 12},
+    {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 9},
     {.label = "", .tip = "", .width = 24, .fixed = true},
 }};
 
 std::string number_text(double value) {
-  return std::isfinite(value) ? curve_value_text(value) : "-";
+  return std::isfinite(value) ? compact_number(value) : "-";
 }
 
 ImU32 status_color(const Frame& frame, const std::string& status) {
@@ -282,7 +284,14 @@ void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
 void RunsPanel::draw_list(const Frame& frame, RunOverlay& overlay, const RunList& list) {
   {
     const std::vector<Line> lines = lines_of(list);
-    Table table(frame, "runs.table", kColumns);
+    auto columns = kColumns;
+    // Where nothing classifies, the others have the room.
+    const bool any = frame.snapshot.classifies ||
+                     std::any_of(list.runs.begin(), list.runs.end(), [](const runs::RunSummary& run) {
+                       return std::isfinite(run.accuracy) || std::isfinite(run.validation_accuracy);
+                     });
+    if (!any) columns[kAccuracy].rank = kDroppedFirst;
+    Table table(frame, "runs.table", columns);
     table.rows(static_cast<int>(lines.size()), [&](int i) {
       const Line& line = lines[static_cast<std::size_t>(i)];
       if (line.run == nullptr) return draw_present(frame, table, list);

@@ -132,15 +132,16 @@ Piece state_piece(const Frame& frame) {
 }
 
 Piece faulty_piece(const Frame& frame) {
-  constexpr const char* kText = "faulty updates";
-  return {1, text_width(frame.fonts.text, kText), [&frame] {
-            row_text(frame, frame.fonts.text, frame.palette.warning, kText);
-            trace_item("toolbar.faulty");
-            tooltip(
-                frame,
-                "Each image updates weights and optimizer state by itself: the historic faulty scheme, kept "
-                "to watch it fail. The Optimizer tab switches it off.");
-          }};
+  constexpr const char* kText = "updates after each image";
+  return {
+      1, text_width(frame.fonts.text, kText), [&frame] {
+        row_text(frame, frame.fonts.text, frame.palette.warning, kText);
+        trace_item("toolbar.faulty");
+        tooltip(
+            frame,
+            "Each image changes weights and optimizer state, not the batch as a whole: a mistake, kept to "
+            "watch it fail. The Optimizer tab switches it off.");
+      }};
 }
 
 // "NVIDIA H100 80GB HBM3" is long for a toolbar; the maker is in the tool-tip.
@@ -207,7 +208,7 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   std::string steps = with_thousands(snapshot.step);
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
   pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
-                                "Steps whose loss has arrived, and the steps planned if there is a limit."));
+                                "Steps done, and behind the stroke the steps planned, if there is a limit."));
   pieces.push_back(
       number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained", explain("time")));
   return pieces;
