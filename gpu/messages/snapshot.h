@@ -133,6 +133,7 @@ struct Progress {
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
   RunFigures figures;                            ///< as at the end of run.json, so far
   std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
+  RunFigures figures;                 ///< as at the end of run.json, so far
 };
 
 /// A complete view of the trainer at one moment.

@@ -109,7 +109,7 @@ class OneFigure : public testing::Test {
   OneFigure() {
     const auto feed = std::make_shared<training::Feed>();
     training::RunRecorder recorder(training::RunFolder::create((folder / "run").string()), feed,
-                                   {{"classifies", true}});
+                                   {{"classifies", true}, {"configuration", {{"model", "mlp"}}}});
     feed->push(points());
     recorder.finish("finished", "");
     run = runs::read_run(folder / "run");

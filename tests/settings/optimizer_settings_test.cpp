@@ -226,7 +226,7 @@ TEST(OptimizerSettings, DescribesAChange) {
   after.beta1 = 0.5f;
   EXPECT_EQ(describe_change(before, after), "") << "momentum has no beta 1";
   after.per_sample = true;
-  EXPECT_EQ(describe_change(before, after), "update: batch -> per_sample (faulty)");
+  EXPECT_EQ(describe_change(before, after), "update: after each batch -> after each image (a mistake)");
 }
 
 TEST(OptimizerSettings, GoesThroughJsonUnchanged) {

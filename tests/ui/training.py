@@ -121,12 +121,12 @@ class Optimizer(Tabs):
         step = self.open_paused()
         self.open_tab("Optimizer", "training.per_sample")
         self.click("training.per_sample")
-        self.wait_for_marker("update: batch -> per_sample (faulty)")
+        self.wait_for_marker("update: after each batch -> after each image (a mistake)")
         self.point_away()
         self.click("toolbar.step")
         self.wait_for_step(self.process, self.run_dir, step + 1)
         self.click("training.per_sample")
-        self.wait_for_marker("update: per_sample (faulty) -> batch")
+        self.wait_for_marker("update: after each image (a mistake) -> after each batch")
 
     def test_defaults_bring_back_the_numbers_of_the_rule(self):
         self.open_paused()
