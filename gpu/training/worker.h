@@ -211,7 +211,8 @@ class Trainer::Worker {
   std::optional<EnergySample> energy_;  ///< while nothing but training has happened since
   Memory memory_;
   core::Phases phases_;
-  bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
+  bool batch_chosen_ = false;  ///< by a person
+  bool clip_chosen_ = false;   ///< by a person; else 1 in fp16 and none otherwise
 
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
   std::vector<Watch> watches_;                         ///< one an observer
