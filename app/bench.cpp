@@ -15,6 +15,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/streams.h"
 #include "gpu/models/model_file.h"
+#include "gpu/plan/standard_batch.h"
 #include "gpu/profiling/samples.h"
 #include "gpu/settings/optimizer_settings.h"
 
@@ -23,9 +24,6 @@ namespace {
 
 using core::Precision;
 using profiling::BenchCase;
-
-constexpr int kGpuBatch = 64;
-constexpr int kCpuBatch = 2;
 
 void check(const BenchArguments& arguments) {
   if (arguments.batch < 0) throw core::BadInput("--batch: at least one image a step is needed");
@@ -117,9 +115,31 @@ bool wants_steps(const BenchArguments& arguments) {
   return arguments.choices.ops.empty() && arguments.choices.variant.empty() && arguments.shapes.empty();
 }
 
+/// Of each precision: whether something is faster than what is chosen now.
+std::vector<profiling::Advice> advice_of(const Choices& chosen, const models::Model& model,
+                                         const profiling::StepSetup& setup, const BenchReport& report,
+                                         const BenchArguments& arguments,
+                                         const profiling::Progress& progress) {
+  profiling::ContestOptions options;
+  options.turns = std::min(options.turns, arguments.samples.value_or(options.turns));
+  std::vector<profiling::Advice> all;
+  for (const Precision precision : precisions_of(chosen)) {
+    const std::string text = fmt::format("whole steps in turns, {}", core::to_string(precision));
+    const auto go_on = [&] { return progress(0, 1, text); };
+    plan::Selection present{precision, {}};
+    plan::apply(present, arguments.select, report.device);
+    if (!go_on()) break;
+    auto advice = profiling::advise(chosen.device, model, setup, present, report.steps, options, go_on);
+    if (!advice) break;
+    all.push_back(std::move(*advice));
+  }
+  return all;
+}
+
 void print(const BenchReport& report) {
   files::put(rows_text(report));
   files::put(steps_text(report));
+  files::put(advice_text(report));
   files::put(missing_text(report));
   if (!report.complete) files::print("interrupted: the rest was not measured\n");
 }
@@ -130,9 +150,11 @@ int bench(const BenchArguments& arguments) {
   check(arguments);
   const Choices chosen = choices(arguments.choices);
   const models::Model model = models::model_of(arguments.model);
-  const bool gpu = chosen.device->kind() == core::DeviceKind::cuda;
-  const int batch = arguments.batch > 0 ? arguments.batch : (gpu ? kGpuBatch : kCpuBatch);
+  const int batch =
+      arguments.batch > 0 ? arguments.batch : plan::standard_batch(chosen.device->info(), model);
   const auto precisions = precisions_of(chosen);
+  plan::Selection present;
+  plan::apply(present, arguments.select, chosen.device->info());  // refused before anything is measured
   std::vector<BenchCase> cases;
   if (arguments.variants) {
     cases = cases_of(arguments, chosen, model, batch, precisions);
@@ -153,6 +175,7 @@ int bench(const BenchArguments& arguments) {
   BenchReport report;
   report.device = chosen.device->info();
   report.batch = batch;
+  report.optimizer = arguments.optimizer;
   if (arguments.variants) {
     report.missing = missing_variants(chosen);
     report.missing_reason = core::cuda_unavailable_reason();
@@ -171,6 +194,7 @@ int bench(const BenchArguments& arguments) {
     steps.samples = arguments.samples.value_or(steps.samples);
     steps.energy = steps.samples >= profiling::kLeastSamples;
     report.steps = profiling::bench_steps(chosen.device, model, setup, report.rows, steps, progress);
+    report.advice = advice_of(chosen, model, setup, report, arguments, progress);
   }
   line.clear();
   report.complete = !interrupted;

@@ -183,6 +183,38 @@ StepRow step_from(const ordered_json& json) {
   return row;
 }
 
+const char* to_string(profiling::Outcome outcome) {
+  switch (outcome) {
+    case profiling::Outcome::faster:
+      return "faster";
+    case profiling::Outcome::no_faster:
+      return "no faster";
+    case profiling::Outcome::disturbed:
+      break;
+  }
+  return "disturbed";
+}
+
+ordered_json advice_json(const profiling::Advice& advice) {
+  ordered_json json{{"precision", core::to_string(advice.present.precision)},
+                    {"present", plan::to_string(advice.present)}};
+  if (!advice.failure.empty()) {
+    json["failure"] = advice.failure;
+    return json;
+  }
+  const auto spread = [](const profiling::Spread& times) {
+    return ordered_json{
+        {"median_us", times.median}, {"p10_us", times.p10}, {"p90_us", times.p90}, {"turns", times.samples}};
+  };
+  json["other"] = {{"name", advice.name}, {"selection", plan::to_string(advice.best)}};
+  json["outcome"] = to_string(advice.contest.outcome);
+  json["present_step"] = spread(advice.contest.present);
+  json["other_step"] = spread(advice.contest.other);
+  json["ratio"] = advice.contest.ratio;
+  json["waited_cores"] = advice.contest.waited;
+  return json;
+}
+
 BenchReport report_from(const ordered_json& json) {
   BenchReport report;
   report.device.name = json.at("device").at("name");
@@ -218,6 +250,8 @@ std::string to_json(const BenchReport& report) {
   }
   json["steps"] = ordered_json::array();
   for (const StepRow& row : report.steps) json["steps"].push_back(step_json(row));
+  json["in_turns"] = ordered_json::array();
+  for (const profiling::Advice& advice : report.advice) json["in_turns"].push_back(advice_json(advice));
   json["unavailable"] = ordered_json::array();
   for (const ops::Variant* variant : report.missing) {
     json["unavailable"].push_back({{"op", ops::to_string(variant->op)},

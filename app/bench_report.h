@@ -7,6 +7,7 @@
 #include "app/choices.h"
 #include "gpu/profiling/bench.h"
 #include "gpu/profiling/compare.h"
+#include "gpu/profiling/contest.h"
 #include "gpu/profiling/step_bench.h"
 
 namespace warpscope::app {
@@ -18,7 +19,9 @@ struct BenchReport {
   std::vector<profiling::BenchRow> rows;
   /// For each row, the layers whose call of the automatic step it is.
   std::vector<std::vector<std::string>> in_step;
+  std::string optimizer;  ///< rule of the whole steps
   std::vector<profiling::StepRow> steps;
+  std::vector<profiling::Advice> advice;     ///< one a precision
   std::vector<const ops::Variant*> missing;  ///< variants for which there is no device
   std::string missing_reason;
   bool complete = true;  ///< not interrupted
@@ -28,6 +31,8 @@ std::string peaks_text(const core::DeviceInfo& device, const profiling::Peaks& p
 /// A table for each op, shape and precision, variants in the order of their ranks.
 std::string rows_text(const BenchReport& report);
 std::string steps_text(const BenchReport& report);
+/// A line for each precision: whether whole steps say that something is faster than the choice of now.
+std::string advice_text(const BenchReport& report);
 std::string missing_text(const BenchReport& report);
 /// What changed since `before`, which came from `file`.
 std::string changes_text(const BenchReport& before, const BenchReport& after, const std::string& file);

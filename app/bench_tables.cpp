@@ -5,6 +5,7 @@
 
 #include "app/bench_report.h"
 #include "app/table.h"
+#include "gpu/plan/presets.h"
 
 namespace warpscope::app {
 namespace {
@@ -199,7 +200,20 @@ std::string steps_text(const BenchReport& report) {
                figure(row.images_per_second), bytes_text(static_cast<double>(row.peak_bytes)),
                row.joules < 0 ? "-" : figure(1000 * row.joules / row.batch)});
   }
-  return fmt::format("whole training steps, batch {}\n{}\n", report.batch, table.text());
+  return fmt::format("whole training steps, batch {}, {}\n{}\n", report.batch, report.optimizer,
+                     table.text());
+}
+
+std::string advice_text(const BenchReport& report) {
+  std::string text;
+  for (const profiling::Advice& advice : report.advice) {
+    const std::string label = plan::label_of(advice.present, report.device);
+    const std::string now = label.empty() ? "the present choice" : label;
+    text += fmt::format("in turns, {}: {}\n", core::to_string(advice.present.precision),
+                        profiling::verdict_text(advice, now));
+    if (advice.faster()) text += fmt::format("  --select {}\n", plan::selection_text(advice.best));
+  }
+  return text.empty() ? "" : text + "\n";
 }
 
 std::string missing_text(const BenchReport& report) {

@@ -57,8 +57,9 @@ int verify(const VerifyArguments& arguments);
 struct BenchArguments {
   ChoiceArguments choices;
   std::string model = "autoencoder";  ///< a name or a file
-  int batch = 0;                      ///< 0: 64 on a GPU, 2 on the CPU
+  int batch = 0;                      ///< 0: as a training's
   std::string optimizer = "adam";     ///< rule of the whole steps
+  std::string select;                 ///< against which whole steps of other choices are held; "": automatic
   std::optional<int> samples;         ///< launches of each variant and steps of each selection, at most
   bool variants = true;               ///< time them by themselves
   std::vector<std::string> shapes;    ///< instead of the model's

@@ -81,10 +81,14 @@ void add_bench_options(CLI::App& app, app::BenchArguments& a) {
   app.add_option("--model", a.model, "A network's name, or a file that ends in .toml")
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  app.add_option("--batch", a.batch, "Images a step (default: 64 on a GPU, 2 on the CPU)")->type_name("N");
+  app.add_option("--batch", a.batch, "Images a step (default: as train's)")->type_name("N");
   app.add_option("--optimizer", a.optimizer, "Rule by which whole steps change the weights")
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--select", a.select,
+                 "The choice of variants that whole steps of the others are timed against, as train takes it "
+                 "(default: automatic)")
+      ->type_name("OP=VARIANT,...");
   app.add_option("--samples", a.samples,
                  "Launches timed of each variant (default: 30) and steps of each selection (200), at most")
       ->type_name("N");
@@ -188,6 +192,8 @@ void add_infer_options(CLI::App& app, app::InferArguments& a) {
               "(default: 0, off)")
            ->type_name("N"),
       0, static_cast<int>(training::setting("test_shift").range.most));
+  app.add_option("--select", a.select, "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
+      ->type_name("OP=VARIANT,...");
   app.add_option("--out", a.out, "Write the answers, a row an image; - for standard output")
       ->type_name("FILE");
   app.add_option("--format", a.format, "csv or json (default: as the file's name ends)");

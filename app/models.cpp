@@ -17,6 +17,7 @@
 #include "gpu/files/text.h"
 #include "gpu/models/model_file.h"
 #include "gpu/plan/model_figures.h"
+#include "gpu/plan/standard_batch.h"
 #include "gpu/settings/setting.h"
 
 namespace warpscope::app {
@@ -28,7 +29,9 @@ using models::Model;
 struct Setup {
   core::DeviceInfo device;
   core::Precision precision{};
-  int batch = 0;
+  int batch = 0;  ///< 0: each network's own
+
+  int batch_of(const Model& model) const { return batch > 0 ? batch : plan::standard_batch(device, model); }
 };
 
 Setup setup_of(const ModelsArguments& arguments) {
@@ -36,7 +39,7 @@ Setup setup_of(const ModelsArguments& arguments) {
   setup.device = core::open_device(arguments.device)->info();
   setup.precision = arguments.precision.empty() ? training::standard_precision(setup.device)
                                                 : core::parse_precision(arguments.precision);
-  setup.batch = arguments.batch > 0 ? arguments.batch : training::standard_batch(setup.device);
+  setup.batch = arguments.batch;
   return setup;
 }
 
@@ -59,8 +62,8 @@ std::string loss_text(const Model& model) {
 
 std::string memory_text(const Model& model, const Setup& setup) {
   try {
-    return bytes_text(
-        static_cast<double>(plan::training_bytes(model, setup.device, setup.precision, setup.batch)));
+    return bytes_text(static_cast<double>(
+        plan::training_bytes(model, setup.device, setup.precision, setup.batch_of(model))));
   } catch (const core::Error& error) {
     return error.what();
   }
@@ -74,12 +77,14 @@ std::string table_of(const std::vector<Model>& list, const Setup& setup) {
                {"parameters"},
                {"FLOPs an image"},
                {"in training"},
-               {fmt::format("step memory, {} images", setup.batch)}});
+               {"batch"},
+               {"step memory"}});
   for (const Model& model : list) {
     const plan::ModelFigures figures = plan::figures_of(model);
     table.add({model.name, input_text(model), loss_text(model), fmt::format("{}", model.layers.size()),
                charts::with_thousands(static_cast<std::int64_t>(figures.parameters)),
-               flops_text(figures.forward_flops), flops_text(figures.step_flops), memory_text(model, setup)});
+               flops_text(figures.forward_flops), flops_text(figures.step_flops),
+               fmt::format("{}", setup.batch_of(model)), memory_text(model, setup)});
   }
   return table.text();
 }
@@ -120,13 +125,13 @@ nlohmann::json json_of(const Model& model, const Setup& setup) {
                       {"parameters", figures.parameters},
                       {"forward_flops", figures.forward_flops},
                       {"step_flops", figures.step_flops},
-                      {"batch", setup.batch},
+                      {"batch", setup.batch_of(model)},
                       {"precision", core::to_string(setup.precision)},
                       {"device", setup.device.id()},
                       {"layers", std::move(layers)}};
   if (model.reads_text()) json["alphabet"] = model.alphabet;
   try {
-    json["step_bytes"] = plan::training_bytes(model, setup.device, setup.precision, setup.batch);
+    json["step_bytes"] = plan::training_bytes(model, setup.device, setup.precision, setup.batch_of(model));
   } catch (const core::Error& error) {
     json["refusal"] = error.what();
   }

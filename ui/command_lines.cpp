@@ -88,9 +88,7 @@ class Line {
   std::string operator()(const training::ReturnTo&) const {
     return change_ ? "Back to the training before: " + describe(*change_) : std::string("Back");
   }
-  std::string operator()(const training::Leave&) const {
-    return "The window closes";
-  }
+  std::string operator()(const training::Leave&) const { return "The window closes"; }
   std::string operator()(const training::SetDisturbed& set) const {
     return set.disturbed ? "Times are not compared: something else is being measured"
                          : "Times are compared again";

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ui/panels/menu_choices.h"
+
 namespace warpscope::ui {
 
 using profiling::Job;
@@ -20,6 +22,7 @@ void LaboratoryController::tell_trainer(const Frame& frame) {
 void LaboratoryController::update(const Frame& frame) {
   state_.begin_frame();
   tell_trainer(frame);
+  if (disturbed(frame)) laboratory_.disturb();
   const TrainerState training = frame.snapshot.state;
   if (waiting_ != Job::none) {
     if (training == TrainerState::running || training == TrainerState::preparing) return;
@@ -50,10 +53,13 @@ void LaboratoryController::start_when_paused(const Frame& frame, Job job, std::f
 
 void LaboratoryController::bench(const Frame& frame, profiling::BenchOptions options) {
   if (busy()) return;
+  const training::Snapshot& snapshot = frame.snapshot;
   start_when_paused(
       frame, Job::bench,
-      [this, device = frame.snapshot.device.id(), batch = frame.snapshot.batch,
-       options = std::move(options)] { return laboratory_.start_bench(device, model_, batch, options); });
+      [this, device = snapshot.device.id(), setup = step_setup(snapshot),
+       model = step_model(model_, snapshot), present = snapshot.selection, options = std::move(options)] {
+        return laboratory_.start_bench(device, model, setup, present, options);
+      });
 }
 
 void LaboratoryController::verify(const Frame& frame, const verify::VerifyOptions& options) {
@@ -65,7 +71,9 @@ void LaboratoryController::verify(const Frame& frame, const verify::VerifyOption
 
 void LaboratoryController::baseline(const Frame& frame) {
   if (busy()) return;
-  const auto start = [this] { return laboratory_.start_baseline(model_); };
+  const auto start = [this, model = step_model(model_, frame.snapshot), setup = step_setup(frame.snapshot)] {
+    return laboratory_.start_baseline(model, setup);
+  };
   if (frame.snapshot.device.kind == core::DeviceKind::cpu) {
     start_when_paused(frame, Job::baseline, start);
     return;

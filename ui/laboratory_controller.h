@@ -38,7 +38,8 @@ class LaboratoryController {
   bool disturbed(const Frame& frame) const;
 
   // Each does nothing while busy().
-  /// Times variants on the shapes of the training step. The training pauses meanwhile.
+  /// Times variants on the shapes of the training step, and whole steps as the training takes them. The training pauses
+  /// meanwhile.
   void bench(const Frame& frame, profiling::BenchOptions options);
   /// The training goes on meanwhile.
   void verify(const Frame& frame, const verify::VerifyOptions& options);

@@ -199,9 +199,11 @@ void MainView::trace_laboratory(const Frame& frame) {
     trace_event(event, fields);
   };
   changed(traced_laboratory_, "laboratory",
-          fmt::format("\"job\":{},\"bench\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},\"failure\":{}",
-                      static_cast<int>(panels_.laboratory.job()), state.bench.size(), state.verify.size(),
-                      state.baseline_images_per_second > 0, state.cancelled, json_string(state.failure)));
+          fmt::format("\"job\":{},\"bench\":{},\"advice\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},"
+                      "\"failure\":{}",
+                      static_cast<int>(panels_.laboratory.job()), state.bench.size(), state.advice.size(),
+                      state.verify.size(), state.baseline_images_per_second > 0, state.cancelled,
+                      json_string(state.failure)));
   if (const auto& report = frame.snapshot.determinism) {
     changed(traced_determinism_, "determinism",
             fmt::format("\"id\":{},\"step\":{},\"tensors\":{},\"different\":{}", report->id, report->step,

@@ -103,6 +103,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
   };
   ActionScene scene{
       .snapshot = snapshot,
+      .laboratory = &panels_.laboratory.state(),
       .selection = std::get<plan::Selection>(undo_.coming(snapshot, plan::Selection{})),
       .optimizer =
           std::get<training::OptimizerSettings>(undo_.coming(snapshot, training::OptimizerSettings{})),

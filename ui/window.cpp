@@ -509,7 +509,7 @@ int Session::run() {
   glfwHideWindow(window_.handle());
   const int code = exit_code();
   if (const std::string& kept = snapshot_->kept_in; !kept.empty() && go_on_.empty()) {
-    fmt::print("The training is kept; warpscope --resume '{}' goes on with it.\n", kept);
+    files::print("The training is kept; warpscope --resume '{}' goes on with it.\n", kept);
   }
   view_.shutdown();
   source_.reset();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/ops/augment/mixup.h"
+#include "gpu/ops/launch.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::training {
@@ -38,7 +39,7 @@ std::vector<float> augmented(Batch& batch) {
   call.operands[ops::Name::order] = order.data();
   call.operands[ops::Name::control] = &batch.control;
   call.operands[ops::Name::output] = changed.data();
-  ops::find_variant(ops::Op::batch_augment, core::DeviceKind::cpu, "loops")->launch(call);
+  ops::launch(*ops::find_variant(ops::Op::batch_augment, core::DeviceKind::cpu, "loops"), call);
   return changed;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/launch.h"
 #include "gpu/plan/memory.h"
 
 namespace warpscope::plan {
@@ -71,8 +72,8 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
   try {
     arena_ = core::Buffer(device_, memory.bytes);
     for (const PlanNode& node : nodes_) {
-      const auto prepare = node.variant == nullptr ? nullptr : node.variant->prepare;
-      prepared_.push_back(prepare == nullptr ? nullptr : prepare(node.shape, precision_, *device_));
+      prepared_.push_back(
+          node.variant == nullptr ? nullptr : ops::prepare(*node.variant, node.shape, precision_, *device_));
     }
   } catch (const core::OutOfMemory& error) {
     throw core::OutOfMemory(
@@ -153,8 +154,8 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
 void Plan::launch_node(std::size_t index, core::Stream& stream) {
   const PlanNode& node = nodes_[index];
   if (node.variant == nullptr) return;
-  node.variant->launch(
-      {node.shape, precision_, operands_[index], workspace_[index], prepared_[index].get(), &stream});
+  ops::launch(*node.variant,
+              {node.shape, precision_, operands_[index], workspace_[index], prepared_[index].get(), &stream});
 }
 
 std::vector<WrittenTensor> Plan::written(std::size_t index) const {

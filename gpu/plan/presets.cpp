@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -72,6 +74,17 @@ std::vector<const ops::Variant*> characteristic_variants(std::string_view preset
   return found;
 }
 
+/// By to_string() of the selection.
+struct Names {
+  std::mutex mutex;
+  std::map<std::string, std::string> all;
+};
+
+Names& given_names() {
+  static Names names;
+  return names;
+}
+
 }  // namespace
 
 std::vector<Preset> presets(DeviceKind device) {
@@ -123,6 +136,24 @@ std::string preset_of(const Selection& selection, const core::DeviceInfo& device
     if (preset_selection(each.id, device, selection.precision) == selection) found = each.id;
   }
   return found;
+}
+
+void name_selection(const Selection& selection, const std::string& name) {
+  Names& names = given_names();
+  const std::lock_guard lock(names.mutex);
+  names.all[to_string(selection)] = name;
+}
+
+std::string label_of(const Selection& selection, const core::DeviceInfo& device) {
+  const std::string id = preset_of(selection, device);
+  for (const Preset& preset : presets(device.kind)) {
+    if (id == preset.id) return preset.label;
+  }
+  if (selection.variants.empty()) return std::string(kAutomatic);
+  Names& names = given_names();
+  const std::lock_guard lock(names.mutex);
+  const auto found = names.all.find(to_string(selection));
+  return found == names.all.end() ? "" : found->second;
 }
 
 std::string chosen_preset(const Selection& from, const Selection& to, const core::DeviceInfo& device) {

@@ -34,6 +34,13 @@ Selection preset_selection(std::string_view id, const core::DeviceInfo& device, 
 /// The preset that `selection` is, or "" if it is none.
 std::string preset_of(const Selection& selection, const core::DeviceInfo& device);
 
+/// What `selection` is called from now on in this process, where no preset is the same ("fastest here, 14:02"). Of one
+/// that was named before the newest name counts. From any thread.
+void name_selection(const Selection& selection, const std::string& name);
+
+/// The preset's label ("tensor cores"), "automatic" if nothing is chosen, a name that was given, else "".
+std::string label_of(const Selection& selection, const core::DeviceInfo& device);
+
 /// The preset that `to` is, where it differs from `from` in several ops and not in precision: it was chosen as a whole,
 /// as kAutomatic where nothing is chosen any more. "" else.
 std::string chosen_preset(const Selection& from, const Selection& to, const core::DeviceInfo& device);

@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/cost.h"
+#include "gpu/ops/launch.h"
 #include "gpu/profiling/bench_operands.h"
 #include "gpu/profiling/cache_size.h"
 #include "gpu/profiling/launch_summary.h"
@@ -74,8 +75,7 @@ class Bench {
             BenchRow& row) {
     row.workspace = workspace_bytes(variant, row.what.shape, row.precision);
     const core::Buffer workspace(device_, row.workspace);
-    const auto prepared =
-        variant.prepare == nullptr ? nullptr : variant.prepare(row.what.shape, row.precision, *device_);
+    const auto prepared = ops::prepare(variant, row.what.shape, row.precision, *device_);
     ops::OpCall call;
     call.shape = row.what.shape;
     call.precision = row.precision;
@@ -85,7 +85,7 @@ class Bench {
     call.stream = stream_.get();
     const auto times = time_samples(
         *device_, *stream_, {options_.samples, options_.seconds, go_on}, [&] { flush(); },
-        [&] { variant.launch(call); });
+        [&] { ops::launch(variant, call); });
     if (times.empty()) return false;
     const Spread spread = spread_of(times);
     row.samples = spread.samples;

@@ -6,8 +6,11 @@
 #include <mutex>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
+#include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/step_bench.h"
 
@@ -15,6 +18,7 @@ namespace warpscope::profiling {
 namespace {
 
 constexpr int kBaselineBatch = 2;
+constexpr double kStepSeconds = 0.2;  // for each choice, before the best is held against the present one
 
 std::vector<BenchCase> all_cases(const models::Model& model, int batch,
                                  const std::vector<core::Precision>& precisions,
@@ -46,7 +50,7 @@ class Laboratory::Worker {
     const std::lock_guard lock(starting_);
     if (state()->running != Job::none) return false;
     if (thread_.joinable()) thread_.join();
-    cancelled_ = false;
+    cancelled_ = disturbed_ = false;
     change([&](LaboratoryState& state) {
       state.running = job;
       state.done = state.total = 0;
@@ -61,6 +65,8 @@ class Laboratory::Worker {
 
   void cancel() { cancelled_ = true; }
   bool cancelled() const { return cancelled_; }
+  void disturb() { disturbed_ = true; }
+  bool disturbed() const { return disturbed_; }
 
   std::shared_ptr<const LaboratoryState> state() const {
     const std::lock_guard lock(mutex_);
@@ -81,6 +87,29 @@ class Laboratory::Worker {
       state.text = text;
     });
     return !cancelled();
+  }
+
+  /// Publishes what whole steps say in a precision; nothing if it is cancelled, or the device cannot train in it.
+  void advise(const std::shared_ptr<core::Device>& device, const models::Model& model, const StepSetup& setup,
+              const plan::Selection& present, core::Precision precision, const std::vector<BenchRow>& rows) {
+    const core::DeviceInfo& info = device->info();
+    const auto possible = plan::training_precisions(info);
+    if (std::find(possible.begin(), possible.end(), precision) == possible.end()) return;
+    StepOptions options;
+    options.precisions = {precision};
+    options.seconds = kStepSeconds;
+    options.energy = false;
+    const auto now = plan::with_precision(present, precision, info);
+    const auto steps = bench_steps(
+        device, model, setup, rows, options,
+        [&](int done, int total, const std::string& text) { return progress(done, total, text); });
+    if (cancelled() || !progress(0, 1, fmt::format("whole steps in turns, {}", core::to_string(precision))))
+      return;
+    auto advice = profiling::advise(device, model, setup, now, steps, {}, [&] { return !cancelled(); });
+    if (!advice) return;
+    if (disturbed()) advice->contest.outcome = Outcome::disturbed;
+    if (advice->faster()) plan::name_selection(advice->best, "fastest here, " + time_of_day(*advice));
+    change([&](LaboratoryState& state) { state.advice.push_back(*advice); });
   }
 
  private:
@@ -105,14 +134,15 @@ class Laboratory::Worker {
   std::shared_ptr<const LaboratoryState> state_ = std::make_shared<LaboratoryState>();
   std::mutex starting_;
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> disturbed_{false};
   std::thread thread_;
 };
 
 Laboratory::Laboratory() : worker_(std::make_unique<Worker>()) {}
 Laboratory::~Laboratory() = default;
 
-bool Laboratory::start_bench(const std::string& device_id, const models::Model& model, int batch,
-                             const BenchOptions& options) {
+bool Laboratory::start_bench(const std::string& device_id, const models::Model& model, const StepSetup& setup,
+                             const plan::Selection& present, const BenchOptions& options) {
   const auto work = [=](Worker& worker) {
     const auto device = core::open_device(device_id);
     auto precisions = options.precisions;
@@ -126,16 +156,20 @@ bool Laboratory::start_bench(const std::string& device_id, const models::Model& 
     const auto progress = [&](int done, int total, const std::string& text) {
       return worker.progress(done, total, text);
     };
-    bench(device, all_cases(model, batch, precisions, device->info()), peaks, options, progress,
-          [&](const std::vector<BenchRow>& rows) {
-            worker.change([&](LaboratoryState& state) {
-              state.bench.insert(state.bench.end(), rows.begin(), rows.end());
-            });
-          });
+    const auto rows = bench(device, all_cases(model, setup.batch, precisions, device->info()), peaks, options,
+                            progress, [&](const std::vector<BenchRow>& more) {
+                              worker.change([&](LaboratoryState& state) {
+                                state.bench.insert(state.bench.end(), more.begin(), more.end());
+                              });
+                            });
+    for (const core::Precision precision : precisions) {
+      if (!worker.cancelled()) worker.advise(device, model, setup, present, precision, rows);
+    }
   };
   return worker_->start(Job::bench, work, [&](LaboratoryState& state) {
     state.bench.clear();
-    state.bench_batch = batch;
+    state.advice.clear();
+    state.bench_batch = setup.batch;
   });
 }
 
@@ -151,14 +185,14 @@ bool Laboratory::start_verify(const std::string& device_id, const verify::Verify
   return worker_->start(Job::verify, work, [](LaboratoryState& state) { state.verify.clear(); });
 }
 
-bool Laboratory::start_baseline(const models::Model& model) {
+bool Laboratory::start_baseline(const models::Model& model, StepSetup setup) {
+  setup.batch = kBaselineBatch;
   const auto work = [=](Worker& worker) {
     if (!worker.progress(0, 1, "a training step with loops on the CPU")) return;
     const auto cpu = core::open_device("cpu");
     StepCase what{"loops", plan::Selection{core::Precision::fp32, {}}, ""};
     plan::apply(what.selection, "all=loops", cpu->info());
-    const StepRow row =
-        time_steps(cpu, model, {.batch = kBaselineBatch}, what, {}, [&] { return !worker.cancelled(); });
+    const StepRow row = time_steps(cpu, model, setup, what, {}, [&] { return !worker.cancelled(); });
     if (!row.skipped.empty()) throw core::Error(row.skipped);
     if (worker.cancelled()) return;
     worker.change([&](LaboratoryState& state) { state.baseline_images_per_second = row.images_per_second; });
@@ -168,6 +202,10 @@ bool Laboratory::start_baseline(const models::Model& model) {
 
 void Laboratory::cancel() {
   worker_->cancel();
+}
+
+void Laboratory::disturb() {
+  worker_->disturb();
 }
 
 std::shared_ptr<const LaboratoryState> Laboratory::state() const {

@@ -10,6 +10,7 @@
 #include "gpu/core/device.h"
 #include "gpu/models/model.h"
 #include "gpu/profiling/bench.h"
+#include "gpu/profiling/contest.h"
 #include "gpu/verify/verify.h"
 
 namespace warpscope::profiling {
@@ -27,6 +28,7 @@ struct LaboratoryState {
   Peaks peaks;                            ///< zeros before the first bench
   std::vector<BenchRow> bench;            ///< of the last bench, growing while it runs
   int bench_batch = 0;                    ///< the batch size of these rows
+  std::vector<Advice> advice;             ///< of the last bench, one a precision
   std::vector<verify::VerifyRow> verify;  ///< of the last verify, growing while it runs
   double baseline_images_per_second = 0;  ///< a training step with CPU `loops`; 0 before it was measured
 };
@@ -41,12 +43,15 @@ class Laboratory {
 
   /// Each opens its own device by `device_id` ("cuda:0", "cpu") and returns at once. False if a job is
   /// running.
-  bool start_bench(const std::string& device_id, const models::Model& model, int batch,
-                   const BenchOptions& options);
+  /// Times every variant by itself, then whole steps of every choice, and the best of those in turns with `present`.
+  bool start_bench(const std::string& device_id, const models::Model& model, const StepSetup& setup,
+                   const plan::Selection& present, const BenchOptions& options);
   bool start_verify(const std::string& device_id, const verify::VerifyOptions& options);
-  /// Images/s of a training step of `model` with the variants `loops` on one CPU thread.
-  bool start_baseline(const models::Model& model);
+  /// Images/s of a training step of `model` with the variants `loops` on one CPU thread, of two images.
+  bool start_baseline(const models::Model& model, StepSetup setup);
   void cancel();
+  /// Something else has used the device: what the running job finds of whole steps says nothing.
+  void disturb();
   /// Never waits, never nullptr.
   std::shared_ptr<const LaboratoryState> state() const;
 

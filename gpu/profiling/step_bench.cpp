@@ -77,7 +77,7 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
       return row.precision == precision && row.samples > 0;
     });
     if (measured) {
-      cases.push_back({"fastest here", fastest_of(rows, precision, device, standard), ""});
+      cases.push_back({kFastestOps, fastest_of(rows, precision, device, standard), ""});
     }
   }
   std::erase_if(cases, [&](const StepCase& c) { return c.name.find(options.only) == std::string::npos; });

@@ -38,6 +38,9 @@ struct StepOptions {
   bool energy = true;                       ///< measured too, which takes more than a second
 };
 
+/// What is made of the fastest variant of each operation by itself, which need not make the fastest step.
+inline constexpr const char* kFastestOps = "fastest of each op";
+
 /// One selection to time.
 struct StepCase {
   std::string name;
@@ -46,7 +49,7 @@ struct StepCase {
 };
 
 /// In each precision: "automatic" (on a GPU that is the preset "fastest"), each preset of the device's kind,
-/// and "fastest here", made of the best of `rows`, where they hold
+/// and kFastestOps, made of the best of `rows`, where they hold
 /// that precision.
 std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vector<BenchRow>& rows,
                                  const StepOptions& options);

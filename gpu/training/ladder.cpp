@@ -12,14 +12,10 @@ namespace {
 /// Drivers count on every 20 to 100 ms: less than this is not told.
 constexpr double kEnergySeconds = 1;
 
-/// The preset's label, or what changed since the entry before, or "mixed".
+/// The preset's label or the selection's own name, or what changed since the entry before, or "mixed".
 std::string name_of(const plan::Selection& selection, const core::DeviceInfo& device,
                     const LadderEntry* before, const std::vector<OpTiming>& timings) {
-  const std::string id = plan::preset_of(selection, device);
-  for (const plan::Preset& preset : plan::presets(device.kind)) {
-    if (id == preset.id) return preset.label;
-  }
-  if (selection.variants.empty()) return std::string(plan::kAutomatic);
+  if (std::string label = plan::label_of(selection, device); !label.empty()) return label;
   const std::string change =
       before == nullptr ? "" : plan::describe_change(before->selection, selection, device);
   return change.empty() ? "mixed" : with_covered(change, timings);

@@ -289,12 +289,18 @@ void Trainer::Worker::open() {
     data_ = std::make_shared<data::DataSet>(
         data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
   }
+  if (!batch_chosen_) {  // a default does not refuse a small set
+    const std::int64_t most = data_->train.count / options_.optimizer.accumulate;
+    options_.batch = static_cast<int>(std::clamp<std::int64_t>(most, 1, options_.batch));
+    view_.batch = options_.batch;
+  }
 }
 
 void Trainer::Worker::open_device() {
   device_ = core::open_device(options_.device);
   device_->make_current();
   view_.device = device_->info();
+  batch_chosen_ = options_.batch > 0;
   complete(options_, device_->info());
   float& clip_norm = options_.optimizer.clip_norm;
   if (!clip_chosen_ && clip_norm == 0) clip_norm = standard_clip_norm(*options_.precision);

@@ -262,7 +262,8 @@ class Trainer::Worker {
   std::deque<RememberedProgress> remembered_;
   std::unique_ptr<ThinnedPoints> unsaved_;  ///< of a training that nobody records; nullptr else
   core::Phases phases_;
-  bool clip_chosen_ = false;  ///< by a person; else 1 in fp16 and none otherwise
+  bool batch_chosen_ = false;  ///< by a person
+  bool clip_chosen_ = false;   ///< by a person; else 1 in fp16 and none otherwise
 
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
   std::vector<Watch> watches_;                         ///< one an observer

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/ops/launch.h"
+
 namespace warpscope::verify {
 namespace {
 
@@ -37,7 +39,7 @@ OpRun::OpRun(const Variant& variant, std::shared_ptr<core::Device> device, const
     buffers_.emplace_back(device_, bytes_of(operand, precision_) + 2 * kGuardBytes);
   }
   workspace_ = core::Buffer(device_, workspace_bytes(variant_, shape_, precision_) + 2 * kGuardBytes);
-  if (variant_.prepare != nullptr) prepared_ = variant_.prepare(shape_, precision_, *device_);
+  prepared_ = ops::prepare(variant_, shape_, precision_, *device_);
 }
 
 std::size_t OpRun::owner_of(std::size_t operand) const {
@@ -138,7 +140,7 @@ Operands OpRun::run(const Operands& before) {
   if (workspace_.bytes() > 2 * kGuardBytes) call.workspace = workspace_.as<std::byte>() + kGuardBytes;
   call.prepared = prepared_.get();
   call.stream = stream_.get();
-  variant_.launch(call);
+  ops::launch(variant_, call);
   stream_->synchronize();
   return download(before);
 }

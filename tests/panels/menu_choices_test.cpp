@@ -1,8 +1,12 @@
 #include "ui/panels/menu_choices.h"
 
 #include <algorithm>
+#include <memory>
 
 #include <gtest/gtest.h>
+
+#include "gpu/plan/presets.h"
+#include "ui/panels/selection_text.h"
 
 namespace warpscope::ui {
 namespace {
@@ -24,16 +28,6 @@ ops::Variant variant(Op op, const char* name) {
   made.summary = "Adds something.";
   made.launch = [](const ops::OpCall&) {};
   return made;
-}
-
-profiling::BenchRow timed(Op op, const char* name, double median, Precision precision = Precision::fp32) {
-  profiling::BenchRow row;
-  row.what.op = op;
-  row.variant = name;
-  row.precision = precision;
-  row.samples = 5;
-  row.median = median;
-  return row;
 }
 
 TEST(VariantRefusal, NamesThePrecisionThatIsMissing) {
@@ -96,32 +90,64 @@ TEST(VariantRefusal, LeavesLayersToOthersThatLackTheOpBefore) {
   EXPECT_NE(variant_refusal(made, cpu(), Precision::fp32, layers), "");
 }
 
-TEST(FastestHere, MustBeMeasuredAtThisPrecisionAndBatch) {
+/// A measurement that found oneDNN to be faster than what was chosen.
+profiling::LaboratoryState measured(const training::Snapshot& snapshot) {
+  profiling::Advice advice;
+  advice.present = snapshot.selection;
+  advice.best = plan::preset_selection("onednn", cpu(), Precision::fp32);
+  advice.name = "oneDNN";
+  advice.contest.outcome = profiling::Outcome::faster;
+  advice.setup = step_setup(snapshot);
   profiling::LaboratoryState laboratory;
-  EXPECT_EQ(fastest_here_refusal(laboratory, Precision::fp32, 4), "measure first: Laboratory, Bench");
-  laboratory.bench = {timed(Op::relu_forward, "loops", 10)};
-  laboratory.bench_batch = 4;
-  EXPECT_EQ(fastest_here_refusal(laboratory, Precision::fp32, 4), "");
-  EXPECT_EQ(fastest_here_refusal(laboratory, Precision::bf16, 4), "measure first: Laboratory, Bench");
-  EXPECT_EQ(fastest_here_refusal(laboratory, Precision::fp32, 8),
-            "measured at batch 4, this is 8: measure again");
-  laboratory.running = profiling::Job::bench;
-  EXPECT_EQ(fastest_here_refusal(laboratory, Precision::fp32, 4), "being measured: Laboratory, Bench");
+  laboratory.advice = {advice};
+  return laboratory;
 }
 
-TEST(FastestHere, ChoosesTheMeasuredBestWhereItIsNotAutomaticAndKeepsWhatWasNotMeasured) {
-  profiling::LaboratoryState laboratory;
-  laboratory.bench = {timed(Op::relu_forward, "reference", 10), timed(Op::relu_forward, "loops", 20)};
-  plan::Selection selection;
-  selection.variants = {{Op::relu_forward, "loops"}, {Op::bias_forward, "loops"}};
-  plan::Selection fastest = fastest_here(laboratory, selection, cpu());
-  EXPECT_EQ(fastest.variants.at(Op::relu_forward), "reference");
-  EXPECT_EQ(fastest.variants.at(Op::bias_forward), "loops");
-  const ops::Variant* automatic = plan::automatic_variant(Op::relu_forward, cpu(), Precision::fp32);
-  ASSERT_NE(automatic, nullptr);
-  laboratory.bench.push_back(timed(Op::relu_forward, automatic->name.c_str(), 5));
-  fastest = fastest_here(laboratory, selection, cpu());
-  EXPECT_FALSE(fastest.variants.contains(Op::relu_forward)) << "it runs so by itself";
+training::Snapshot snapshot_of_loops() {
+  training::Snapshot snapshot;
+  snapshot.device = cpu();
+  snapshot.batch = 4;
+  snapshot.selection = plan::preset_selection("loops", cpu(), Precision::fp32);
+  return snapshot;
+}
+
+TEST(FastestHere, MustBeMeasuredAsThisTrainingSteps) {
+  const training::Snapshot snapshot = snapshot_of_loops();
+  EXPECT_EQ(fastest_here_refusal({}, snapshot), "measure first: Laboratory, Bench");
+  profiling::LaboratoryState laboratory = measured(snapshot);
+  EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "");
+  training::Snapshot other = snapshot;
+  other.selection.precision = Precision::bf16;
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measure first: Laboratory, Bench");
+  other = snapshot;
+  other.batch = 8;
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured at batch 4, this is 8: measure again");
+  other = snapshot;
+  other.optimizer = training::defaults_of(ops::UpdateRule::lion);
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured with adam, this is lion: measure again");
+  other = snapshot;
+  other.optimizer.clip_norm = 1;
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured with other parts of a step: measure again");
+  other = snapshot;
+  other.optimizer.learning_rate = 1;
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "") << "a step takes as long at any rate";
+  other.network = std::make_shared<models::Model>(models::find_model("mlp"));
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured with another network: measure again");
+  laboratory.running = profiling::Job::bench;
+  EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "being measured: Laboratory, Bench");
+}
+
+TEST(FastestHere, IsOfferedOnlyWhereWholeStepsSaidSo) {
+  const training::Snapshot snapshot = snapshot_of_loops();
+  profiling::LaboratoryState laboratory = measured(snapshot);
+  profiling::Advice& advice = laboratory.advice.front();
+  advice.contest.outcome = profiling::Outcome::no_faster;
+  EXPECT_EQ(fastest_here_refusal(laboratory, snapshot),
+            "nothing is faster than loops, " + time_of_day(advice));
+  advice.contest.outcome = profiling::Outcome::disturbed;
+  EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "the measurement was disturbed: measure again");
+  advice.failure = "batch 4 does not fit";
+  EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "not compared: batch 4 does not fit");
 }
 
 TEST(VariantTip, MarksLibrariesAndWhatIsNotDeterministic) {

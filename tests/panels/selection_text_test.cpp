@@ -25,6 +25,18 @@ TEST(SelectionWord, SaysThePresetOrAutomaticOrMixed) {
   EXPECT_EQ(selection_word(selection, device), "mixed");
 }
 
+TEST(SelectionWord, IsTheNameThatWasGivenUntilAVariantIsChanged) {
+  const core::DeviceInfo device = cpu();
+  plan::Selection selection{core::Precision::fp32, {{ops::Op::relu_forward, "reference"}}};
+  plan::name_selection(selection, "fastest here, 14:02");
+  EXPECT_EQ(selection_word(selection, device), "fastest here, 14:02");
+  selection.variants[ops::Op::bias_forward] = "reference";
+  EXPECT_EQ(selection_word(selection, device), "mixed");
+  const plan::Selection preset = plan::preset_selection("onednn", device, core::Precision::fp32);
+  plan::name_selection(preset, "fastest here, 14:03");
+  EXPECT_EQ(selection_word(preset, device), "oneDNN") << "a preset's name says more";
+}
+
 TEST(SelectionList, HasALineForEachVariant) {
   plan::Selection selection;
   selection.variants[ops::Op::relu_forward] = "loops";

@@ -176,7 +176,7 @@ TEST(StepBench, TimesTheDefaultThePresetsAndTheFastest) {
   const auto steps = bench_steps(cpu, tests::tiny_model(), {.batch = 2}, rows, options, {});
   ASSERT_GE(steps.size(), 3u);
   EXPECT_EQ(steps.front().name, "automatic");
-  EXPECT_EQ(steps.back().name, "fastest here");
+  EXPECT_EQ(steps.back().name, kFastestOps);
   EXPECT_EQ(steps.back().selection.variants.at(Op::conv2d_forward), "loops");
   for (const StepRow& step : steps) {
     EXPECT_EQ(step.skipped, "");

@@ -25,6 +25,12 @@ BenchOptions quick() {
   return options;
 }
 
+plan::Selection loops() {
+  plan::Selection selection;
+  plan::apply(selection, "all=loops", core::open_device("cpu")->info());
+  return selection;
+}
+
 /// A bench that ends only when it is cancelled.
 BenchOptions endless() {
   BenchOptions options = quick();
@@ -49,20 +55,24 @@ TEST(Laboratory, BeginsEmpty) {
 
 TEST(Laboratory, BenchesAndPublishesRowsAndPeaks) {
   Laboratory laboratory;
-  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, quick()));
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), {.batch = 2}, loops(), quick()));
   ASSERT_TRUE(wait_for_end(laboratory));
   const auto state = laboratory.state();
   EXPECT_EQ(state->failure, "");
   EXPECT_FALSE(state->cancelled);
   EXPECT_EQ(state->bench_batch, 2);
-  EXPECT_EQ(static_cast<int>(state->bench.size()), state->total);
   EXPECT_EQ(state->done, state->total);
   EXPECT_GT(state->peaks.fp32, 0);
+  EXPECT_FALSE(state->bench.empty());
+  ASSERT_EQ(state->advice.size(), 1u);
+  EXPECT_EQ(state->advice.front().present, loops());
+  EXPECT_EQ(state->advice.front().failure, "");
+  EXPECT_GT(state->advice.front().contest.present.samples, 0);
 }
 
 TEST(Laboratory, VerifiesAndKeepsTheBench) {
   Laboratory laboratory;
-  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, quick()));
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), {.batch = 2}, loops(), quick()));
   ASSERT_TRUE(wait_for_end(laboratory));
   const auto rows = laboratory.state()->bench.size();
   ASSERT_TRUE(laboratory.start_verify("cpu", short_verify()));
@@ -73,7 +83,7 @@ TEST(Laboratory, VerifiesAndKeepsTheBench) {
 
 TEST(Laboratory, MeasuresTheBaseline) {
   Laboratory laboratory;
-  ASSERT_TRUE(laboratory.start_baseline(tests::tiny_model()));
+  ASSERT_TRUE(laboratory.start_baseline(tests::tiny_model(), {}));
   ASSERT_TRUE(wait_for_end(laboratory));
   EXPECT_EQ(laboratory.state()->failure, "");
   EXPECT_GT(laboratory.state()->baseline_images_per_second, 0);
@@ -81,10 +91,10 @@ TEST(Laboratory, MeasuresTheBaseline) {
 
 TEST(Laboratory, RunsOneJobAtATimeAndCancels) {
   Laboratory laboratory;
-  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, endless()));
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), {.batch = 2}, loops(), endless()));
   EXPECT_EQ(laboratory.state()->running, Job::bench);
   EXPECT_FALSE(laboratory.start_verify("cpu", short_verify()));
-  EXPECT_FALSE(laboratory.start_baseline(tests::tiny_model()));
+  EXPECT_FALSE(laboratory.start_baseline(tests::tiny_model(), {}));
   ASSERT_TRUE(tests::eventually([&] { return laboratory.state()->total > 0; }));
   laboratory.cancel();
   ASSERT_TRUE(wait_for_end(laboratory));
@@ -95,9 +105,19 @@ TEST(Laboratory, RunsOneJobAtATimeAndCancels) {
 }
 
 // A bench that its owner did not end would go on for ever, and this test with it.
+TEST(Laboratory, WhatElseUsesTheDeviceDisturbsTheComparison) {
+  Laboratory laboratory;
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), {.batch = 2}, loops(), quick()));
+  laboratory.disturb();
+  ASSERT_TRUE(wait_for_end(laboratory));
+  ASSERT_EQ(laboratory.state()->advice.size(), 1u);
+  EXPECT_EQ(laboratory.state()->advice.front().contest.outcome, Outcome::disturbed);
+  EXPECT_FALSE(laboratory.state()->advice.front().faster());
+}
+
 TEST(Laboratory, EndsWithItsOwnerWhileAJobRuns) {
   Laboratory laboratory;
-  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), 2, endless()));
+  ASSERT_TRUE(laboratory.start_bench("cpu", tests::tiny_model(), {.batch = 2}, loops(), endless()));
   ASSERT_TRUE(tests::eventually([&] { return laboratory.state()->total > 0; })) << "it measures";
 }
 

@@ -492,19 +492,22 @@ TEST(Configuration, DefaultsFollowOptimizerAndPrecision) {
   EXPECT_EQ(resolve(c).number("learning_rate"), 0.5);
 }
 
-TEST(Configuration, PrecisionAndBatchFollowTheDevice) {
+TEST(Configuration, PrecisionAndBatchFollowTheDeviceAndTheNetwork) {
   struct Case {
     core::DeviceInfo device;
     const char* precision;
     double batch;
   };
-  for (const Case& one : {Case{cpu(1), "fp32", 8}, Case{cpu(4), "fp32", 8}, Case{cpu(5), "fp32", 16},
-                          Case{cpu(16), "fp32", 16}, Case{cpu(17), "fp32", 64}, Case{gpu(75), "fp32", 64},
+  for (const Case& one : {Case{cpu(1), "fp32", 8}, Case{cpu(2), "fp32", 8}, Case{cpu(4), "fp32", 16},
+                          Case{cpu(8), "fp32", 32}, Case{cpu(64), "fp32", 64}, Case{gpu(75), "fp32", 64},
                           Case{gpu(80), "bf16", 64}, Case{gpu(90), "bf16", 64}}) {
     const Configuration c = resolve({}, &one.device);
     EXPECT_EQ(c.text("precision"), one.precision) << one.device.compute_capability;
     EXPECT_EQ(c.number("batch"), one.batch) << one.device.multiprocessors;
   }
+  const core::DeviceInfo small = cpu(2);
+  EXPECT_EQ(resolve(configuration_with({{"model", "mlp"}}), &small).number("batch"), 64);
+  EXPECT_EQ(resolve(configuration_with({{"model", "char_cnn"}}), &small).number("batch"), 8);
   EXPECT_FALSE(resolve({}).has("precision")) << "no device, no precision";
   EXPECT_FALSE(resolve({}).has("batch"));
   const core::DeviceInfo device = gpu(90);

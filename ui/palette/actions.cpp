@@ -371,6 +371,14 @@ void add_presets(const ActionScene& scene, const std::string& refusal, std::vect
   const core::Precision precision = scene.selection.precision;
   add_select(scene, "kernels=automatic", "Kernels: automatic", refusal, plan::Selection{precision, {}},
              actions);
+  if (scene.laboratory != nullptr) {
+    std::string why_not = refusal;
+    if (why_not.empty()) why_not = as_sentence(fastest_here_refusal(*scene.laboratory, scene.snapshot));
+    const plan::Selection selection =
+        why_not.empty() ? advice_of(*scene.laboratory, scene.snapshot.selection.precision)->best
+                        : plan::Selection();
+    add_select(scene, "kernels=fastest_here", "Kernels: fastest here", why_not, selection, actions);
+  }
   for (const plan::Preset& preset : plan::presets(device.kind)) {
     std::string why_not = refusal;
     if (why_not.empty()) {

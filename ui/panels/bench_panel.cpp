@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include "ui/panels/job_bar.h"
+#include "ui/panels/menu_choices.h"
+#include "ui/panels/selection_text.h"
+#include "ui/steering.h"
 #include "ui/widgets.h"
 
 namespace warpscope::ui {
@@ -15,11 +18,13 @@ namespace {
 using core::Precision;
 using ops::Op;
 
-constexpr JobButton kButton{"bench.start", "bench.cancel", "Measure",
-                            "Times every variant by itself on the shapes of this training step, with the "
-                            "second-level cache flushed before each "
-                            "launch. The training pauses meanwhile and then goes on.",
-                            profiling::Job::bench};
+constexpr JobButton kButton{
+    "bench.start", "bench.cancel", "Measure",
+    "Times every variant by itself on the shapes of this training step, with the "
+    "second-level cache flushed before each launch; then whole steps of every choice, "
+    "and the best of those in turns with the present one. The training pauses "
+    "meanwhile and then goes on.",
+    profiling::Job::bench};
 constexpr float kLeastHeight = 112;  // design pixels, of the bars or the roofline
 constexpr float kBothWidth = 900;    // design pixels from which bars and roofline stand side by side
 
@@ -286,6 +291,36 @@ void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& control
   }
 }
 
+void BenchPanel::draw_advice(const Frame& frame, const profiling::LaboratoryState& laboratory) {
+  const training::Snapshot& snapshot = frame.snapshot;
+  const profiling::Advice* const advice = advice_of(laboratory, snapshot.selection.precision);
+  if (laboratory.running == profiling::Job::bench || advice == nullptr) return;
+  const std::string refusal = fastest_here_refusal(laboratory, snapshot);
+  const bool disturbed = advice->contest.outcome == profiling::Outcome::disturbed;
+  if (refusal.empty()) {
+    const Steering steering(frame);
+    const bool taken = snapshot.selection == advice->best;
+    if (text_button(frame, "bench.take", taken ? "In use" : "Use it",
+                    "Switches to what whole steps found to be faster: the preset \"fastest here\".",
+                    !taken)) {
+      frame.send(training::Select{advice->best});
+    }
+    ImGui::SameLine(0, 10 * frame.scale);
+  }
+  const std::string outdated = advice_outdated(*advice, snapshot);
+  const std::string text =
+      fmt::format("{}: {}{}", time_of_day(*advice),
+                  verdict_text(*advice, selection_word(advice->present, snapshot.device)),
+                  outdated.empty() ? "" : fmt::format(" ({})", outdated));
+  row_text(frame, frame.fonts.small, disturbed ? frame.palette.warning : frame.palette.text,
+           ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  tooltip(
+      frame,
+      text +
+          "\nWhole training steps of both were timed in turns, with the training paused. Faster is what lies "
+          "beyond the spread of both; the variants' times above are those of each by itself.");
+}
+
 void BenchPanel::draw_roofline(const Frame& frame, const profiling::LaboratoryState& laboratory,
                                ImVec2 size) {
   ImGui::BeginChild("bench.roofline_room", size, false,
@@ -314,6 +349,7 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const bool both = room.x >= kBothWidth * frame.scale;
   draw_controls(frame, controller, both);
   job_progress(frame, controller, profiling::Job::bench, "bench.progress");
+  draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
     centered_text(
         frame, controller.job() == profiling::Job::bench

@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/engine/recipe.h"
 #include "gpu/plan/chain_match.h"
-#include "gpu/profiling/bench.h"
+#include "ui/panels/selection_text.h"
 
 namespace warpscope::ui {
 
@@ -50,22 +51,53 @@ std::string automatic_text(const KernelRow& row, const plan::Selection& selectio
   return variant == nullptr ? std::string() : variant->name;
 }
 
-std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, core::Precision precision,
-                                 int batch) {
-  if (laboratory.running == profiling::Job::bench) return "being measured: Laboratory, Bench";
-  const bool measured = std::any_of(laboratory.bench.begin(), laboratory.bench.end(), [&](const auto& row) {
-    return row.precision == precision && row.skipped.empty() && row.samples > 0;
-  });
-  if (!measured) return "measure first: Laboratory, Bench";
-  if (laboratory.bench_batch != batch) {
-    return fmt::format("measured at batch {}, this is {}: measure again", laboratory.bench_batch, batch);
-  }
-  return {};
+profiling::StepSetup step_setup(const training::Snapshot& snapshot) {
+  return {snapshot.batch, snapshot.optimizer, snapshot.augment};
 }
 
-plan::Selection fastest_here(const profiling::LaboratoryState& laboratory, const plan::Selection& selection,
-                             const core::DeviceInfo& device) {
-  return profiling::fastest_of(laboratory.bench, selection.precision, device, selection);
+models::Model step_model(const models::Model& model, const training::Snapshot& snapshot) {
+  const bool head = snapshot.optimizer.joint > 0 && snapshot.data != nullptr;
+  return head ? models::with_head(model, static_cast<int>(snapshot.data->classes.size())) : model;
+}
+
+const profiling::Advice* advice_of(const profiling::LaboratoryState& laboratory, core::Precision precision) {
+  const auto found =
+      std::find_if(laboratory.advice.begin(), laboratory.advice.end(),
+                   [&](const profiling::Advice& advice) { return advice.present.precision == precision; });
+  return found == laboratory.advice.end() ? nullptr : &*found;
+}
+
+std::string advice_outdated(const profiling::Advice& advice, const training::Snapshot& snapshot) {
+  const profiling::StepSetup now = step_setup(snapshot);
+  if (snapshot.network && advice.model != step_model(*snapshot.network, snapshot))
+    return "measured with another network";
+  if (advice.setup.batch != now.batch) {
+    return fmt::format("measured at batch {}, this is {}", advice.setup.batch, now.batch);
+  }
+  if (advice.setup.optimizer.rule != now.optimizer.rule) {
+    return fmt::format("measured with {}, this is {}", ops::to_string(advice.setup.optimizer.rule),
+                       ops::to_string(now.optimizer.rule));
+  }
+  const auto recipe = [](const profiling::StepSetup& setup) {
+    return training::recipe_of(setup.optimizer, setup.augment, setup.batch);
+  };
+  return recipe(advice.setup) == recipe(now) ? "" : "measured with other parts of a step";
+}
+
+std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory,
+                                 const training::Snapshot& snapshot) {
+  if (laboratory.running == profiling::Job::bench) return "being measured: Laboratory, Bench";
+  const profiling::Advice* advice = advice_of(laboratory, snapshot.selection.precision);
+  if (advice == nullptr) return "measure first: Laboratory, Bench";
+  const std::string outdated = advice_outdated(*advice, snapshot);
+  if (!outdated.empty()) return outdated + ": measure again";
+  if (!advice->failure.empty()) return "not compared: " + advice->failure;
+  if (advice->contest.outcome == profiling::Outcome::disturbed) {
+    return "the measurement was disturbed: measure again";
+  }
+  if (advice->faster()) return {};
+  return fmt::format("nothing is faster than {}, {}", selection_word(advice->present, snapshot.device),
+                     time_of_day(*advice));
 }
 
 std::string variant_tip(const ops::Variant& variant) {

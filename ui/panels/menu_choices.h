@@ -8,7 +8,9 @@
 #include "gpu/messages/snapshot.h"
 #include "gpu/ops/variant.h"
 #include "gpu/plan/selection.h"
+#include "gpu/profiling/contest.h"
 #include "gpu/profiling/laboratory.h"
+#include "gpu/profiling/step_memory.h"
 #include "ui/panels/kernel_rows.h"
 
 namespace warpscope::ui {
@@ -29,14 +31,20 @@ plan::Selection with_variant(const plan::Selection& selection, ops::Op op, std::
 std::string automatic_text(const KernelRow& row, const plan::Selection& selection,
                            const core::DeviceInfo& device);
 
-/// Why the measured best of each op cannot be chosen at this batch size and precision, or "".
-std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory, core::Precision precision,
-                                 int batch);
+/// What a step of this training does, for those who time it.
+profiling::StepSetup step_setup(const training::Snapshot& snapshot);
+/// `model` with the head that the training has, if it has one.
+models::Model step_model(const models::Model& model, const training::Snapshot& snapshot);
 
-/// The measured best of each op, chosen where the automatic choice differs; ops that were not measured stay
-/// as in `selection`.
-plan::Selection fastest_here(const profiling::LaboratoryState& laboratory, const plan::Selection& selection,
-                             const core::DeviceInfo& device);
+/// What the last bench says of whole steps in `precision`, or nullptr.
+const profiling::Advice* advice_of(const profiling::LaboratoryState& laboratory, core::Precision precision);
+
+/// What `advice` was measured with that this training does not have ("measured at batch 8, this is 64"), or "".
+std::string advice_outdated(const profiling::Advice& advice, const training::Snapshot& snapshot);
+
+/// Why there is nothing that whole steps of this training found to be faster, or "".
+std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory,
+                                 const training::Snapshot& snapshot);
 
 /// The tool-tip of a variant in a menu: its summary, what it can cover, and what speaks against it.
 std::string variant_tip(const ops::Variant& variant);

@@ -11,11 +11,8 @@
 namespace warpscope::ui {
 
 std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device) {
-  const std::string preset = plan::preset_of(selection, device);
-  for (const plan::Preset& candidate : plan::presets(device.kind)) {
-    if (preset == candidate.id) return candidate.label;
-  }
-  return selection.variants.empty() ? std::string(plan::kAutomatic) : "mixed";
+  const std::string label = plan::label_of(selection, device);
+  return label.empty() ? "mixed" : label;
 }
 
 std::string selection_list(const plan::Selection& selection) {

@@ -8,7 +8,8 @@
 
 namespace warpscope::ui {
 
-/// The preset that it is ("tensor cores"), "automatic" if nothing is chosen, "mixed" otherwise.
+/// The preset that it is ("tensor cores"), "automatic" if nothing is chosen, a name that was given ("fastest here,
+/// 14:02"), "mixed" otherwise.
 std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device);
 
 /// One line for each variant that is chosen, "implicit_gemm: conv2d.forward" or "loops: 48 operations", and what the

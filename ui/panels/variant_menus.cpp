@@ -144,15 +144,17 @@ void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState
         frame,
         "For every operation the best variant that fits, or the call of another operation that covers it.");
   }
-  const std::string reason = fastest_here_refusal(laboratory, selection.precision, frame.snapshot.batch);
-  const plan::Selection fastest =
-      reason.empty() ? fastest_here(laboratory, selection, device) : plan::Selection();
+  const std::string reason = fastest_here_refusal(laboratory, frame.snapshot);
+  const profiling::Advice* const advice = advice_of(laboratory, frame.snapshot.selection.precision);
+  const plan::Selection fastest = reason.empty() ? advice->best : plan::Selection();
   if (combo_item(frame, "kernels.all=fastest_here", "fastest here", reason.empty() && selection == fastest,
-                 {}, reason)) {
+                 reason.empty() ? time_of_day(*advice) : std::string(), reason)) {
     request(frame, fastest);
   }
-  if (reason.empty())
-    tooltip(frame, "For every operation the variant with the least time in the last bench.");
+  if (reason.empty()) {
+    tooltip(frame, verdict_text(*advice, selection_word(advice->present, device)) +
+                       ". Whole steps of both were timed in turns.");
+  }
   draw_presets(frame, selection);
   end_combo();
 }

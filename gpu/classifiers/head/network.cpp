@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/ops/launch.h"
 
 namespace warpscope::classifiers::head {
 namespace {
@@ -136,8 +137,7 @@ void Network::prepare(Call call, Op op, const OpShape& shape) {
   Launch& made = launches_[call];
   made.variant = &choose(op, place_.device->info(), precision_, shape);
   made.shape = shape;
-  if (made.variant->prepare != nullptr)
-    made.prepared = made.variant->prepare(shape, precision_, *place_.device);
+  made.prepared = ops::prepare(*made.variant, shape, precision_, *place_.device);
 }
 
 /// Calls write what their contract says they write, and nothing that is read alone.
@@ -151,7 +151,7 @@ void Network::launch(Call call, const Operands& operands) {
   made.workspace = workspace_.data();
   made.prepared = launched.prepared.get();
   made.stream = place_.stream;
-  launched.variant->launch(made);
+  ops::launch(*launched.variant, made);
 }
 
 void Network::forward(const float* rows, const float* parameters) {
