@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/notices.h"
 #include "gpu/data/picture.h"
 
 namespace warpscope::data {
@@ -52,8 +53,14 @@ PictureList list_pictures(std::span<const fs::path> paths) {
     for (fs::directory_iterator entry(path, failure), end; !failure && entry != end;
          entry.increment(failure)) {
       std::error_code broken;
-      if (entry->path().filename().native().starts_with('.') || entry->is_directory(broken)) continue;
-      is_picture(entry->path()) ? inside.push_back(entry->path()) : list.others.add(entry->path());
+      if (entry->path().filename().native().starts_with('.')) continue;
+      if (entry->is_directory(broken)) {
+        ++list.folders;
+      } else if (is_picture(entry->path())) {
+        inside.push_back(entry->path());
+      } else {
+        list.others.add(entry->path());
+      }
     }
     if (failure) {
       list.refused.push_back(fmt::format("cannot read the folder {}: {}", path.string(), failure.message()));
@@ -65,6 +72,17 @@ PictureList list_pictures(std::span<const fs::path> paths) {
     list.files.insert(list.files.end(), inside.begin(), inside.end());
   }
   return list;
+}
+
+std::string tell_left_out(const PictureList& list) {
+  std::string told = list.others.tell(list.files.size() + list.others.count());
+  if (list.folders > 0) {
+    add_notice(fmt::format("{} not looked at", list.folders == 1
+                                                   ? "a folder within was"
+                                                   : fmt::format("{} folders within were", list.folders)),
+               told);
+  }
+  return told;
 }
 
 std::vector<std::uint8_t> fit_image(std::span<const std::uint8_t> pixels, const ImageShape& from,
@@ -118,7 +136,7 @@ OwnImages read_own_images(std::span<const fs::path> paths, const ImageShape& sha
     result.refused.push_back(
         fmt::format("{} more pictures were left out: {} are shown at once", beyond, kMostOwnImages));
   }
-  for (std::string told : {list.others.tell(list.files.size() + list.others.count()), tell_turned(turned)}) {
+  for (std::string told : {tell_left_out(list), tell_turned(turned)}) {
     if (!told.empty()) result.refused.push_back(std::move(told));
   }
   return result;

@@ -28,8 +28,12 @@ struct OwnImages {
 struct PictureList {
   std::vector<std::filesystem::path> files;
   OtherFiles others;                 ///< in folders
+  std::size_t folders = 0;           ///< within folders, which are not looked at
   std::vector<std::string> refused;  ///< a sentence for each folder that holds no pictures or cannot be read
 };
+
+/// What of all that was left out; "" if nothing was.
+std::string tell_left_out(const PictureList& list);
 
 /// The files that `paths` name, in that order; of a folder the pictures right in it (is_picture()), by name, but for
 /// names that begin with a point.

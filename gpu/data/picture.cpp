@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -16,6 +17,7 @@
 #include "gpu/data/exif.h"
 #include "gpu/data/own_images.h"
 #include "gpu/data/png_damage.h"
+#include "gpu/data/pnm.h"
 #include "gpu/files/file.h"
 #include "gpu/files/file_kind.h"
 
@@ -41,13 +43,7 @@ Kind kind_of(std::string_view bytes) {
       bytes.substr(kReserved, 4) == std::string_view("\0\0\0\0", 4)) {
     return Kind::bmp;
   }
-  const bool numbered = bytes.starts_with("P5") || bytes.starts_with("P6");
-  const auto is = [&](std::size_t at, int (*what)(int)) {
-    return at < bytes.size() && what(static_cast<unsigned char>(bytes[at])) != 0;
-  };
-  return numbered && is(2, std::isspace) && (is(3, std::isdigit) || bytes.substr(3).starts_with('#'))
-             ? Kind::pnm
-             : Kind::none;
+  return begins_like_pnm(bytes) ? Kind::pnm : Kind::none;
 }
 
 std::string ending_of(const fs::path& path) {
@@ -82,6 +78,14 @@ void check_size(const fs::path& path, int height, int width) {
   refuse(path, fmt::format("is {}, which is not read; {}", kind->name, kind->remedy));
 }
 
+/// Of `count` pixels of RGB, in their place; the same as stb's.
+void to_luminance(std::uint8_t* pixels, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* const rgb = pixels + 3 * i;
+    pixels[i] = static_cast<std::uint8_t>((rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8);
+  }
+}
+
 Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) {
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   WebPBitstreamFeatures found;
@@ -91,43 +95,31 @@ Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) 
   ImageShape shape{0, 0, channels};
   Decoded decoded{{WebPDecodeRGB(data, bytes.size(), &shape.width, &shape.height), WebPFree}, shape};
   if (!decoded.pixels) refuse(path, "is damaged: its packed pixels are");
-  if (channels == 1) {  // the same luminance as stb's
-    std::uint8_t* const pixels = decoded.pixels.get();
-    const std::int64_t count = std::int64_t{shape.height} * shape.width;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint8_t* const rgb = pixels + 3 * i;
-      pixels[i] = static_cast<std::uint8_t>((rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8);
-    }
+  if (channels == 1) {
+    to_luminance(decoded.pixels.get(),
+                 static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width));
   }
   return decoded;
 }
 
-/// Where the pixels of a PPM or PGM begin: behind three numbers and one blank, with remarks up to the end of their
-/// lines.
-std::size_t pixels_of_pnm(std::string_view bytes) {
-  std::size_t at = 2;
-  const auto is = [&](int (*what)(int)) {
-    return at < bytes.size() && what(static_cast<unsigned char>(bytes[at])) != 0;
-  };
-  for (int number = 0; number < 3; ++number) {
-    for (; is(std::isspace) || bytes.substr(std::min(at, bytes.size())).starts_with('#'); ++at) {
-      if (bytes[at] == '#') at = std::min(bytes.find('\n', at), bytes.size());
-    }
-    while (is(std::isdigit)) ++at;
-  }
-  return at + 1;
+Decoded decode_pnm(const fs::path& path, std::string_view bytes, int channels) {
+  const std::optional<PnmHeader> header = pnm_header(bytes);
+  if (!header) refuse(path, "is damaged: its header is");
+  check_size(path, header->shape.height, header->shape.width);
+  const std::optional<std::vector<std::uint8_t>> stored = pnm_pixels(bytes, *header);
+  if (!stored) refuse(path, "is damaged: it ends before its pixels do");
+  const ImageShape shape{header->shape.height, header->shape.width, channels};
+  const std::size_t count = stored->size() / static_cast<std::size_t>(header->shape.channels);
+  auto* const pixels = static_cast<std::uint8_t*>(std::malloc(3 * count));
+  if (pixels == nullptr) throw core::OutOfMemory(fmt::format("no memory left to read {}", path.string()));
+  Decoded decoded{{pixels, std::free}, shape};
+  for (std::size_t i = 0; i < 3 * count; ++i) pixels[i] = (*stored)[header->shape.channels == 3 ? i : i / 3];
+  if (channels == 1) to_luminance(pixels, count);
+  return decoded;
 }
 
-/// False if the file ends before its pixels, which stb takes for black. Of kinds whose pixels are not packed.
-bool is_whole(std::string_view bytes, Kind kind, const ImageShape& shape, int stored) {
-  const auto height = static_cast<std::size_t>(shape.height), width = static_cast<std::size_t>(shape.width);
-  if (kind == Kind::pnm) {
-    const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
-    const int wide = stbi_is_16_bit_from_memory(data, static_cast<int>(bytes.size()));
-    const std::size_t pixel = static_cast<std::size_t>(stored) * (wide != 0 ? 2 : 1);
-    return bytes.size() >= pixels_of_pnm(bytes) + height * width * pixel;
-  }
-  if (kind != Kind::bmp) return true;
+/// False if the file ends before its pixels, which stb takes for black.
+bool is_whole_bmp(std::string_view bytes, const ImageShape& shape) {
   const auto number = [&](std::size_t at, std::size_t size) {
     std::size_t value = 0;
     for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
@@ -136,7 +128,8 @@ bool is_whole(std::string_view bytes, Kind kind, const ImageShape& shape, int st
   constexpr std::size_t kOldHeader = 12, kLeastBytes = 30;
   if (bytes.size() < kLeastBytes) return false;
   const std::size_t bits = number(number(14, 4) == kOldHeader ? 24 : 28, 2);
-  return bytes.size() >= number(10, 4) + height * ((width * bits + 31) / 32 * 4);
+  const std::size_t row = (static_cast<std::size_t>(shape.width) * bits + 31) / 32 * 4;
+  return bytes.size() >= number(10, 4) + static_cast<std::size_t>(shape.height) * row;
 }
 
 Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, int channels) {
@@ -153,7 +146,8 @@ Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, i
   }
   if (stbi_info_from_memory(data, size, &shape.width, &shape.height, &stored) == 0) damaged();
   check_size(path, shape.height, shape.width);
-  if (!is_whole(bytes, kind, shape, stored)) refuse(path, "is damaged: it ends before its pixels do");
+  if (kind == Kind::bmp && !is_whole_bmp(bytes, shape))
+    refuse(path, "is damaged: it ends before its pixels do");
   Decoded decoded{
       {stbi_load_from_memory(data, size, &shape.width, &shape.height, &stored, channels), stbi_image_free},
       shape};
@@ -224,8 +218,9 @@ FittedPicture read_picture(const fs::path& path, const ImageShape& shape) {
   const std::string bytes = file.read_up_to(0, static_cast<std::size_t>(file.size()));
   const Kind kind = kind_of(bytes);
   if (kind == Kind::none) refuse_other(path, bytes);
-  Decoded decoded = kind == Kind::webp ? decode_webp(path, bytes, shape.channels)
-                                       : decode_others(path, bytes, kind, shape.channels);
+  Decoded decoded = kind == Kind::webp  ? decode_webp(path, bytes, shape.channels)
+                    : kind == Kind::pnm ? decode_pnm(path, bytes, shape.channels)
+                                        : decode_others(path, bytes, kind, shape.channels);
   const int orientation = exif_orientation(bytes);
   const auto count = static_cast<std::size_t>(decoded.shape.height) *
                      static_cast<std::size_t>(decoded.shape.width) * static_cast<std::size_t>(shape.channels);

@@ -182,7 +182,8 @@ void drop_strange_titles(std::span<TextTable* const> tables, const std::set<std:
   if (in_first < 2 && std::none_of(classes.begin(), classes.end(), is_known)) return;
   if (!tables.front()->untitled) return;
   const std::string title = tables.front()->rows.front().label;
-  if (title.empty() || is_number(title) || classes.contains(title) || is_known(title)) return;
+  const bool numbers = is_number(title) && std::all_of(classes.begin(), classes.end(), is_number);
+  if (title.empty() || numbers || classes.contains(title) || is_known(title)) return;
   for (TextTable* table : tables) {
     if (!table->untitled || table->rows.front().label != title) continue;
     add_notice(fmt::format(

@@ -43,9 +43,9 @@ struct Fields {
 TextTable read_text_table(const std::filesystem::path& path, const Fields& fields,
                           const Stopped& stopped = {});
 
-/// Leaves out the first row of the first table that must be a title though its words do not tell: the label is no
-/// number and stands in no other row of any table, while several classes remain, or some that are `known`; and of the
-/// other tables a first row with the same label. `notice` of a table then says so.
+/// Leaves out the first row of the first table that must be a title though its words do not tell: the label stands in
+/// no other row of any table and is no number among numbers, while several classes remain, or some that are `known`;
+/// and of the other tables a first row with the same label. `notice` of a table then says so.
 void drop_strange_titles(std::span<TextTable* const> tables, const std::set<std::string>& known = {});
 
 /// Leaves out rows without a class; `notice` counts them.

@@ -250,7 +250,7 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
     return load_set(data, known, wanted, classes, notice);
   data::PictureList list = data::list_pictures({&path, 1});
   if (!list.files.empty()) {
-    data::add_notice(list.others.tell(list.files.size() + list.others.count()), notice);
+    data::add_notice(data::tell_left_out(list), notice);
     return std::make_unique<PictureFiles>(std::move(list.files), shape, fmt::format("pictures in {}", data));
   }
   try {

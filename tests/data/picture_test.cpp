@@ -148,6 +148,21 @@ TEST_F(Pictures, AreToldByTheirFirstBytesWhateverTheirName) {
   EXPECT_FALSE(is_picture(folder_ / "nowhere"));
 }
 
+TEST_F(Pictures, OfNumbersAreScaledByTheLargest) {
+  const Bytes grey{0, 255, 17, 34, 51, 68};
+  for (const std::string& bytes :
+       {"P5 2 3 15\n\0\x0f\1\2\3\4"s, "P2\n#\n2 3\n15\n0 15 1 2\n3 # three\n 4\n"s,
+        "P5 2 3 4095\n\0\0\x0f\xff\1\x11\2\x22\3\x33\4\x44"s, "P2 2 3 15 0 99 1 2 3 4"s}) {
+    EXPECT_EQ(read(bytes, kUpright).pixels, grey) << bytes;
+  }
+  EXPECT_EQ(read("P3 1 1 255 9 8 7", {1, 1, 3}).pixels, (Bytes{9, 8, 7}));
+  for (const char* const broken :
+       {"P5 2 3 0\nabcdef", "P5 2 99999999999 255\na", "P5 2\n", "P2 2 3 15 0 1 2 3 4",
+        "P5 2 3 65536\n000000000000", "P2 2 3 15 0 1 2 3 4 x", "P6 2 x"}) {
+    EXPECT_TRUE(holds(refusal(broken), {"is damaged"})) << broken;
+  }
+}
+
 TEST_F(Pictures, LieAsTheirOrientationSays) {
   const std::array<Bytes, 8> seen{Bytes{10, 60, 110, 160, 200, 250}, {60, 10, 160, 110, 250, 200},
                                   {250, 200, 160, 110, 60, 10},      {200, 250, 110, 160, 10, 60},

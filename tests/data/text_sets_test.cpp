@@ -140,8 +140,11 @@ TEST_F(TextSets, AFirstRowWhoseClassNoOtherRowHasIsATitle) {
                       "test.csv:1 is taken"}));
   write("mine/train.csv", "7,a\n1,b\n2,c\n");
   write("mine/test.csv", "1,b\n");
-  EXPECT_EQ(load(path("mine")).classes, (Names{"1", "2", "7"})) << "a number is no title";
+  EXPECT_EQ(load(path("mine")).classes, (Names{"1", "2", "7"})) << "a number among numbers is no title";
   EXPECT_EQ(notice_, "");
+  write("mine/train.csv", "0,1\nham,b\nspam,c\n");
+  write("mine/test.csv", "ham,b\n");
+  EXPECT_EQ(load(path("mine")).classes, (Names{"ham", "spam"}));
   write("mine/train.csv", "label,text\neggs,a\nham,b\nspam,c\n");
   write("mine/test.csv", "ham,b\nham,b\n");
   EXPECT_EQ(load(path("mine")).classes, (Names{"eggs", "ham", "spam"}));

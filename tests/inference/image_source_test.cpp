@@ -111,7 +111,7 @@ TEST_F(Pictures, OfOtherKindsAreCounted) {
     tests::write_text(folder.path() / name, "GIF89a");
   fs::create_directory(folder.path() / "f.gif");
   EXPECT_EQ(open(folder.path())->count(), 2);
-  EXPECT_EQ(notice, "2 of 4 files were left out: .gif (2) are not read");
+  EXPECT_EQ(notice, "2 of 4 files were left out: .gif (2) are not read; a folder within was not looked at");
 }
 
 TEST_F(Pictures, ThatWereTurnedAreTold) {
