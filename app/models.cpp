@@ -143,7 +143,9 @@ int models(const ModelsArguments& arguments) {
   }
   const bool file = list.size() == 1 && !all && !arguments.layers && arguments.json.empty();
   if (file) {
-    fmt::print("{}", models::to_toml(list.front(), models::Style::for_people));
+    const models::ShippedNetwork* const shipped = models::find_shipped(arguments.models.front());
+    fmt::print("{}", shipped != nullptr ? std::string(shipped->text)
+                                        : models::to_toml(list.front(), models::Style::for_people));
     return 0;
   }
   const Setup setup = setup_of(arguments);

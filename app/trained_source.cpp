@@ -43,6 +43,7 @@ core::Buffer TrainedSource::features_of(const data::ImageSet& set, const classif
 TrainedSource open_network(const TrainedArguments& a) {
   TrainedSource source;
   source.network = runs::load_trained_network(find_run(a.source, kRunsFolder), a.checkpoint, a.model);
+  if (!source.network.notice.empty()) fmt::print(stderr, "warpscope: {}\n", source.network.notice);
   training::TrainingSettings& settings = source.network.settings;
   source.device = core::open_device(a.device);
   source.device->make_current();

@@ -65,6 +65,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
   check(options_.optimizer);
   check(options_.augment);
   check_together(options_.augment, options_.optimizer);
+  check_mixup(options_.augment, options_.batch);
   check_batch(static_cast<std::int64_t>(options_.batch) * options_.optimizer.accumulate, data_->train.count);
   learning_rate_ = options_.optimizer.learning_rate;
   options_.shown_images =
@@ -83,8 +84,25 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
   reset();
 }
 
-/// Throws core::BadInput if the model reads texts and anything is to be augmented.
+/// Throws core::BadInput if images are to be mixed where a batch has only one.
+void Engine::check_mixup(const AugmentSettings& augment, int batch) {
+  if (augment.mixup == 0 || batch > 1) return;
+  throw core::BadInput(
+      "mixup mixes each image with the next of the batch, which has only one: take a larger batch, or leave "
+      "mixup off");
+}
+
+/// Throws core::BadInput if the model reads texts and anything is to be augmented, or if images are smaller than what is
+/// cut out of them or than they are shifted.
 void Engine::check_augmented(const models::Model& model, const AugmentSettings& augment) {
+  if (augment.crop > 0 && augment.crop >= std::max(model.height, model.width)) {
+    throw core::BadInput(fmt::format("crop {} shifts images by as much as they are long, which are {}x{}",
+                                     augment.crop, model.height, model.width));
+  }
+  if (augment.cutout > std::max(model.height, model.width)) {
+    throw core::BadInput(fmt::format("cutout {} is larger than the images, which are {}x{}", augment.cutout,
+                                     model.height, model.width));
+  }
   if (!model.reads_text() || !augments(augment)) return;
   throw core::BadInput(
       fmt::format("model {} takes texts, and augmentation changes pictures alone", model.name));
@@ -276,6 +294,7 @@ void Engine::set_selection(const plan::Selection& selection) {
 
 void Engine::set_batch(int batch) {
   check_batch(static_cast<std::int64_t>(batch) * options_.optimizer.accumulate, data_->train.count);
+  check_mixup(options_.augment, batch);
   Plans plans = build(options_.selection, batch);
   options_.batch = batch;
   order_.set_batch(images_of_step());

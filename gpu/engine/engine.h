@@ -182,6 +182,8 @@ class Engine {
   const models::Model& model() const { return options_.model; }
   /// The parameters that a file of initial weights which is taken in part left to the seed.
   const std::vector<std::string>& seeded_parameters() const { return seeded_; }
+  /// What people should know of how that file was read, in one sentence, else "".
+  const std::string& init_notice() const { return init_notice_; }
   int images_of_step() const { return options_.batch * options_.optimizer.accumulate; }
   const TimingTable& timings() const { return timings_; }
   std::size_t plan_bytes() const;
@@ -222,6 +224,7 @@ class Engine {
   void enqueue_views();
   void judge_views(std::span<const std::uint8_t> labels);
   static void check_augmented(const models::Model& model, const AugmentSettings& augment);
+  static void check_mixup(const AugmentSettings& augment, int batch);
   struct Network;
   void check_network(const models::Model& model) const;
   void check_memory(const models::Model& model) const;
@@ -263,6 +266,7 @@ class Engine {
   std::vector<plan::View> views_;  ///< of each image, in evaluations
   std::vector<float> initial_;
   std::vector<std::string> seeded_;
+  std::string init_notice_;
 
   /// Of ParameterLayout, with room behind it for a head that may come later.
   core::Buffer parameters_, gradients_, states_[2];

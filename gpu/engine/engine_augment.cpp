@@ -10,6 +10,7 @@ namespace warpscope::training {
 void Engine::set_augment(const AugmentSettings& augment) {
   check(augment);
   check_together(augment, options_.optimizer);
+  check_mixup(augment, options_.batch);
   check_augmented(options_.model, augment);
   const AugmentSettings before = std::exchange(options_.augment, augment);
   const auto recipe = [this](const AugmentSettings& settings) {

@@ -20,10 +20,11 @@ bool labelled(const data::DataSet& data) {
 }
 
 /// As load_parameters() reads them; of a file that does not fit it says what else can be done.
-std::vector<float> whole_parameters(const std::string& file, const models::Model& model) {
+std::vector<float> whole_parameters(const std::string& file, const models::Model& model,
+                                    std::string& notice) {
   try {
-    return models::load_parameters(file, model);
-  } catch (const core::BadInput& error) {
+    return models::load_parameters(file, model, &notice);
+  } catch (const models::BadFit& error) {
     throw core::BadInput(fmt::format("{}; --init-partly takes the layers that fit", error.what()));
   }
 }
@@ -53,19 +54,25 @@ std::size_t Engine::room(const models::Model& model) const {
 
 /// From the file, or the seed; what a file without a head lacks is from the seed too.
 std::vector<float> Engine::first_parameters() {
-  if (options_.init_file.empty()) return models::initial_parameters(options_.model, options_.seed);
+  const std::string& file = options_.init_file;
+  const auto seeded = [this] { return models::initial_parameters(options_.model, options_.seed); };
+  if (file.empty()) return seeded();
+  std::vector<float> values;
   if (options_.init_partly) {
-    std::vector<float> values = models::initial_parameters(options_.model, options_.seed);
-    seeded_ = models::take_fitting_parameters(options_.init_file, options_.model, values);
-    return values;
+    values = seeded();
+    seeded_ = models::take_fitting_parameters(file, options_.model, values, &init_notice_);
+  } else {
+    models::Model held = options_.model;
+    if (models::head_classes_in(files::SafetensorsFile(file).entries()) == 0) held.head_classes = 0;
+    values = whole_parameters(file, held, init_notice_);
+    if (values.size() < layout_.elements) {
+      const std::vector<float> fresh = seeded();
+      values.insert(values.end(), fresh.begin() + static_cast<std::ptrdiff_t>(values.size()), fresh.end());
+    }
   }
-  models::Model held = options_.model;
-  if (models::head_classes_in(files::read_safetensors(options_.init_file)) == 0) held.head_classes = 0;
-  std::vector<float> values = whole_parameters(options_.init_file, held);
-  if (values.size() == layout_.elements) return values;
-  const std::vector<float> seeded = models::initial_parameters(options_.model, options_.seed);
-  values.insert(values.end(), seeded.begin() + static_cast<std::ptrdiff_t>(values.size()), seeded.end());
-  return values;
+  const std::string found = models::not_finite_in(options_.model, values);
+  if (found.empty()) return values;
+  throw core::BadInput(fmt::format("the initial weights hold {} ({}); start from others", found, file));
 }
 
 /// Brings or takes away the head. Plans are built beside those in use; if that fails nothing has changed.

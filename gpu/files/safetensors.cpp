@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <cstring>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,7 +17,8 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
-#include "gpu/files/file.h"
+#include "gpu/files/file_kind.h"
+#include "gpu/files/no_safetensors.h"
 #include "gpu/files/sha256.h"
 
 namespace warpscope::files {
@@ -63,20 +67,57 @@ std::uint64_t size_of(const InputFile& file) {
   return static_cast<std::uint64_t>(file.size());
 }
 
-/// What the header says of a tensor.
-struct Entry {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
+/// How many bits an element has.
+struct Dtype {
+  std::string_view name;
+  std::uint64_t bits = 0;
 };
+constexpr Dtype kDtypes[] = {
+    {"F32", 32},    {"F16", 16}, {"BF16", 16},       {"F64", 64},       {"BOOL", 8},    {"U8", 8},
+    {"I8", 8},      {"U16", 16}, {"I16", 16},        {"U32", 32},       {"I32", 32},    {"U64", 64},
+    {"I64", 64},    {"C64", 64}, {"F8_E5M2", 8},     {"F8_E4M3", 8},    {"F8_E8M0", 8}, {"F6_E2M3", 6},
+    {"F6_E3M2", 6}, {"F4", 4},   {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}};
+
+/// nullptr for one that came later than this list.
+const Dtype* find_dtype(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                                         [&](const Dtype& row) { return row.name == name; });
+  return found == std::end(kDtypes) ? nullptr : found;
+}
+
+/// The float of IEEE 754's 16 bits: sign, 5 bits of exponent, 10 of mantissa.
+float float_of_half(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000u) << 16u;
+  const std::uint32_t exponent = bits >> 10u & 0x1fu;
+  const std::uint32_t mantissa = bits & 0x3ffu;
+  if (exponent == 0) {
+    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign == 0 ? magnitude : -magnitude;
+  }
+  const std::uint32_t wide = exponent == 0x1f ? 0xffu : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23u | mantissa << 13u);
+}
+
+template <class Stored, class Convert>
+std::vector<float> converted(const std::vector<std::uint8_t>& bytes, Convert convert) {
+  std::vector<float> values(bytes.size() / sizeof(Stored));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Stored stored{};
+    std::memcpy(&stored, bytes.data() + i * sizeof stored, sizeof stored);
+    values[i] = convert(stored);
+  }
+  return values;
+}
 
 std::string read_header(const InputFile& file, const Refusal& refuse) {
-  if (size_of(file) < kLengthBytes)
-    refuse("it has {} bytes, fewer than the {} of the header's length", size_of(file), kLengthBytes);
+  const bool too_short = size_of(file) < kLengthBytes;
   std::uint64_t length = 0;
-  read(file, 0, &length, sizeof length);
-  if (length > kMostHeaderBytes || length > size_of(file) - kLengthBytes) {
+  if (!too_short) read(file, 0, &length, sizeof length);
+  if (too_short || length == 0 || length > kMostHeaderBytes || length > size_of(file) - kLengthBytes) {
+    if (const std::string kind = told_instead_of_safetensors(file.read_up_to(0, kKindBytes)); !kind.empty())
+      refuse("it {}", kind);
+    if (too_short)
+      refuse("it has {} bytes, fewer than the {} of the header's length", size_of(file), kLengthBytes);
     refuse("its header should have {} bytes, but the file has {}", length, size_of(file));
   }
   std::string header(length, '\0');
@@ -113,7 +154,7 @@ std::uint64_t read_number(const json& value, const std::string& name, const char
   return value.get<std::uint64_t>();
 }
 
-Entry read_entry(const std::string& name, const json& value, const Refusal& refuse) {
+TensorEntry read_entry(const std::string& name, const json& value, const Refusal& refuse) {
   const auto member = [&](const char* key) -> const json& {
     const auto found = value.find(key);
     if (found == value.end()) refuse("its header has no \"{}\" for \"{}\"", key, name);
@@ -123,9 +164,9 @@ Entry read_entry(const std::string& name, const json& value, const Refusal& refu
   if (value.size() != 3) refuse("its header has {} members for \"{}\" instead of 3", value.size(), name);
   const json& dtype = member("dtype");
   if (!dtype.is_string()) refuse("the dtype of \"{}\" is not text", name);
-  if (dtype != "F32") refuse("\"{}\" has the dtype {}; only F32 can be read", name, dtype.get<std::string>());
-  Entry entry;
+  TensorEntry entry;
   entry.name = name;
+  entry.dtype = dtype.get<std::string>();
   const json& shape = member("shape");
   if (!shape.is_array()) refuse("the shape of \"{}\" is not a list", name);
   for (const json& size : shape) {
@@ -142,7 +183,7 @@ Entry read_entry(const std::string& name, const json& value, const Refusal& refu
 
 /// Elements of a shape without negative sizes; more than any file holds if the product does not fit.
 std::uint64_t element_count(const std::vector<std::int64_t>& shape) {
-  constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max() / sizeof(float);
+  constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max() / 64;
   std::uint64_t count = 1;
   for (const std::int64_t size : shape) {
     if (size == 0) return 0;
@@ -155,18 +196,17 @@ std::uint64_t element_count(const std::vector<std::int64_t>& shape) {
 }
 
 /// Checks that the entries fill `data_bytes` without gaps or overlaps, each with the bytes its shape needs.
-void check_entries(const std::vector<Entry>& entries, std::uint64_t data_bytes, const Refusal& refuse) {
+void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t data_bytes, const Refusal& refuse) {
   std::uint64_t at = 0;
-  for (const Entry& entry : entries) {
+  for (const TensorEntry& entry : entries) {
     if (entry.end < entry.begin || entry.end > data_bytes) {
       refuse("\"{}\" lies at bytes {} to {} of {}", entry.name, entry.begin, entry.end, data_bytes);
     }
     if (entry.begin != at) {
       refuse("\"{}\" begins at byte {}, but what is before it ends at {}", entry.name, entry.begin, at);
     }
-    const std::uint64_t elements = element_count(entry.shape);
-    if (elements != (entry.end - entry.begin) / sizeof(float) ||
-        (entry.end - entry.begin) % sizeof(float) != 0) {
+    const Dtype* const dtype = find_dtype(entry.dtype);
+    if (dtype != nullptr && (element_count(entry.shape) * dtype->bits + 7) / 8 != entry.end - entry.begin) {
       refuse("\"{}\" has {} bytes, which does not fit its shape", entry.name, entry.end - entry.begin);
     }
     at = entry.end;
@@ -174,12 +214,14 @@ void check_entries(const std::vector<Entry>& entries, std::uint64_t data_bytes, 
   if (at != data_bytes) refuse("its tensors end at byte {} of {}", at, data_bytes);
 }
 
-void read_metadata(const json& value, std::map<std::string, std::string>* metadata, const Refusal& refuse) {
+std::map<std::string, std::string> read_metadata(const json& value, const Refusal& refuse) {
   if (!value.is_object()) refuse("its {} is not a JSON object", kMetadata);
+  std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string()) refuse("its {} \"{}\" is not text", kMetadata, key);
-    if (metadata != nullptr) (*metadata)[key] = text.get<std::string>();
+    metadata[key] = text.get<std::string>();
   }
+  return metadata;
 }
 
 /// Where the seal's digits are in the header; npos if it has none.
@@ -254,51 +296,68 @@ void write_file(const fs::path& path, const std::string& header, const std::vect
   file.commit();
 }
 
-/// All tensors of a file with this header.
-std::vector<NamedTensor> read_tensors(const InputFile& file, const std::string& text,
-                                      std::map<std::string, std::string>* metadata, const Refusal& refuse) {
-  const json header = parse_header(text, refuse);
-  const std::uint64_t data_start = kLengthBytes + text.size();
-  std::map<std::string, std::string> found_metadata;
-  std::vector<Entry> entries;
-  for (const auto& [name, value] : header.items()) {
-    if (name == kMetadata) {
-      read_metadata(value, &found_metadata, refuse);
-    } else {
-      entries.push_back(read_entry(name, value, refuse));
-    }
-  }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-  });
-  check_entries(entries, size_of(file) - data_start, refuse);
-
-  std::vector<NamedTensor> tensors;
-  for (Entry& entry : entries) {
-    NamedTensor tensor{std::move(entry.name), std::move(entry.shape), {}};
-    tensor.values.resize((entry.end - entry.begin) / sizeof(float));
-    read(file, data_start + entry.begin, tensor.values.data(), entry.end - entry.begin);
-    tensors.push_back(std::move(tensor));
-  }
-  if (metadata != nullptr) *metadata = std::move(found_metadata);
-  return tensors;
-}
-
 }  // namespace
 
-std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::string, std::string>* metadata,
-                                          Seal wanted) {
-  const Refusal refuse(path);
-  const InputFile file(path);
-  const std::string header = read_header(file, refuse);
-  if (const std::size_t seal = find_seal(header); seal != std::string::npos) {
-    check_seal(file, header, seal, refuse);
+bool TensorEntry::readable() const {
+  return dtype == "F32" || dtype == "F16" || dtype == "BF16" || dtype == "F64";
+}
+
+SafetensorsFile::SafetensorsFile(const fs::path& path, Seal wanted) : file_(path) {
+  const Refusal refuse(file_.path());
+  const std::string text = read_header(file_, refuse);
+  if (const std::size_t seal = find_seal(text); seal != std::string::npos) {
+    check_seal(file_, text, seal, refuse);
   } else if (wanted == Seal::required) {
     refuse("it holds no SHA-256 of itself, as checkpoints do");
   }
-  std::vector<NamedTensor> tensors = read_tensors(file, header, metadata, refuse);
-  if (metadata != nullptr) metadata->erase(kSeal);
+  data_start_ = kLengthBytes + text.size();
+  const json header = parse_header(text, refuse);
+  for (const auto& [name, value] : header.items()) {
+    if (name == kMetadata) {
+      metadata_ = read_metadata(value, refuse);
+    } else {
+      entries_.push_back(read_entry(name, value, refuse));
+    }
+  }
+  metadata_.erase(kSeal);
+  std::sort(entries_.begin(), entries_.end(), [](const TensorEntry& a, const TensorEntry& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
+  check_entries(entries_, size_of(file_) - data_start_, refuse);
+}
+
+std::vector<float> SafetensorsFile::read(const TensorEntry& entry) const {
+  const Refusal refuse(path());
+  if (!entry.readable()) {
+    refuse("\"{}\" has the dtype {}; F32, F16, BF16 and F64 can be read", entry.name, entry.dtype);
+  }
+  if (entry.dtype == "F32") {
+    std::vector<float> values((entry.end - entry.begin) / sizeof(float));
+    files::read(file_, data_start_ + entry.begin, values.data(), entry.end - entry.begin);
+    return values;
+  }
+  std::vector<std::uint8_t> bytes(entry.end - entry.begin);
+  files::read(file_, data_start_ + entry.begin, bytes.data(), bytes.size());
+  if (entry.dtype == "F64") {
+    return converted<double>(bytes, [](double value) { return static_cast<float>(value); });
+  }
+  if (entry.dtype == "F16") return converted<std::uint16_t>(bytes, float_of_half);
+  return converted<std::uint16_t>(
+      bytes, [](std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16u); });
+}
+
+std::vector<NamedTensor> read_tensors(const SafetensorsFile& file) {
+  std::vector<NamedTensor> tensors;
+  for (const TensorEntry& entry : file.entries())
+    tensors.push_back({entry.name, entry.shape, file.read(entry)});
   return tensors;
+}
+
+std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::string, std::string>* metadata,
+                                          Seal wanted) {
+  const SafetensorsFile file(path, wanted);
+  if (metadata != nullptr) *metadata = file.metadata();
+  return read_tensors(file);
 }
 
 void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,

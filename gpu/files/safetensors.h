@@ -1,9 +1,9 @@
 #pragma once
-// The safetensors file format, as far as FP32 tensors go: 8 bytes with the length N of the header
-// (little-endian), N bytes of JSON, then the tensors' bytes, row-major and little-endian. The header maps
-// each name to {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]} and may hold "__metadata__", a
-// map from text to text. Offsets count from the end of the header; the tensors fill what follows without gaps
-// or overlaps.
+// The safetensors file format: 8 bytes with the length N of the header (little-endian), N bytes of JSON, then the
+// tensors' bytes, row-major and little-endian. The header maps each name to {"dtype": "F32", "shape": [..],
+// "data_offsets": [begin, end]} and may hold "__metadata__", a map from text to text. Offsets count from the end of the
+// header; the tensors fill what follows without gaps or overlaps. F32 is written; F32, F16, BF16 and F64 are read, as
+// floats.
 // Source: the format's description in https://github.com/huggingface/safetensors (README, "Format").
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include "gpu/files/file.h"
 
 namespace warpscope::files {
 
@@ -25,10 +27,45 @@ struct NamedTensor {
 /// file in 64 lower-case hexadecimal digits, computed as if these digits were zeros ("0").
 enum class Seal : std::uint8_t { optional, required };
 
-/// Reads all tensors, in the order in which they lie in the file, and the metadata (without the seal) if
-/// asked for. Checks everything before it believes it, the seal too where there is one. Throws
-/// core::BadInput, one sentence that names the file, if it is not there, not a whole and correct safetensors
-/// file, lacks a seal that is required, or holds anything but F32.
+/// What a file's header says of a tensor, of any dtype.
+struct TensorEntry {
+  std::string name;
+  std::string dtype;  ///< "F32", "BF16", "I64", ...
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;  ///< of its bytes, from the end of the header
+  std::uint64_t end = 0;
+
+  /// Its numbers can be read.
+  bool readable() const;
+};
+
+/// An open file. Its header is known, the numbers are read when they are asked for.
+class SafetensorsFile {
+ public:
+  /// Checks everything before it believes it, the seal too where there is one. Throws core::BadInput, one sentence that
+  /// names the file, if it is not there, not a whole and correct safetensors file (then with what it is instead, where
+  /// its first bytes tell), or lacks a seal that is required.
+  explicit SafetensorsFile(const std::filesystem::path& path, Seal wanted = Seal::optional);
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  /// In the order in which they lie in the file.
+  const std::vector<TensorEntry>& entries() const { return entries_; }
+  /// Without the seal.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// One of entries(), as floats. Throws core::BadInput if its dtype cannot be read, or reading fails.
+  std::vector<float> read(const TensorEntry& entry) const;
+
+ private:
+  InputFile file_;
+  std::uint64_t data_start_ = 0;
+  std::vector<TensorEntry> entries_;
+  std::map<std::string, std::string> metadata_;
+};
+
+/// All tensors. Throws core::BadInput as SafetensorsFile::read().
+std::vector<NamedTensor> read_tensors(const SafetensorsFile& file);
+
+/// The same of a file, and its metadata if asked for. Throws core::BadInput as SafetensorsFile does.
 std::vector<NamedTensor> read_safetensors(const std::filesystem::path& path,
                                           std::map<std::string, std::string>* metadata = nullptr,
                                           Seal wanted = Seal::optional);

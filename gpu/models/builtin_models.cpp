@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -8,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
-#include "gpu/models/model.h"
+#include "gpu/models/model_file.h"
 
 namespace warpscope::models {
 namespace {
@@ -142,16 +143,29 @@ constexpr std::array<std::pair<std::string_view, Maker>, 6> kModels{{{"autoencod
 
 }  // namespace
 
+bool is_code(std::string_view name) {
+  return std::any_of(kModels.begin(), kModels.end(), [&](const auto& row) { return row.first == name; });
+}
+
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const auto& [name, make] : kModels) names.emplace_back(name);
+  for (const ShippedNetwork& network : shipped_networks()) names.emplace_back(network.name);
   return names;
+}
+
+const ShippedNetwork* find_shipped(std::string_view name) {
+  for (const ShippedNetwork& network : shipped_networks()) {
+    if (network.name == name) return &network;
+  }
+  return nullptr;
 }
 
 Model find_model(std::string_view name) {
   for (const auto& [each, make] : kModels) {
     if (name == each) return make();
   }
+  if (const ShippedNetwork* const shipped = find_shipped(name)) return parse_model(shipped->text, name, name);
   throw core::BadInput(fmt::format("unknown model '{}'; valid: {}", name, fmt::join(model_names(), ", ")));
 }
 

@@ -35,11 +35,6 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
-bool has_built_in_name(const Model& model) {
-  const std::vector<std::string> names = model_names();
-  return std::find(names.begin(), names.end(), model.name) != names.end();
-}
-
 /// Reads one file; its mistakes begin with where they are.
 class Reader {
  public:
@@ -255,7 +250,7 @@ class Reader {
     } catch (const core::BadInput& error) {
       throw core::BadInput(fmt::format("{}: {}", where_, error.what()));
     }
-    if (!has_built_in_name(model) || find_model(model.name) == model) return;
+    if (!is_code(model.name) || find_model(model.name) == model) return;
     const std::string what = fmt::format("{} is the name of a built-in network; choose another", model.name);
     refuse(root.contains("name") ? root.get("name")->source() : toml::source_region{}, what);
   }
@@ -381,11 +376,12 @@ std::string to_toml(const Model& model, Style style) {
 
 std::string text_of(const Model& model) {
   const Model bare = with_head(model, 0);
-  return has_built_in_name(model) && find_model(model.name) == bare ? model.name : to_toml(bare);
+  return is_code(model.name) && find_model(model.name) == bare ? model.name : to_toml(bare);
 }
 
 Model with_name_of_its_own(Model model) {
-  if (has_built_in_name(model) && find_model(model.name) != with_head(model, 0)) model.name += "-edited";
+  const bool known = is_code(model.name) || find_shipped(model.name) != nullptr;
+  if (known && find_model(model.name) != with_head(model, 0)) model.name += "-edited";
   return model;
 }
 

@@ -19,12 +19,27 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "gpu/models/model.h"
 
 namespace warpscope::models {
+
+/// True of the built-in networks that are code, whose names stand for the same layers in every version.
+bool is_code(std::string_view name);
+
+/// A built-in network that is a file, of assets/models: its name and its text.
+struct ShippedNetwork {
+  std::string_view name;
+  std::string_view text;
+};
+
+/// All of them, by name.
+std::span<const ShippedNetwork> shipped_networks();
+/// nullptr if none is called so.
+const ShippedNetwork* find_shipped(std::string_view name);
 
 /// Reads a network. `where` stands for the file in messages, `name` is what the network is called if the text does
 /// not say. Throws core::BadInput with one sentence that begins with FILE:LINE for the first mistake: bad syntax,
@@ -48,14 +63,15 @@ enum class Style : std::uint8_t {
 /// `model` as such a file. parse_model() gives an equal model, but for the name. A head is left out.
 std::string to_toml(const Model& model, Style style = Style::plain);
 
-/// A model as settings and run.json hold it: the name of a built-in one, the whole text (to_toml()) of another.
+/// A model as settings and run.json hold it: the name of one that is code, the whole text (to_toml()) of another, since
+/// later versions of its file may be other networks.
 std::string text_of(const Model& model);
 
-/// `model`, under a name that a file may give it: one that has a built-in network's name and is another gets "-edited"
-/// behind it.
+/// `model`, under a name of its own: one that has a built-in network's name and is another gets "-edited" behind it.
 Model with_name_of_its_own(Model model);
 
-/// What text_of() says, or a file's path: a text with a line break is a network, one that ends in .toml a file.
+/// What text_of() says, the name of a built-in network, or a file's path: a text with a line break is a network,
+/// one that ends in .toml a file, whatever else has that name.
 /// Throws core::BadInput as parse_model() and find_model().
 Model model_of(const std::string& text);
 

@@ -1,6 +1,8 @@
 #include "gpu/models/parameters.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/model_file.h"
+#include "gpu/models/tensor_names.h"
 
 namespace warpscope::models {
 namespace {
@@ -55,11 +58,23 @@ const files::NamedTensor* find_tensor(const std::vector<files::NamedTensor>& ten
   return found == tensors.end() ? nullptr : &*found;
 }
 
-/// `tensor` has the parameter's torch_shape().
-void take(const Parameter& parameter, const files::NamedTensor& tensor, std::vector<float>& values) {
-  for_each_element(parameter, [&](std::size_t ours, std::size_t torch) {
-    values[parameter.offset + ours] = tensor.values[torch];
-  });
+/// `from` has the parameter's torch_shape().
+void take(const Parameter& parameter, const std::vector<float>& from, std::vector<float>& values) {
+  for_each_element(
+      parameter, [&](std::size_t ours, std::size_t torch) { values[parameter.offset + ours] = from[torch]; });
+}
+
+[[noreturn]] void refuse_shape(const std::string& path, const std::string& name, const Parameter& parameter,
+                               const std::vector<std::int64_t>& shape, const Model& model) {
+  throw BadFit(fmt::format("{}: '{}' has shape ({}), model {} needs ({})", path, name, fmt::join(shape, ", "),
+                           model.name, fmt::join(torch_shape(parameter), ", ")));
+}
+
+/// "it holds 'a', 'b' and 5 more"
+std::string contents_of(const files::SafetensorsFile& file) {
+  std::vector<std::string> names;
+  for (const files::TensorEntry& entry : file.entries()) names.push_back(entry.name);
+  return names.empty() ? "it holds no tensors" : fmt::format("it holds {}", listed(names));
 }
 
 }  // namespace
@@ -89,31 +104,33 @@ std::vector<float> from_tensors(const Model& model, const std::vector<files::Nam
       throw core::BadInput(fmt::format("{}: lacks '{}', which model {} needs", path, name, model.name));
     }
     if (found->shape != torch_shape(parameter)) {
-      throw core::BadInput(fmt::format("{}: '{}' has shape ({}), model {} needs ({})", path, name,
-                                       fmt::join(found->shape, ", "), model.name,
-                                       fmt::join(torch_shape(parameter), ", ")));
+      refuse_shape(path, name, parameter, found->shape, model);
     }
-    take(parameter, *found, values);
+    take(parameter, found->values, values);
   }
   return values;
 }
 
 std::vector<std::string> take_fitting_parameters(const std::string& path, const Model& model,
-                                                 std::vector<float>& values) {
-  const std::vector<files::NamedTensor> tensors = files::read_safetensors(path);
-  std::vector<std::string> left;
+                                                 std::vector<float>& values, std::string* notice) {
+  const files::SafetensorsFile file(path);
   const ParameterLayout layout = parameter_layout(model);
+  const TensorNames names = match_names(file, layout);
+  std::vector<std::string> left;
   for (const Parameter& parameter : layout.parameters) {
-    const files::NamedTensor* const found = find_tensor(tensors, parameter.name);
-    if (found == nullptr || found->shape != torch_shape(parameter)) {
+    const auto found = names.found.find(parameter.name);
+    if (found == names.found.end() || found->second->shape != torch_shape(parameter) ||
+        !found->second->readable()) {
       left.push_back(parameter.name);
     } else {
-      take(parameter, *found, values);
+      take(parameter, file.read(*found->second), values);
     }
   }
   if (left.size() == layout.parameters.size()) {
-    throw core::BadInput(fmt::format("{}: holds no tensor that fits model {}", path, model.name));
+    throw core::BadInput(
+        fmt::format("{}: holds no tensor that fits model {}; {}", path, model.name, contents_of(file)));
   }
+  if (notice != nullptr) *notice = notice_of(names, path, model);
   return left;
 }
 
@@ -129,10 +146,10 @@ std::vector<SharedParameter> shared_parameters(const ParameterLayout& from, cons
   return shared;
 }
 
-int head_classes_in(const std::vector<files::NamedTensor>& tensors) {
+int head_classes_in(const std::vector<files::TensorEntry>& entries) {
   const std::string name = fmt::format("{}.weight", kHead);
-  for (const files::NamedTensor& tensor : tensors) {
-    if (tensor.name == name && !tensor.shape.empty()) return static_cast<int>(tensor.shape.front());
+  for (const files::TensorEntry& entry : entries) {
+    if (entry.name == name && !entry.shape.empty()) return static_cast<int>(entry.shape.front());
   }
   return 0;
 }
@@ -148,10 +165,7 @@ std::optional<Model> described_in_file(const std::map<std::string, std::string>&
     return model_of(network->second);
   }
   const auto named = metadata.find(kModelEntry);
-  const std::vector<std::string> names = model_names();
-  if (named == metadata.end() || std::find(names.begin(), names.end(), named->second) == names.end()) {
-    return std::nullopt;
-  }
+  if (named == metadata.end() || !is_code(named->second)) return std::nullopt;
   return find_model(named->second);
 }
 
@@ -161,20 +175,39 @@ void save_parameters(const std::string& path, const Model& model, const std::vec
   files::write_safetensors(path, to_tensors(model, values), metadata);
 }
 
-std::vector<float> load_parameters(const std::string& path, const Model& model) {
+std::vector<float> load_parameters(const std::string& path, const Model& model, std::string* notice) {
+  const files::SafetensorsFile file(path);
   const ParameterLayout layout = parameter_layout(model);
-  const std::vector<files::NamedTensor> tensors = files::read_safetensors(path);
-  for (const files::NamedTensor& tensor : tensors) {
-    const bool known = std::any_of(layout.parameters.begin(), layout.parameters.end(),
-                                   [&](const Parameter& p) { return p.name == tensor.name; });
-    const bool left_aside =
-        tensor.name.starts_with(kOptimizerPrefix) || tensor.name.starts_with(fmt::format("{}.", kHead));
-    if (!known && !left_aside) {
-      throw core::BadInput(
-          fmt::format("{}: holds '{}', which model {} does not have", path, tensor.name, model.name));
+  const TensorNames names = match_names(file, layout);
+  std::vector<float> values(layout.elements, 0.0f);
+  for (const Parameter& parameter : layout.parameters) {
+    const auto found = names.found.find(parameter.name);
+    if (found == names.found.end()) {
+      throw BadFit(fmt::format("{}: lacks '{}', which model {} needs; {}", path, parameter.name, model.name,
+                               contents_of(file)));
     }
+    const files::TensorEntry& entry = *found->second;
+    if (entry.shape != torch_shape(parameter)) refuse_shape(path, entry.name, parameter, entry.shape, model);
+    take(parameter, file.read(entry), values);
   }
-  return from_tensors(model, tensors, path);
+  if (notice != nullptr) *notice = notice_of(names, path, model);
+  return values;
+}
+
+std::string not_finite_in(const Model& model, const std::vector<float>& values) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> found;
+  for (const Parameter& parameter : parameter_layout(model).parameters) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(parameter.offset);
+    const auto end = begin + static_cast<std::ptrdiff_t>(parameter.elements);
+    const auto bad = std::find_if(begin, end, [](float value) { return !std::isfinite(value); });
+    if (bad != end)
+      found.push_back(fmt::format("{} in {}", std::isnan(*bad) ? "NaN" : "infinity", parameter.name));
+  }
+  if (found.size() <= kMost) return fmt::format("{}", fmt::join(found, " and "));
+  const std::size_t more = found.size() - kMost;
+  found.resize(kMost);
+  return fmt::format("{} and {} more", fmt::join(found, ", "), more);
 }
 
 }  // namespace warpscope::models

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/core/error.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/models/model.h"
 
@@ -28,16 +29,27 @@ std::optional<Model> described_in_file(const std::map<std::string, std::string>&
 /// Writes `values` (ParameterLayout) to `path`, whole or not at all. Throws core::Error.
 void save_parameters(const std::string& path, const Model& model, const std::vector<float>& values);
 
-/// Reads them back. Tensors of an optimizer in a checkpoint (checkpoint.h), and of a head that the model does not
-/// have, are left aside. Throws core::BadInput that names the file and the first tensor that is missing, unknown, or
-/// of another shape.
-std::vector<float> load_parameters(const std::string& path, const Model& model);
+/// A file of weights that lacks what a network needs, or has it in another shape.
+class BadFit : public core::BadInput {
+ public:
+  using core::BadInput::BadInput;
+};
+
+/// Reads a network's parameters from a file that save_parameters(), a checkpoint (checkpoint.h) or PyTorch has written,
+/// by match_names(). `notice`, if there is one, is what people should know of how, in one sentence, else "". Throws
+/// core::BadInput that names the file if it cannot be read, BadFit that also names the first tensor that is missing or of
+/// another shape.
+std::vector<float> load_parameters(const std::string& path, const Model& model,
+                                   std::string* notice = nullptr);
 
 /// Copies from a file those parameters of `model` that it holds under their names and in their shapes into `values`
-/// (ParameterLayout) and returns the names of the others, whose values stay. Whatever else the file holds is left
-/// aside. Throws core::BadInput that names the file if nothing in it fits.
+/// (ParameterLayout) and returns the names of the others, whose values stay. `notice` as above. Throws core::BadInput
+/// that names the file if nothing in it fits.
 std::vector<std::string> take_fitting_parameters(const std::string& path, const Model& model,
-                                                 std::vector<float>& values);
+                                                 std::vector<float>& values, std::string* notice = nullptr);
+
+/// Where parameters hold numbers that are not finite: "NaN in fc.bias and infinity in conv1.weight"; "" if nowhere.
+std::string not_finite_in(const Model& model, const std::vector<float>& values);
 
 /// A parameter that two networks have in common: under the same name and in the same shape.
 struct SharedParameter {
@@ -49,8 +61,8 @@ struct SharedParameter {
 /// What `to` has in common with `from`, in the order of `to`; what layers keep themselves (running means) too.
 std::vector<SharedParameter> shared_parameters(const ParameterLayout& from, const ParameterLayout& to);
 
-/// The classes of the head of which `tensors` hold the weights; 0 if they hold none.
-int head_classes_in(const std::vector<files::NamedTensor>& tensors);
+/// The classes of the head of which a file holds the weights; 0 if it holds none.
+int head_classes_in(const std::vector<files::TensorEntry>& entries);
 
 /// A buffer of `model` (ParameterLayout) as PyTorch has it: a tensor for each parameter, named `prefix` + the
 /// parameter's name.

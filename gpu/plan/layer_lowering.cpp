@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+
 namespace warpscope::plan {
 namespace {
 
@@ -225,10 +229,20 @@ int backward_layer_norm(ProgramBuilder& to, const LayerTensors& tensors, int gra
                         {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics});
 }
 
+/// A single value has no deviation: what is normalized by it is 0 whatever it was.
+void check_values(const LayerTensors& tensors) {
+  if (tensors.shape.batch * tensors.shape.height * tensors.shape.width > 1) return;
+  throw core::BadInput(fmt::format(
+      "layer {} normalizes over the batch and the image, which is a single value for each channel where one "
+      "image of 1x1 is a batch; take a larger batch",
+      tensors.layer->name));
+}
+
 void forward_batch_norm(ProgramBuilder& to, LayerTensors& tensors) {
   const std::string& name = tensors.layer->name;
   if (tensors.training) {
     normalize(to, tensors, Op::batch_norm_forward);
+    check_values(tensors);
     to.node(
         Op::batch_norm_track, name, tensors.shape,
         {tensors.statistics, to.control(), to.kept(name + ".running_mean"), to.kept(name + ".running_var")});

@@ -1,5 +1,6 @@
 #include "gpu/plan/views.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -43,6 +44,10 @@ void check_views(const models::Model& model, const ViewSettings& settings) {
     throw core::BadInput(
         fmt::format("model {} takes texts, which can be neither mirrored nor shifted: leave {} off",
                     model.name, names_of(settings)));
+  }
+  if (settings.shift >= std::max(model.height, model.width)) {
+    throw core::BadInput(fmt::format("test_shift {} moves images out of sight, which are {}x{}",
+                                     settings.shift, model.height, model.width));
   }
   if (model.loss == models::Loss::cross_entropy) return;
   throw core::BadInput(fmt::format(

@@ -226,15 +226,15 @@ void check_network(const fs::path& path, const std::map<std::string, std::string
 }
 
 Checkpoint load(const fs::path& path, const models::Model& layers) {
-  std::map<std::string, std::string> metadata;
-  const std::vector<files::NamedTensor> tensors =
-      files::read_safetensors(path, &metadata, files::Seal::required);
+  const files::SafetensorsFile file(path, files::Seal::required);
+  const std::map<std::string, std::string>& metadata = file.metadata();
   if (!metadata.contains(models::kModelEntry) || !metadata.contains(kCheckpoint)) {
     throw core::BadInput(fmt::format("{} is no checkpoint: its metadata lack one", path.string()));
   }
-  const models::Model model = models::with_head(layers, models::head_classes_in(tensors));
+  const models::Model model = models::with_head(layers, models::head_classes_in(file.entries()));
   check_network(path, metadata, model);
-  Checkpoint checkpoint = read_json(path, metadata[kCheckpoint]);
+  Checkpoint checkpoint = read_json(path, metadata.at(kCheckpoint));
+  const std::vector<files::NamedTensor> tensors = files::read_tensors(file);
   checkpoint.model = model.name;
   checkpoint.head_classes = model.head_classes;
   checkpoint.weights = models::from_tensors(model, tensors, path.string());

@@ -1,6 +1,5 @@
 #include "gpu/runs/trained_network.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -36,10 +35,9 @@ std::vector<std::string> class_names(const fs::path& folder) {
 
 /// The network that a file's metadata describe, if they do. Throws core::BadInput that names the file.
 std::optional<models::Model> described_in(const fs::path& file) {
-  std::map<std::string, std::string> metadata;
-  files::read_safetensors(file, &metadata);
+  const files::SafetensorsFile opened(file);
   try {
-    return models::described_in_file(metadata);
+    return models::described_in_file(opened.metadata());
   } catch (const core::BadInput& error) {
     throw core::BadInput(printable(fmt::format("the metadata of {} hold a network that cannot be read: {}",
                                                file.string(), error.what())));
@@ -63,7 +61,8 @@ TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
   network.classes = class_names(folder);
   network.weights = find_checkpoint(folder, checkpoint.empty() ? "last" : checkpoint);
   check_network(network.weights, network.settings.model);
-  network.parameters = models::load_parameters(network.weights.string(), network.settings.model);
+  network.parameters =
+      models::load_parameters(network.weights.string(), network.settings.model, &network.notice);
   return network;
 }
 
@@ -79,7 +78,7 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
                                      printable(network.settings.model.name)));
   }
   try {
-    network.parameters = models::load_parameters(file.string(), network.settings.model);
+    network.parameters = models::load_parameters(file.string(), network.settings.model, &network.notice);
   } catch (const core::BadInput& error) {
     if (described || !model.empty()) throw;
     throw core::BadInput(
@@ -88,13 +87,21 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
   return network;
 }
 
+/// With a sentence about numbers that are not finite.
+TrainedNetwork told(TrainedNetwork network) {
+  const std::string found = models::not_finite_in(network.settings.model, network.parameters);
+  if (found.empty()) return network;
+  network.notice += fmt::format("{}the weights hold {}", network.notice.empty() ? "" : "; ", found);
+  return network;
+}
+
 }  // namespace
 
 TrainedNetwork load_trained_network(const fs::path& path, const std::string& checkpoint,
                                     const std::string& model) {
-  if (is_run(path)) return of_run(path, checkpoint);
   std::error_code error;
-  if (fs::is_regular_file(path, error)) return of_file(path, model);
+  if (is_run(path)) return told(of_run(path, checkpoint));
+  if (fs::is_regular_file(path, error)) return told(of_file(path, model));
   throw core::BadInput(fmt::format("{} is neither the folder of a run nor a safetensors file of weights",
                                    printable(path.string())));
 }

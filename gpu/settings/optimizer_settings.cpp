@@ -134,6 +134,10 @@ const Setting* find_number(std::string_view key) {
 
 void check(const OptimizerSettings& settings) {
   for (const Setting* const row : numbers()) check_number(*row, settings.*row->field.number);
+  if (settings.rule == UpdateRule::nesterov && settings.momentum == 0) {
+    throw core::BadInput(
+        "nesterov looks ahead along its velocity, and with momentum 0 there is none; take sgd instead");
+  }
   if (settings.accumulate < 1 || settings.accumulate > kMostMicroBatches) {
     throw core::BadInput(fmt::format("accumulation over {} micro-batches is not valid; valid: from 1 to {}",
                                      settings.accumulate, kMostMicroBatches));

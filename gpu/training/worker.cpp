@@ -185,6 +185,8 @@ void Trainer::Worker::prepare() {
   log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", options_.model.name, device_->info().name,
                                   charts::with_thousands(view_.train_images),
                                   options_.model.reads_text() ? "texts" : "images", view_.data_name));
+  if (!engine_->init_notice().empty() && options_.resume_dir.empty())
+    log(LogLevel::info, engine_->init_notice());
   if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
     log(LogLevel::info, fmt::format("initial weights of {}, but from the seed: {}", options_.init_file,
                                     fmt::join(seeded, ", ")));

@@ -62,14 +62,17 @@ void Trainer::Worker::note_step(const StepResult& step) {
   view_.update_ratio = step.update_ratio;
   view_.head_loss = step.head_loss;
   view_.head_accuracy = step.head ? step.accuracy : 0;
-  view_.loss_scale = step.loss_scale;
-  view_.skipped_steps += step.skipped;
+  // Where losses are not scaled a step is only left out because its loss is not finite, which is told otherwise.
+  const bool scaled = view_.selection.precision == core::Precision::fp16;
+  const bool skipped = scaled && step.skipped;
+  view_.loss_scale = scaled ? step.loss_scale : 1.0f;
+  view_.skipped_steps += skipped;
   if (memory_.stop_reason.empty()) memory_.stop_reason = stop_after_time(options_.stop, view_.seconds);
   const bool slowed =
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
   ladder_.add(slowed ? 0 : speed);
-  emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, step.loss_scale,
-                 step.skipped, step.accuracy, step.gradient_norm, step.update_ratio,
+  emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, view_.loss_scale,
+                 skipped, step.accuracy, step.gradient_norm, step.update_ratio,
                  step.head ? step.head_loss : kNoFigure, step.head ? step.accuracy : kNoFigure});
   if (memory_.diverged) return;
   const Verdict verdict = observe(options_.spikes, memory_.spikes, step.loss, step.skipped);

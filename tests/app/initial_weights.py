@@ -1,5 +1,6 @@
 """--init RUN --init-partly: a network begins with the layers that another has learned."""
 import json
+import math
 import os
 import struct
 import sys
@@ -18,6 +19,17 @@ def tensors_in(file):
         data = opened.read()
     header.pop("__metadata__", None)
     return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()}
+
+
+def write_weights(file, tensors):
+    """Names to (dtype, shape, bytes)."""
+    header, data = {}, b""
+    for name, (dtype, shape, values) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    with open(file, "wb") as opened:
+        opened.write(struct.pack("<Q", len(text)) + text + data)
 
 
 def overwrite(file, name, value):
@@ -73,9 +85,46 @@ class InitialWeights(ProgramCase):
             file.write(NORMED)
         arguments = self.arguments("--model", network)
         self.assert_succeeded(self.run_program(*arguments, "--save", weights))
-        overwrite(weights, "bn1.running_var", float("nan"))
+        overwrite(weights, "bn1.running_var", -1)
         ended = self.run_program(*arguments, "--init", weights)
         self.assert_succeeded(ended, "the test loss of step 1 is not finite (nan)")
+
+    def normed_weights(self):
+        """Of NORMED, as PyTorch's state_dict has them: numbers that 16 bits hold, and the counter of the batch norm."""
+        shapes = {"conv1.weight": [2, 3, 3, 3], "conv1.bias": [2], "bn1.weight": [2], "bn1.bias": [2], "bn1.running_mean": [2],
+                  "bn1.running_var": [2], "fc1.weight": [3, 2], "fc1.bias": [3]}
+        numbers = {name: [(i % 5 - 2) / 4 if "var" not in name else 1 for i in range(math.prod(shape))]
+                   for name, shape in shapes.items()}
+        return {name: ("F32", shape, struct.pack(f"<{len(numbers[name])}f", *numbers[name])) for name, shape in shapes.items()}
+
+    def test_files_of_pytorch_are_read_as_they_are(self):
+        network, weights = self.path("normed.toml"), self.path("weights.safetensors")
+        with open(network, "w", encoding="utf-8") as file:
+            file.write(NORMED)
+        plain = self.normed_weights()
+        counter = {"bn1.num_batches_tracked": ("I64", [], struct.pack("<q", 7))}
+        halves = {name: ("F16", shape, struct.pack(f"<{len(values) // 4}e", *struct.unpack(f"<{len(values) // 4}f", values)))
+                  for name, (_, shape, values) in plain.items()}
+        wrapped = {f"module._orig_mod.{name}": tensor for name, tensor in {**halves, **counter}.items()}
+        ends, told = [], []
+        for tensors in (plain, {**plain, **counter}, {**wrapped, "ema.steps": ("I64", [], struct.pack("<q", 1))}):
+            write_weights(weights, tensors)
+            ended = self.run_program(*self.arguments("--model", network, "--init", weights, "--save", self.path("end.safetensors")))
+            self.assert_succeeded(ended)
+            ends.append(tensors_in(self.path("end.safetensors")))
+            told.append([line for line in ended.out.splitlines() if line.startswith(weights)])
+        self.assertEqual(ends[0], ends[1])
+        self.assertEqual(ends[0], ends[2])
+        self.assertEqual(told, [[], [], [f"{weights}: 'module._orig_mod.' was taken off its names; left aside is what normed does "
+                                         "not need: 'ema.steps'"]])
+
+    def test_weights_that_are_not_finite_are_refused_by_name(self):
+        network, weights = self.path("normed.toml"), self.path("weights.safetensors")
+        with open(network, "w", encoding="utf-8") as file:
+            file.write(NORMED)
+        write_weights(weights, self.normed_weights())
+        overwrite(weights, "fc1.bias", float("nan"))
+        self.assert_refused(self.arguments("--model", network, "--init", weights), "the initial weights hold NaN in fc1.bias")
 
     def test_layers_are_not_left_to_the_seed_unless_that_is_asked_for(self):
         run = self.path("run")

@@ -82,20 +82,26 @@ class OwnNetworks(ProgramCase):
         self.assertIn("784 columns, add1 of small", ended.out)  # 14 x 14 x 4
 
     def test_the_networks_that_come_along_can_be_trained(self):
-        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "assets", "models")
-        files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
-        ended = self.run_program("models", *files, "--device", "cpu", "--batch", "2", "--json", self.path("models.json"))
+        names = ["resnet9", "vgg", "classifier_bn"]
+        ended = self.run_program("models", *names, "--device", "cpu", "--batch", "2", "--json", self.path("models.json"))
         self.assert_succeeded(ended)
         with open(self.path("models.json"), encoding="utf-8") as file:
             listed = {model["name"]: model for model in json.load(file)["models"]}
-        self.assertEqual(set(listed), {"classifier_bn", "resnet9", "vgg"})
+        self.assertEqual(list(listed), names)
         # 64, 128, two of 128, 256, 512, two of 512, scale and shift of each, linear: without biases of convolutions.
         channels = [3, 64, 128, 128, 128, 256, 512, 512, 512]
         weights = sum(9 * a * b + 2 * b for a, b in zip(channels, channels[1:])) + 5130
         self.assertEqual(listed["resnet9"]["parameters"], weights)
         for model in listed.values():
             self.assertGreater(model["step_bytes"], 0, model)
-        self.assert_succeeded(self.train("--model", os.path.join(folder, "classifier_bn.toml"), "--steps", "2"))
+        run = self.path("run")
+        self.assert_succeeded(self.train("--model", "classifier_bn", "--steps", "2", "--run-dir", run))
+        self.assertIn("batch_norm", read_run(run)["configuration"]["network"])
+
+    def test_the_file_of_a_network_that_comes_along_is_printed_as_it_is(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir)
+        with open(os.path.join(root, "assets", "models", "resnet9.toml"), encoding="utf-8") as file:
+            self.assertEqual(self.run_program("models", "resnet9").out, file.read())
 
     def test_running_means_and_dropped_numbers_are_the_same_in_a_run_that_is_gone_on_with(self):
         text = RESIDUAL.replace('  {type = "relu"},', '  {type = "batch_norm"},\n  {type = "relu"},\n  {type = "dropout", rate = 0.25},')

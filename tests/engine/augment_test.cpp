@@ -168,6 +168,26 @@ TEST(Augmentation, RefusesPairsWhereImagesComeOneByOne) {
   run_steps(*mixed, 2);
 }
 
+TEST(Augmentation, RefusesPairsInABatchOfOne) {
+  EngineOptions options = options_with({.mixup = 0.2f});
+  options.batch = 1;
+  EXPECT_THROW(make(options), core::BadInput);
+  options.augment = {};
+  const auto engine = make(options);
+  EXPECT_THROW(engine->set_augment({.mixup = 0.2f}), core::BadInput);
+  EXPECT_EQ(engine->options().augment, AugmentSettings{});
+  const auto mixed = make(options_with({.mixup = 0.2f}));
+  EXPECT_THROW(mixed->set_batch(1), core::BadInput);
+  EXPECT_GT(mixed->options().batch, 1);
+}
+
+TEST(Augmentation, RefusesToCutOutOrShiftMoreThanAnImage) {
+  const auto engine = make(options_with({.crop = 7, .cutout = 8}));
+  EXPECT_THROW(engine->set_augment({.crop = 8}), core::BadInput) << "images are 8x8";
+  EXPECT_THROW(engine->set_augment({.cutout = 9}), core::BadInput) << "images are 8x8";
+  EXPECT_EQ(engine->options().augment.cutout, 8);
+}
+
 TEST(Augmentation, RefusesWhatIsOutOfRangeAndChangesNothing) {
   const auto engine = make(options_with({}));
   for (const AugmentSettings& wrong :

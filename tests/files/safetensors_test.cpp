@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
@@ -117,14 +118,14 @@ TEST_F(Safetensors, RefusesFilesThatAreNotThere) {
 }
 
 TEST_F(Safetensors, RefusesShortFilesAndWrongHeaderLengths) {
-  EXPECT_TRUE(holds(refusal(""), {"0 bytes"}));
-  EXPECT_TRUE(holds(refusal("1234567"), {"7 bytes"}));
+  EXPECT_TRUE(holds(refusal(""), {"it is empty"}));
+  EXPECT_TRUE(holds(refusal("\1\2\3\4\5\6\7"), {"7 bytes"}));
   EXPECT_TRUE(holds(refusal(std::string("\x10\0\0\0\0\0\0\0{}", 10)), {"16 bytes", "10"}));
   EXPECT_TRUE(holds(refusal(std::string(20, '\xff')), {"18446744073709551615"}));
 }
 
 TEST_F(Safetensors, RefusesHeadersThatAreNotRight) {
-  EXPECT_TRUE(holds(refused_header(""), {"not JSON"}));
+  EXPECT_TRUE(holds(refused_header(" "), {"not JSON"}));
   EXPECT_TRUE(holds(refused_header("{"), {"not JSON"}));
   EXPECT_TRUE(holds(refused_header("{} x"), {"not JSON"}));
   EXPECT_TRUE(holds(refused_header("[]"), {"not a JSON object"}));
@@ -143,7 +144,10 @@ TEST_F(Safetensors, RefusesWrongTensors) {
   };
   tests::write_text(path_, file_of(entry("\"F32\"", "[2]", "[0,8]"), std::string(8, '\0')));
   EXPECT_EQ(read_safetensors(path_).size(), 1U);
-  EXPECT_TRUE(holds(refused_header(entry("\"F16\"", "[4]", "[0,8]")), {"F16", "only F32"}));
+  EXPECT_TRUE(
+      holds(refused_header(entry("\"I16\"", "[4]", "[0,8]")), {"I16", "F32, F16, BF16 and F64 can be read"}));
+  EXPECT_TRUE(holds(refused_header(entry("\"F16\"", "[2]", "[0,8]")), {"8 bytes", "shape"}));
+  EXPECT_TRUE(holds(refused_header(entry("\"BOOL\"", "[9]", "[0,8]")), {"8 bytes", "shape"}));
   EXPECT_TRUE(holds(refused_header(entry("32", "[2]", "[0,8]")), {"dtype"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "2", "[0,8]")), {"not a list"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[-2]", "[0,8]")), {"shape", "whole number"}));
@@ -157,6 +161,70 @@ TEST_F(Safetensors, RefusesWrongTensors) {
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[1]", "[4,8]")), {"begins at byte 4"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[1]", "[0,4]")), {"end at byte 4 of 8"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[1]", "[0,7]"), 7), {"7 bytes"}));
+}
+
+/// A file with one tensor of `count` numbers of `dtype`, whose bytes are those of `stored`.
+template <class Stored>
+std::string file_of_numbers(const char* dtype, const std::vector<Stored>& stored) {
+  const std::string header = fmt::format(R"({{"a":{{"dtype":"{}","shape":[{}],"data_offsets":[0,{}]}}}})",
+                                         dtype, stored.size(), stored.size() * sizeof(Stored));
+  return file_of(header,
+                 std::string(reinterpret_cast<const char*>(stored.data()), stored.size() * sizeof(Stored)));
+}
+
+TEST_F(Safetensors, ReadsHalvesAndDoublesAsFloats) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // One, the largest, the least normal and the least of all, a third, both zeros and infinities.
+  tests::write_text(
+      path_, file_of_numbers<std::uint16_t>("F16", {0x3c00, 0xbc00, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x3555,
+                                                    0x0000, 0x8000, 0x7c00, 0xfc00}));
+  const std::vector<float> halves = read_safetensors(path_).at(0).values;
+  EXPECT_EQ(halves, (std::vector<float>{1.0F, -1.0F, 65504.0F, 0x1p-14F, 0x1p-24F, -1023 * 0x1p-24F,
+                                        0.333251953125F, 0.0F, -0.0F, kInfinity, -kInfinity}));
+  EXPECT_TRUE(std::signbit(halves[8]));
+  tests::write_text(path_, file_of_numbers<std::uint16_t>("F16", {0x7e01}));
+  EXPECT_TRUE(std::isnan(read_safetensors(path_).at(0).values[0]));
+  tests::write_text(path_, file_of_numbers<std::uint16_t>("BF16", {0x3f80, 0xc040, 0x0001, 0x7f80, 0x7f7f}));
+  EXPECT_EQ(read_safetensors(path_).at(0).values,
+            (std::vector<float>{1.0F, -3.0F, 0x1p-133F, kInfinity, 0x1.fep127F}));
+  tests::write_text(path_, file_of_numbers<double>("F64", {0.1, -2.5, 1e300}));
+  EXPECT_EQ(read_safetensors(path_).at(0).values, (std::vector<float>{0.1F, -2.5F, kInfinity}));
+}
+
+TEST_F(Safetensors, TensorsThatNobodyAsksForMayBeOfAnyKind) {
+  tests::write_text(path_, file_of(R"({"n":{"dtype":"I64","shape":[],"data_offsets":[4,12]},)"
+                                   R"("q":{"dtype":"Q3_NEW","shape":[5],"data_offsets":[12,14]},)"
+                                   R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                                   std::string("\0\0\x80\x3f\7\0\0\0\0\0\0\0xx", 14)));
+  const SafetensorsFile file(path_);
+  ASSERT_EQ(file.entries().size(), 3U);
+  EXPECT_EQ(file.read(file.entries()[0]), std::vector<float>{1.0F});
+  EXPECT_FALSE(file.entries()[1].readable());
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { file.read(file.entries()[1]); }), {"\"n\"", "I64"}));
+}
+
+TEST_F(Safetensors, SaysWhatOtherFilesAre) {
+  const std::pair<std::string, const char*> files[] = {
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "Git LFS pointer"},
+      {std::string("PK\3\4\0\0\x8\x8\0\0", 10) + std::string(20, 'x') + "archive/data.pkl", "torch.save"},
+      {std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15), "torch.save"},
+      {std::string("\x80\x04\x95\0\0\0\0\0\0\0\0", 11), "pickle"},
+      {std::string("PK\3\4\0\0\x8\x8\0\0", 10) + std::string(20, 'x') + "conv1.npy", "npz"},
+      {std::string("PK\3\4\0\0\x8\x8\0\0", 10) + std::string(20, 'x') + "photo.png", "zip archive"},
+      {"\n <!DOCTYPE html><html lang=en><title>Sign in</title>", "web page"},
+      {"\x1f\x8b\x08 packed", "packed by gzip; unpack it"},
+      {"\x89HDF\r\n\x1a\n12345678", "Keras"},
+      {std::string("GGUF\3\0\0\0", 8), "GGUF"},
+      {"\x08\x07\x12\x07pytorch\x1a\x05", "ONNX"},
+      {"{\"metadata\": {}, \"weight_map\": {\"a\": \"model-00001-of-00002.safetensors\"}}", "single file"},
+      {"{\"status\": \"finished\"}", "is JSON"},
+      {"input = [28, 28, 1]\n", "is a text"},
+      {std::string(4096, '\0'), "zeros"}};
+  for (const auto& [contents, told] : files) {
+    const std::string message = refusal(contents);
+    EXPECT_TRUE(holds(message, {told}));
+    EXPECT_LT(message.size(), 400U) << message;
+  }
 }
 
 TEST_F(Safetensors, RefusesOverlapsGapsAndTwins) {

@@ -1,5 +1,6 @@
 #include "gpu/models/model_file.h"
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <string>
@@ -68,6 +69,29 @@ TEST(ModelFile, IsReadBackAsItWasWritten) {
     const Model model = tests::random_model(seed);
     EXPECT_EQ(parse_model(to_toml(model), "file", "file"), model) << to_toml(model);
   }
+}
+
+TEST(ModelFile, NetworksThatComeAlongAsFilesHaveNames) {
+  const std::vector<std::string> names = model_names();
+  for (const char* const name : {"resnet9", "vgg", "classifier_bn"}) {
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end());
+    const ShippedNetwork* const shipped = find_shipped(name);
+    ASSERT_NE(shipped, nullptr);
+    const Model model = model_of(name);
+    EXPECT_EQ(model.name, name);
+    EXPECT_EQ(model, parse_model(shipped->text, "file", name));
+    EXPECT_EQ(text_of(model), to_toml(model)) << "a later version may come with another network of that name";
+  }
+  EXPECT_EQ(find_shipped("classifier"), nullptr);
+  EXPECT_EQ(find_model("vgg").layers.size(), 31u);
+}
+
+TEST(ModelFile, AFileMayBeCalledAsANetworkThatComesAlongAndIsNotThat) {
+  const tests::TemporaryFolder folder;
+  tests::write_text(folder / "vgg.toml", kSmall);
+  EXPECT_EQ(model_of((folder / "vgg.toml").string()).layers.size(), 6u);
+  EXPECT_EQ(with_name_of_its_own(parse_model(kSmall, "vgg.toml", "vgg")).name, "vgg-edited");
+  EXPECT_EQ(with_name_of_its_own(find_model("vgg")).name, "vgg");
 }
 
 TEST(ModelFile, AFactorIsKeptWhateverItIs) {

@@ -1,5 +1,6 @@
 #include "gpu/models/parameters.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -80,10 +81,8 @@ TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
   const std::vector<files::NamedTensor> good = files::read_safetensors(file);
   std::vector<files::NamedTensor> bad = good;
   bad.pop_back();
-  EXPECT_TRUE(tests::holds(refusal(bad), {file, "lacks '", "', which model tiny needs"}));
-  bad = good;
-  bad.push_back({"conv9.weight", {1}, {0.0f}});
-  EXPECT_TRUE(tests::holds(refusal(bad), {file, "'conv9.weight', which model tiny does not have"}));
+  EXPECT_TRUE(tests::holds(refusal(bad),
+                           {file, "lacks 'conv3.bias', which model tiny needs", "it holds 'conv1.weight'"}));
   bad = good;
   for (files::NamedTensor& tensor : bad) {
     if (tensor.name == "conv2.weight") tensor.shape = {5, 3, 3, 4};
@@ -93,6 +92,74 @@ TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
   EXPECT_TRUE(tests::holds(
       tests::message_of<core::BadInput>([&] { load_parameters((folder / "absent").string(), model); }),
       {"absent"}));
+}
+
+TEST_F(Parameters, TensorsThatTheNetworkDoesNotNeedAreLeftAsideAndTold) {
+  std::vector<files::NamedTensor> tensors = to_tensors(model, values);
+  tensors.push_back({"conv9.weight", {1}, {0.0f}});
+  tensors.push_back({"head.weight", {2, 1}, {0.0f, 0.0f}});
+  files::write_safetensors(file, tensors);
+  std::string notice = "of before";
+  EXPECT_EQ(load_parameters(file, model, &notice), values);
+  EXPECT_EQ(notice, file + ": left aside is what tiny does not need: 'conv9.weight' and 'head.weight'");
+  save_parameters(file, model, values);
+  load_parameters(file, model, &notice);
+  EXPECT_EQ(notice, "");
+}
+
+TEST_F(Parameters, CountersOfBatchNormsAreLeftAsideSilently) {
+  std::vector<files::NamedTensor> tensors = to_tensors(model, values, "module.");
+  tensors.push_back({"module.bn1.num_batches_tracked", {}, {7.0f}});
+  tensors.push_back({"num_batches_tracked", {}, {7.0f}});
+  files::write_safetensors(file, tensors);
+  std::string notice;
+  EXPECT_EQ(load_parameters(file, model, &notice), values);
+  EXPECT_EQ(notice, file + ": 'module.' was taken off its names");
+}
+
+TEST_F(Parameters, WhatPutsNamesBeforeThoseOfLayersIsTakenOff) {
+  for (const std::string beginning :
+       {"module.", "_orig_mod.", "module._orig_mod.", "model.", "net.encoder."}) {
+    std::vector<files::NamedTensor> tensors = to_tensors(model, values, beginning);
+    tensors.push_back({"n_averaged", {}, {3.0f}});
+    files::write_safetensors(file, tensors);
+    std::string notice;
+    EXPECT_EQ(load_parameters(file, model, &notice), values);
+    EXPECT_TRUE(tests::holds(notice, {"'" + beginning + "' was taken off", "'n_averaged'"}));
+    std::vector<float> taken(values.size(), 0.0f);
+    EXPECT_TRUE(take_fitting_parameters(file, model, taken, &notice).empty());
+    EXPECT_EQ(taken, values);
+  }
+}
+
+TEST_F(Parameters, CompiledPartsOfANetworkAreFound) {
+  std::vector<files::NamedTensor> tensors = to_tensors(model, values, "model.");
+  for (files::NamedTensor& tensor : tensors) {
+    if (tensor.name.starts_with("model.conv2")) tensor.name.replace(0, 12, "model.conv2._orig_mod.");
+  }
+  files::write_safetensors(file, tensors);
+  std::string notice;
+  EXPECT_EQ(load_parameters(file, model, &notice), values);
+  EXPECT_EQ(notice, file + ": 'model.' and '_orig_mod.' were taken off its names");
+}
+
+TEST_F(Parameters, AFileWithTheNetworkTwiceIsRefused) {
+  std::vector<files::NamedTensor> tensors = to_tensors(model, values, "model.");
+  const std::vector<files::NamedTensor> averaged = to_tensors(model, values, "ema.");
+  tensors.insert(tensors.end(), averaged.begin(), averaged.end());
+  files::write_safetensors(file, tensors);
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { load_parameters(file, model); }),
+                           {file, "under 'ema.' and under 'model.'"}));
+}
+
+TEST_F(Parameters, NumbersThatAreNotFiniteAreNamed) {
+  std::vector<float> bad = values;
+  EXPECT_EQ(not_finite_in(model, bad), "");
+  const ParameterLayout layout = parameter_layout(model);
+  bad[layout.find("conv2.weight").offset + 5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(not_finite_in(model, bad), "NaN in conv2.weight");
+  bad[layout.find("conv1.bias").offset] = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(not_finite_in(model, bad), "infinity in conv1.bias and NaN in conv2.weight");
 }
 
 TEST_F(Parameters, ThoseThatFitAreTakenAndTheOthersStay) {

@@ -6,8 +6,8 @@ News, by the recipes of part `accuracy` of tests/gpu/run.sh.
                       [--batch 512] [--warmup 5] [--cutout 8] [--mirrored] [--shift 2] [--seeds 1]
                       [--precision bf16] [--limit-rows N] [--mode reduce-overhead] [--device cuda:0]
 
-DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name, a
-file, or the name of a file in assets/models. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
+DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name or a
+file. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
 FP16, whose losses are scaled, and BF16 by autocast, everything on the device.
 
 Images are mirrored, shifted by up to 4 pixels with reflection, and get a grey square; channels_last, weights begin as
@@ -113,7 +113,7 @@ class Training:
 
     def __init__(self, arguments):
         self.arguments, self.device = arguments, arguments.device.split(":")[0]
-        description = Description(text_of(os.path.abspath(arguments.program), arguments.network)[1])
+        description = Description(text_of(os.path.abspath(arguments.program), arguments.network))
         model = Network(description)
         self.several = arguments.mirrored or arguments.shift > 0
         if description.is_text and self.several:

@@ -62,8 +62,9 @@ class Autoencoder(torch.nn.Module):
 def write_safetensors(path, state):
     header, blobs, offset = {}, [], 0
     for name, tensor in state.items():
-        data = tensor.detach().cpu().contiguous().numpy().astype("<f4").tobytes()
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [offset, offset + len(data)]}
+        kind, numbers = ("F32", "<f4") if tensor.is_floating_point() else ("I64", "<i8")
+        data = tensor.detach().cpu().contiguous().numpy().astype(numbers).tobytes()
+        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [offset, offset + len(data)]}
         blobs.append(data)
         offset += len(data)
     text = json.dumps(header).encode()

@@ -3,7 +3,7 @@
     torch_network_speed.py WARPSCOPE [--cases resnet9:bf16:512:train,char_cnn_ln:fp16:512:infer,...] [--device cuda:0]
                                      [--modes eager,...] [--layouts contiguous,channels_last] [--json FILE]
 
-A case is a network (a built-in name, a file, or the name of a file in assets/models), a precision, a batch, and train or
+A case is a network (a built-in name or a file), a precision, a batch, and train or
 infer. Training as in torch_autoencoder.py, with Adam and random labels. In inference PyTorch has weights and inputs in 16
 bits, in FP16 and BF16, and BatchNorm's running statistics; its inputs lie on the device and steps follow each other,
 without copies. What compares to that is the network's time on the device: `infer` tells it as
@@ -25,7 +25,6 @@ import torch_autoencoder as peer
 import torch
 from torch_layers import Scale
 
-ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "models")
 CASES = ("resnet9:bf16:512:train,classifier_bn:bf16:512:train,classifier:bf16:256:train,char_cnn_ln:fp16:512:train,"
          "char_cnn_ln:fp16:512:infer,char_cnn_ln:fp16:2048:infer")
 
@@ -170,13 +169,7 @@ class TorchInference:
 
 
 def text_of(program, name):
-    if not os.path.exists(name):
-        shipped = os.path.join(ASSETS, name + ".toml")
-        name = shipped if os.path.exists(shipped) else name
-    if os.path.exists(name):
-        with open(name, encoding="utf-8") as file:
-            return name, file.read()
-    return name, subprocess.run([program, "models", name], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([program, "models", name], check=True, capture_output=True, text=True).stdout
 
 
 def ways_of(arguments, description, precision, batch, what):
@@ -204,10 +197,10 @@ def warpscope_inference(arguments, network, precision, batch):
 def compare(arguments, case):
     name, precision, batch, what = case.split(":")
     batch = int(batch)
-    path, text = text_of(arguments.program, name)
+    text = text_of(arguments.program, name)
     description = Description(text)
     print(f"{name}, {precision}, batch {batch}, {what}", flush=True)
-    network = ["--model", path, "--data", "sentences" if description.is_text else "builtin"]
+    network = ["--model", name, "--data", "sentences" if description.is_text else "builtin"]
     ways = ways_of(arguments, description, precision, batch, what)
     speeds, ours = {way: [] for way in ways}, []
     for _ in range(peer.ROUNDS):

@@ -283,7 +283,8 @@ class Case:
     def write(self, folder):
         with open(os.path.join(folder, "network.toml"), "w", encoding="utf-8") as file:
             file.write(self.network.text())
-        write_safetensors(os.path.join(folder, "init.safetensors"), self.init)
+        counters = {name: value for name, value in Module(self.network).state_dict().items() if name.endswith(COUNTERS)}
+        write_safetensors(os.path.join(folder, "init.safetensors"), {**self.init, **counters})
 
     def differences(self, options):
         """Trains all."""

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/core/error.h"
 #include "gpu/plan/program.h"
+#include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::plan {
@@ -159,6 +161,19 @@ TEST(Lowering, AFactorReachesBothPassesAndInference) {
       EXPECT_EQ(node.shape.factor, node.layer == "scale1" ? 0.125f : 1.0f) << to_string(node.op);
     }
   }
+}
+
+TEST(Lowering, RefusesToNormalizeOverASingleValue) {
+  using enum models::LayerKind;
+  const models::Model model{
+      "normed", 1, 1, 4, {{batch_norm, "bn1"}, {linear, "fc1", 4, 3}}, models::Loss::cross_entropy, 3};
+  const auto lowered = [&](Purpose purpose, int batch) {
+    return lower(model, purpose, batch, 12, 16, Precision::fp32);
+  };
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { lowered(Purpose::training, 1); }),
+                           {"layer bn1", "single value", "larger batch"}));
+  EXPECT_NO_THROW(lowered(Purpose::training, 2));
+  EXPECT_NO_THROW(lowered(Purpose::inference, 1)) << "it goes by the running means";
 }
 
 TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {

@@ -199,6 +199,14 @@ TEST(OptimizerSettings, RefusesValuesOutOfRange) {
       holds(message_of<BadInput>([&] { check(settings); }), {"4 micro-batches", "per_sample", "valid: 1"}));
 }
 
+TEST(OptimizerSettings, NesterovNeedsAVelocity) {
+  OptimizerSettings settings = defaults_of(UpdateRule::nesterov);
+  settings.momentum = 0;
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { check(settings); }), {"nesterov", "momentum 0", "sgd"}));
+  settings.rule = UpdateRule::momentum;
+  EXPECT_NO_THROW(check(settings));
+}
+
 TEST(OptimizerSettings, DescribesAChange) {
   const OptimizerSettings adam = defaults_of(UpdateRule::adam);
   EXPECT_EQ(describe_change(adam, adam), "");

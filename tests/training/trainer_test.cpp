@@ -309,6 +309,10 @@ TEST(Trainer, DivergencePausesAWindow) {
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
   EXPECT_NE(trainer.snapshot()->notice.find("not finite"), std::string::npos);
   EXPECT_FALSE(std::isfinite(trainer.snapshot()->train_loss));
+  const LossPoint last = feed.all<LossPoint>().back();
+  EXPECT_EQ(last.loss_scale, 1.0f) << "only FP16 scales losses";
+  EXPECT_FALSE(last.skipped);
+  EXPECT_EQ(trainer.snapshot()->skipped_steps, 0u);
 
   trainer.send(Resume{});
   ASSERT_TRUE(wait_for_notice(trainer, 2)) << "told again when it goes on all the same";

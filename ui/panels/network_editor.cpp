@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -242,7 +244,10 @@ void NetworkEditor::draw_file(const Frame& frame) {
   }
   trace_item("network.file");
   const bool named = !network_path(file_.data()).empty();
-  if (!ImGui::IsItemActive()) tooltip(frame, "The path of a TOML file that holds a network. Enter opens it.");
+  if (!ImGui::IsItemActive())
+    tooltip(frame,
+            "The path of a TOML file that holds a network, or the name of one that is built in (resnet9). "
+            "Enter opens it.");
   ImGui::SameLine(0, std::floor(4 * s));
   const char* const unnamed = "Type the path of a file first.";
   if (text_button(frame, "network.open", "Open", named ? "Edits the network of that file" : unnamed, named) ||
@@ -264,6 +269,14 @@ std::string NetworkEditor::why_no_save() const {
 
 void NetworkEditor::open() {
   const std::filesystem::path file = network_path(file_.data());
+  std::error_code ignored;
+  const std::vector<std::string> names = models::model_names();
+  const auto named = std::find(names.begin(), names.end(), file.stem().string());
+  if (named != names.end() && !file.has_parent_path() && !std::filesystem::exists(file, ignored)) {
+    draft_.open(models::find_model(*named));
+    go_to(0);
+    return say(fmt::format("opened the built-in {}", *named), false);
+  }
   try {
     draft_.open(models::read_model(file));
     known_file_ = file;
