@@ -25,11 +25,12 @@ using inference::Outcome;
 std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSource& source) {
   const training::TrainingSettings& settings = source.network.settings;
   const models::Model& model = settings.model;
+  const bool of_run = a.trained.data.empty();
   std::string notice;
   auto images = inference::open_images(
-      a.trained.data.empty() ? settings.data : a.trained.data,
+      of_run ? settings.data : a.trained.data,
       {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet},
-      source.network.classes, notice);
+      source.network.classes, notice, of_run ? source.network.data : data::KnownData{});
   if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
   return images;
 }

@@ -148,7 +148,7 @@ void add_features_options(CLI::App& app, app::FeaturesArguments& a) {
 void add_infer_options(CLI::App& app, app::InferArguments& a) {
   app::add_network_options(app, a.trained);
   app.add_option(
-         "data", a.trained.data,
+         "data,--data", a.trained.data,
          "Folder of pictures, one of them, a file of texts, or a data set, whose test images are taken "
          "(default: the run's)")
       ->type_name("DATA");

@@ -13,6 +13,7 @@
 
 #include "app/choices.h"
 #include "gpu/core/error.h"
+#include "gpu/runs/references.h"
 
 namespace warpscope::app {
 namespace {
@@ -144,6 +145,18 @@ Configuration resumed(const TrainingArguments& arguments) {
   return configuration;
 }
 
+/// What a run that is gone on with, or whose settings are taken, tells of its data. Of others that are named instead all
+/// but what they hold is known, and of those of a new training nothing.
+data::KnownData known_data(const TrainingArguments& arguments) {
+  const bool named = arguments.given.has("data_source");
+  const bool of_run = !arguments.config.empty() && training::read_configuration(arguments.config).of_run;
+  if (arguments.resume.empty() && (named || !of_run)) return {};
+  const fs::path folder =
+      arguments.resume.empty() ? fs::path(arguments.config).parent_path() : fs::path(arguments.resume);
+  data::KnownData known = runs::known_data(folder);
+  return named ? data::KnownData{known.checksum, {}, false} : known;
+}
+
 }  // namespace
 
 std::string refuse_negative(const std::string& text) {
@@ -205,6 +218,7 @@ training::TrainerOptions training_options(const TrainingArguments& arguments) {
   check_save_file(options.save_file, options.run_dir);
   options.clip_chosen = given.has("clip_norm");
   options.resume_dir = arguments.resume;
+  options.known_data = known_data(arguments);
   if (!arguments.config.empty() && !training::read_configuration(arguments.config).of_run) {
     options.settings_file = arguments.config;
   }

@@ -9,7 +9,7 @@
 
 #include "app/run_folders.h"
 #include "gpu/core/error.h"
-#include "gpu/data/locate.h"
+#include "gpu/data/known_data.h"
 #include "gpu/features/extractor.h"
 #include "gpu/settings/configuration.h"
 
@@ -71,10 +71,11 @@ TrainedSource open_trained(const TrainedArguments& a) {
                                   a.data.empty() ? model.classes : 0,
                                   model.name,
                                   model.alphabet};
-  std::string notice;
-  source.data =
-      std::make_shared<data::DataSet>(data::load(a.data.empty() ? settings.data : a.data, notice, wanted));
-  if (!notice.empty()) fmt::print(stderr, "warpscope: {}\n", notice);
+  data::FoundData found = a.data.empty() ? data::find_data(settings.data, source.network.data, wanted)
+                                         : data::find_data(a.data, {}, wanted);
+  if (!found.same) fmt::print(stderr, "warpscope: {}\n", data::told_as_other(found.set));
+  if (!found.notice.empty()) fmt::print(stderr, "warpscope: {}\n", found.notice);
+  source.data = std::make_shared<data::DataSet>(std::move(found.set));
   return source;
 }
 

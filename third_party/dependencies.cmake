@@ -13,6 +13,11 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(STB REQUIRED IMPORTED_TARGET stb) # pictures
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 
+# xxHash: checksums of data. Its header holds all of it.
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+add_library(xxhash_header INTERFACE)
+target_include_directories(xxhash_header SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+
 # oneDNN 2 or 3. Found by hand: the package's own CMake file asks for OpenCL's headers, which nothing here uses.
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)

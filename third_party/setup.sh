@@ -8,7 +8,7 @@ run_packages=(
   libimgui-dev libglfw3-dev 'python3-glad|glad' libstb-dev libgl-dev libx11-dev libxext-dev
   libgl1-mesa-dri libglx-mesa0 libxrandr2 libxinerama1 libxcursor1 libxi6 # loaded at run time
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
-  libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev libwebp-dev
+  libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev libwebp-dev libxxhash-dev
   'libdnnl-dev|libonednn-dev' libsvm-dev liblinear-dev
   fonts-inter fonts-jetbrains-mono
 )

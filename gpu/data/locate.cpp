@@ -96,18 +96,12 @@ const SetRow& first_drawn(const Rows& rows) {
 }
 
 /// The last part of its path.
-fs::path absolute_of(const fs::path& folder) {
-  std::error_code error;
-  const fs::path absolute = fs::absolute(folder, error).lexically_normal();
-  return absolute.has_filename() ? absolute : absolute.parent_path();  // of "mnist/", and of "." within it
-}
-
 std::string name_of(const fs::path& folder) {
-  return absolute_of(folder).filename().string();
+  return files::absolute_path(folder).filename().string();
 }
 
 bool has_name(const fs::path& folder, const SetRow& set) {
-  const std::string absolute = absolute_of(folder).string();
+  const std::string absolute = files::absolute_path(folder).string();
   return std::any_of(set.folders.begin(), set.folders.end(),
                      [&](std::string_view name) { return absolute.ends_with("/" + std::string(name)); });
 }
@@ -343,7 +337,7 @@ void check_suits(const SetRow& set, const std::string& what, const Rows& suitabl
   }
 }
 
-/// What --data takes to find the same set again.
+/// What --data takes to find the same set again, wherever the program is started.
 std::string option_of(const Location& location, const Requirements& model) {
   const SetRow& set = *location.set;
   const Rows suitable = suitable_sets(model);
@@ -352,7 +346,8 @@ std::string option_of(const Location& location, const Requirements& model) {
   const SetRow* alone = here.size() == 1 ? here.front() : nullptr;
   if (here.empty()) alone = own_form_in(location.folder, model, true);
   const bool found = alone == &set && find_files(set, location.folder, false) == location.folder;
-  return found ? location.folder.string() : fmt::format("{}:{}", set.name, location.folder.string());
+  const std::string folder = files::absolute_path(location.folder).string();
+  return found ? folder : fmt::format("{}:{}", set.name, folder);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "gpu/core/device.h"
-#include "gpu/data/locate.h"
+#include "gpu/core/error.h"
+#include "gpu/data/known_data.h"
 #include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
 #include "gpu/runs/trained_network.h"
@@ -39,10 +40,11 @@ Subject loaded(const Subject& subject) {
   found.step = step_of(network.weights.stem().string());
   found.parameters = std::make_shared<const std::vector<float>>(std::move(network.parameters));
   const models::Model& model = found.model;
-  std::string notice;
-  found.data = std::make_shared<data::DataSet>(
-      data::load(network.settings.data, notice,
-                 {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet}));
+  data::FoundData data = data::find_data(
+      network.settings.data, network.data,
+      {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet});
+  if (!data.same) throw core::BadInput(data::told_as_other(data.set));
+  found.data = std::make_shared<data::DataSet>(std::move(data.set));
   return found;
 }
 

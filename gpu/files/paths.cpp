@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -44,6 +45,13 @@ fs::path user_dir(const char* variable, const char* below_home) {
 }
 
 }  // namespace
+
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::absolute(path, error);
+  const std::filesystem::path whole = (error ? path : found).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
 
 fs::path cache_dir() {
   return user_dir("XDG_CACHE_HOME", ".cache");

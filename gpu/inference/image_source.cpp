@@ -14,7 +14,6 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
-#include "gpu/data/locate.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/own_images.h"
 #include "gpu/data/text_file.h"
@@ -166,11 +165,15 @@ data::TextTable read_lines(const std::string& file) {
   return table;
 }
 
-std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Requirements& wanted,
+std::unique_ptr<ImageSource> load_set(const std::string& data, const data::KnownData& known,
+                                      const data::Requirements& wanted,
                                       const std::vector<std::string>& classes, std::string& notice) {
   data::Requirements named = wanted;
   named.classes_by_name = !classes.empty();
-  auto set = std::make_shared<data::DataSet>(data::load(data, notice, named));
+  data::FoundData loaded = data::find_data(data, known, named);
+  notice = std::move(loaded.notice);
+  if (!loaded.same) data::add_notice(data::told_as_other(loaded.set), notice);
+  auto set = std::make_shared<data::DataSet>(std::move(loaded.set));
   Labels labels{match_classes(set->classes, classes, Naming::of_a_set),
                 classes.empty() ? set->classes : classes};
   if (wanted.classes > 0) {
@@ -230,7 +233,8 @@ data::ImageSet encode_text(const models::Model& model, std::string text) {
 }
 
 std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
-                                         const std::vector<std::string>& classes, std::string& notice) {
+                                         const std::vector<std::string>& classes, std::string& notice,
+                                         const data::KnownData& known) {
   const fs::path path(data);
   const data::ImageShape& shape = wanted.shape;
   std::error_code failure;
@@ -242,14 +246,14 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
                                           fmt::format("the picture {}", data));
   }
   if (!fs::is_directory(path, failure) || wanted.takes_texts())
-    return load_set(data, wanted, classes, notice);
+    return load_set(data, known, wanted, classes, notice);
   data::PictureList list = data::list_pictures({&path, 1});
   if (!list.files.empty()) {
     data::add_notice(list.others.tell(list.files.size() + list.others.count()), notice);
     return std::make_unique<PictureFiles>(std::move(list.files), shape, fmt::format("pictures in {}", data));
   }
   try {
-    return load_set(data, wanted, classes, notice);
+    return load_set(data, known, wanted, classes, notice);
   } catch (const core::BadInput& error) {
     if (fs::is_empty(path, failure)) throw core::BadInput(list.refused.front());
     throw core::BadInput(fmt::format("{}, and no data set: {}", list.refused.front(), error.what()));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/data/dataset.h"
+#include "gpu/data/known_data.h"
 #include "gpu/data/requirements.h"
 #include "gpu/models/model.h"
 
@@ -45,12 +46,14 @@ class ImageSource {
 
 /// The pictures right in the folder `data`, by name (`notice` tells of other files there), or the picture of that name,
 /// cut and resized as data::read_own_images() tells; a batch is decoded by several threads. For a model that takes
-/// texts, those in the file of that name, as read_texts() tells. Else the test images of the data set that data::load()
-/// finds for "data"; `notice` is then as there. `classes`: the names of the network's, as far as they are known; by
-/// match_classes() labels become theirs, and `notice` tells of those that do not. Throws core::BadInput where there are
-/// neither.
+/// texts, those in the file of that name, as read_texts() tells. Else the test images of the data set that
+/// data::find_data() finds for "data"; `notice` is then as there. `classes`: the names of the network's, as far as they
+/// are known; by match_classes() labels become theirs, and `notice` tells of those that do not. `known`: what the
+/// network's run tells of its data, of which `notice` then tells whether they are others now. Throws core::BadInput where
+/// there are neither.
 std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
-                                         const std::vector<std::string>& classes, std::string& notice);
+                                         const std::vector<std::string>& classes, std::string& notice,
+                                         const data::KnownData& known = {});
 
 /// Texts of a file. Of one that ends in .csv each row is a text, as data::read_text_table() tells; titles are left out
 /// (data::drop_strange_titles(), with the `known` classes). Of other files each line is a text. Throws core::BadInput

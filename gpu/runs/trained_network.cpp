@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/files/file.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
 #include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/references.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/configuration.h"
@@ -22,10 +22,7 @@ namespace fs = std::filesystem;
 
 /// Those of the data that a run learns, which run.json tells, as it has them; none if it does not.
 std::vector<std::string> class_names(const fs::path& folder) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-  const auto text = files::read_small_file(folder / "run.json", kMostBytes);
-  if (!text) return {};
-  const nlohmann::json head = nlohmann::json::parse(*text, nullptr, false);
+  const nlohmann::json head = read_head(folder);
   const auto found = head.find("classes");
   if (found == head.end() || !found->is_array()) return {};
   std::vector<std::string> names;
@@ -58,6 +55,7 @@ TrainedNetwork of_run(const fs::path& folder, const std::string& checkpoint) {
   TrainedNetwork network;
   network.of_run = true;
   training::apply(training::resolve(training::read_run(folder / "run.json")), network.settings);
+  network.data = known_data(folder);
   network.classes = class_names(folder);
   network.weights = find_checkpoint(folder, checkpoint.empty() ? "last" : checkpoint);
   check_network(network.weights, network.settings.model);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/data/known_data.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::runs {
@@ -15,6 +16,7 @@ struct TrainedNetwork {
   std::filesystem::path weights;        ///< the file they were read from
   std::string notice;  ///< what people should know of how they were read, in one sentence, else ""
   bool of_run = false;
+  data::KnownData data;              ///< what the run tells of `settings.data`
   std::vector<std::string> classes;  ///< their names, where run.json tells them, not made fit to be shown
 };
 

@@ -68,15 +68,15 @@ Configuration read_toml(const std::filesystem::path& file);
 Configuration parse_toml(std::string_view text, std::string_view name);
 
 /// The settings in the order of the table, each with a comment; unset ones as comments with the value that
-/// applies on `device`. parse_toml() gives an equal configuration. Throws core::BadInput if a text is not
-/// UTF-8, which TOML cannot hold.
+/// applies on `device`. parse_toml() gives an equal configuration: a text that is not UTF-8 has a key of its own
+/// (files::kBytesOf).
 std::string to_toml(const Configuration& configuration, const core::DeviceInfo& device);
-/// Replaces `file` by to_toml(), whole or not at all. Throws core::BadInput as to_toml(), core::Error if
-/// writing fails.
+/// Replaces `file` by to_toml(), whole or not at all. Throws core::Error if writing fails.
 void write_toml(const Configuration& configuration, const core::DeviceInfo& device,
                 const std::filesystem::path& file);
 
-/// The settings that are given, flat, by their names in run.json: "model", "batch", "learning_rate", ...
+/// The settings that are given, flat, by their names in run.json: "model", "batch", "learning_rate", ... A text that is
+/// not UTF-8 has an entry of its own beside it (files::kBytesOf).
 nlohmann::json to_json(const Configuration& configuration);
 
 /// Reads to_json()'s object, and those of earlier versions: the object "chosen" (operation to variant;

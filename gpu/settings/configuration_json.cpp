@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,9 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/byte_text.h"
 #include "gpu/files/text.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
 #include "gpu/ops/op.h"
 #include "gpu/settings/configuration.h"
@@ -57,7 +60,20 @@ std::string former_selection_text(const json& selection, std::string_view where)
   return "block.forward=parts," + text;
 }
 
+/// A text that stands in an entry of its own, since it is not UTF-8; false if there is none.
+bool read_bytes(const json& object, std::string_view where, const Setting& row, Configuration& to) {
+  const std::string key = std::string(row.name) += files::kBytesOf;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return false;
+  const std::optional<std::string> bytes = files::percent_decoded(found->get<std::string>());
+  if (!bytes)
+    throw core::BadInput(fmt::format("{}: \"{}\" has a % without two hexadecimal digits", where, key));
+  to.set(row.name, *bytes);
+  return true;
+}
+
 void read_setting(const json& object, std::string_view where, const Setting& row, Configuration& to) {
+  if (row.field.kind == Kind::text && read_bytes(object, where, row, to)) return;
   const auto found = object.find(row.name);
   if (found == object.end() || found->is_null()) return;
   std::string objection;
@@ -101,9 +117,13 @@ Configuration parse_run(const std::string& text, const std::string& name, bool p
 json to_json(const Configuration& configuration) {
   json object = json::object();
   for (const Setting& row : settings()) {
-    if (const Value* const value = configuration.find(row.name)) {
-      std::visit([&](const auto& held) { object[row.name] = held; }, *value);
-    }
+    const Value* const value = configuration.find(row.name);
+    if (value == nullptr) continue;
+    std::visit([&](const auto& held) { object[row.name] = held; }, *value);
+    const auto* const text = std::get_if<std::string>(value);
+    if (text == nullptr || files::is_utf8(*text)) continue;
+    object[row.name] = files::valid_utf8(*text);
+    object[std::string(row.name) += files::kBytesOf] = files::percent_encoded(*text);
   }
   // A network that is not built in stands in an entry of its own, beside its name.
   const auto model = object.find("model");

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -13,6 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/byte_text.h"
 #include "gpu/files/text.h"
 #include "gpu/settings/configuration.h"
 
@@ -25,11 +26,12 @@ constexpr std::size_t kCommentColumn = 32;
 
 struct Key {
   std::string_view table, name;
+  bool is_text = false;
 };
 
 std::vector<Key> known_keys() {
   std::vector<Key> keys;
-  for (const Setting& row : settings()) keys.push_back({row.table, row.key});
+  for (const Setting& row : settings()) keys.push_back({row.table, row.key, row.field.kind == Kind::text});
   return keys;
 }
 
@@ -90,11 +92,17 @@ std::string_view nearest_table(const std::vector<Key>& keys, std::string_view na
       ->table;
 }
 
+/// The key of a text that is not UTF-8, which TOML cannot hold.
+std::string bytes_key(std::string_view name) {
+  return std::string(name) += files::kBytesOf;
+}
+
 void find_unknown_keys(const toml::table& table, std::string_view name, const std::vector<Key>& keys,
                        Mistakes& mistakes) {
   for (const auto& [key, node] : table) {
     const bool known = std::any_of(keys.begin(), keys.end(), [&, &text = key](const Key& valid) {
-      return valid.table == name && valid.name == text.str();
+      return valid.table == name &&
+             (valid.name == text.str() || (valid.is_text && bytes_key(valid.name) == text.str()));
     });
     if (known) continue;
     mistakes.add(key.source(), fmt::format("unknown key '{}' in [{}]; {}", key.str(), name,
@@ -124,11 +132,20 @@ void find_unknown_tables(const toml::table& root, const std::vector<Key>& keys, 
 }
 
 void read_setting(const toml::table& root, const Setting& row, Configuration& to, Mistakes& mistakes) {
-  const toml::node* const node = root[row.table][row.key].node();
+  const toml::node* const bytes =
+      row.field.kind == Kind::text ? root[row.table][bytes_key(row.key)].node() : nullptr;
+  const toml::node* const node = bytes != nullptr ? bytes : root[row.table][row.key].node();
   if (node == nullptr) return;
   std::optional<Value> value = value_of(*node);
-  const std::string objection =
+  std::string objection =
       value ? check_value(row, *value) : fmt::format(" takes a single value, not {}", kind_of(*node));
+  if (bytes != nullptr && objection.empty()) {
+    if (const auto decoded = files::percent_decoded(std::get<std::string>(*value))) {
+      value = *decoded;
+    } else {
+      objection = " has a % without two hexadecimal digits";
+    }
+  }
   if (!objection.empty()) return mistakes.add(node->source(), fmt::format("{}{}", row.key, objection));
   to.put(row, std::move(*value));
 }
@@ -136,11 +153,6 @@ void read_setting(const toml::table& root, const Setting& row, Configuration& to
 // --- writing
 
 std::string quoted(const std::string& text) {
-  try {
-    nlohmann::json(text).dump();  // throws for what is not UTF-8, which toml++ would write as it is
-  } catch (const nlohmann::json::type_error&) {
-    throw core::BadInput("it is not UTF-8");
-  }
   const toml::value<std::string> node(text);
   std::ostringstream written;
   written << toml::toml_formatter(node, toml::format_flags::allow_unicode_strings);
@@ -153,12 +165,12 @@ std::string text_of(const Value& value) {
 }
 
 std::string line_of(const Setting& row, const Value& value, bool given) {
-  std::string line;
-  try {
-    line = fmt::format("{}{} = {}", given ? "" : "# ", row.key, text_of(value));
-  } catch (const core::BadInput& error) {
-    throw core::BadInput(
-        fmt::format("{} in [{}] cannot be written to a TOML file: {}", row.key, row.table, error.what()));
+  std::string line = given ? "" : "# ";
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text != nullptr && !files::is_utf8(*text)) {
+    line += fmt::format("{} = {}", bytes_key(row.key), quoted(files::percent_encoded(*text)));
+  } else {
+    line += fmt::format("{} = {}", row.key, text_of(value));
   }
   return fmt::format("{:<{}}  # {}\n", line, kCommentColumn, describe(row));
 }

@@ -78,7 +78,6 @@ constexpr std::array kDataRows{
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.data; }),
             .example = "cifar10",
-            .fixed_in_run = true,
             .standard_text = "$WARPSCOPE_DATA or the cache, else builtin"},
     Setting{.table = "data",
             .key = "validation",

@@ -10,6 +10,7 @@
 #include "gpu/core/device.h"
 #include "gpu/core/phases.h"
 #include "gpu/data/dataset.h"
+#include "gpu/data/known_data.h"
 #include "gpu/messages/source.h"
 #include "gpu/settings/training_settings.h"
 
@@ -19,6 +20,8 @@ namespace warpscope::training {
 /// prepares; a bad one makes it `failed` by input.
 struct TrainerOptions : TrainingSettings {
   std::shared_ptr<const data::DataSet> data_set;  ///< used instead of `data` if set
+  data::KnownData
+      known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
   /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
   bool clip_chosen = false;
   std::string settings_file;   ///< TOML file that SaveSettings replaces; "" for none

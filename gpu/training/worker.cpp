@@ -1,7 +1,9 @@
 #include "gpu/training/worker.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,13 +11,16 @@
 
 #include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
-#include "gpu/data/locate.h"
+#include "gpu/data/known_data.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/split.h"
+#include "gpu/files/checksum.h"
+#include "gpu/files/paths.h"
 #include "gpu/observers/observer_table.h"
 #include "gpu/plan/former_names.h"
 #include "gpu/plan/views.h"
 #include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/references.h"
 #include "gpu/runs/run_reader.h"
 
 namespace warpscope::training {
@@ -169,9 +174,11 @@ void Trainer::Worker::prepare() {
   check_test_interval(options_.test_every);
   phases_.begin("device");
   find_initial_weights();
+  data::KnownData& known = options_.known_data;
+  if (!options_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(options_.resume_dir);
   open();
   phases_.begin("network");
-  engine_ = std::make_unique<Engine>(engine_options(), data_, device_);
+  make_engine();
   energy_meter_ = std::make_unique<core::EnergyMeter>(device_->info());
   for (auto& observer : make_observers()) watches_.push_back({std::move(observer)});
   if (options_.probe) handle_observe({});
@@ -209,16 +216,45 @@ void Trainer::Worker::find_initial_weights() {
   if (file.empty() && options_.init_partly) {
     throw core::BadInput("init_partly needs init: a file of weights, or the folder of a run");
   }
-  if (!file.empty() && runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
+  if (file.empty()) return;
+  if (runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
+  file = files::absolute_path(file).string();
+}
+
+/// A run that is gone on with has its weights itself: those that it began with count if it is reset.
+void Trainer::Worker::make_engine() {
+  EngineOptions options = engine_options();
+  if (options.init_file.empty() || options_.resume_dir.empty()) {
+    engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
+    return;
+  }
+  const runs::Reference known = runs::reference_of(runs::read_head(options_.resume_dir), "init");
+  std::error_code error;
+  const auto guess = std::filesystem::path(options_.resume_dir) / known.from_run;
+  if (!std::filesystem::exists(options.init_file, error) && std::filesystem::is_regular_file(guess, error)) {
+    options.init_file = guess.lexically_normal().string();
+  }
+  try {
+    engine_ = std::make_unique<Engine>(options, data_, device_);
+    if (!known.checksum.empty() && files::checksum_of_file(options.init_file) != known.checksum) {
+      log(LogLevel::warning,
+          fmt::format("{} holds other weights than those that the run began with: a reset would "
+                      "begin with them",
+                      options.init_file));
+    }
+  } catch (const core::BadInput& failure) {
+    options.init_file.clear();
+    options.init_partly = false;
+    engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
+    log(LogLevel::warning, fmt::format("{}; a reset would begin with weights from the seed", failure.what()));
+  }
 }
 
 /// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
 void Trainer::Worker::open() {
   std::atomic<bool> refused = false;
-  auto reading =
-      std::async(std::launch::async, [this, source = options_.data, model = options_.model, &refused] {
-        return options_.data_set ? Reading{options_.data_set, ""} : read_data(source, model, refused);
-      });
+  auto reading = std::async(std::launch::async, [this, source = options_.data, model = options_.model,
+                                                 &refused] { return read_data(source, model, refused); });
   try {
     open_device();
   } catch (...) {
@@ -229,7 +265,13 @@ void Trainer::Worker::open() {
   phases_.begin("data");
   Reading found = reading.get();
   data_ = std::move(found.data);
+  data_checksum_ = std::move(found.checksum);
   view_.data_notice = std::move(found.notice);
+  if (!found.same) {
+    const std::string other = data::told_as_other(*data_);
+    if (!options_.resume_dir.empty()) throw core::BadInput(other + "; --data names where those are");
+    view_.data_notice = view_.data_notice.empty() ? other : fmt::format("{}; {}", other, view_.data_notice);
+  }
   if (options_.validation > 0) {
     data_ = std::make_shared<data::DataSet>(
         data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
@@ -254,6 +296,11 @@ void Trainer::Worker::open_device() {
 /// Ends early if the device refuses or the training is to end before it has begun: many pictures take time to be read.
 Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, const models::Model& model,
                                                     const std::atomic<bool>& refused) const {
+  if (options_.data_set) {
+    const std::string checksum = data::checksum_of(*options_.data_set);
+    const std::string& known = options_.known_data.checksum;
+    return {options_.data_set, "", checksum, known.empty() || known == checksum};
+  }
   const data::Requirements wanted{
       {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
   const auto nobody_waits = [&] {
@@ -262,9 +309,9 @@ Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, c
              return std::holds_alternative<Finish>(command);
            });
   };
-  Reading read;
-  read.data = std::make_shared<data::DataSet>(data::load(source, read.notice, wanted, nobody_waits));
-  return read;
+  data::FoundData found = data::find_data(source, options_.known_data, wanted, nobody_waits);
+  return {std::make_shared<data::DataSet>(std::move(found.set)), std::move(found.notice),
+          std::move(found.checksum), found.same};
 }
 
 /// What was asked for, as far as it can be judged without data.

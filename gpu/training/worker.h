@@ -53,10 +53,13 @@ class Trainer::Worker {
   void run();
   void prepare();
   void find_initial_weights();
+  void make_engine();
   /// A data set and what is to be told of it.
   struct Reading {
     std::shared_ptr<const data::DataSet> data;
     std::string notice;
+    std::string checksum;
+    bool same = true;  ///< not other data than those that are known
   };
   void open();
   void open_device();
@@ -82,6 +85,7 @@ class Trainer::Worker {
   void resume();
   void take_up(Checkpoint checkpoint);
   nlohmann::json description() const;
+  nlohmann::json data_reference() const;
   Configuration settings() const;
   nlohmann::json configuration() const;
   void save_settings();
@@ -193,6 +197,7 @@ class Trainer::Worker {
   TrainerOptions options_;
   std::shared_ptr<core::Device> device_;
   std::shared_ptr<const data::DataSet> data_;
+  std::string data_checksum_;  ///< of all of them, before any are held out
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<CheckpointWriter> checkpoints_;

@@ -9,8 +9,10 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/notices.h"
+#include "gpu/files/checksum.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
+#include "gpu/runs/references.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -68,6 +70,11 @@ void Trainer::Worker::start_recorder() {
   if (options_.run_dir.empty()) return;
   nlohmann::json head = description();
   head["configuration"] = configuration();
+  head[runs::kOutside]["data_source"] = data_reference();
+  if (const std::string& file = options_.init_file; !file.empty()) {
+    head[runs::kOutside]["init"] =
+        runs::to_json({runs::from_run(options_.run_dir, file), files::checksum_of_file(file)});
+  }
   recorder_ = std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe_recorder(),
                                             std::move(head));
   open_checkpoints();
@@ -103,6 +110,8 @@ void Trainer::Worker::resume() {
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
+  if (!head[runs::kOutside].is_object()) head[runs::kOutside] = nlohmann::json::object();
+  head[runs::kOutside]["data_source"] = data_reference();
   view_.generation = generation;
   recorder_ =
       std::make_unique<RunRecorder>(std::move(run), subscribe_recorder(), std::move(head), std::move(tally));
@@ -282,6 +291,13 @@ nlohmann::json Trainer::Worker::description() const {
             {"test", data::class_sizes(data_->test, data_->classes.size())}}},
           {"data_notice", files::valid_utf8(view_.data_notice)},
           {"classifies", view_.classifies}};
+}
+
+/// What it says of the data.
+nlohmann::json Trainer::Worker::data_reference() const {
+  data::DataOption option = data::split_option(data_->source);
+  if (!option.folder.empty()) option.folder = runs::from_run(options_.run_dir, option.folder);
+  return runs::to_json({option.folder.empty() ? "" : data::joined(option), data_checksum_});
 }
 
 /// All settings as they are now, but for variants, reaction and files: those are no part of what was trained.

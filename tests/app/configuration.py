@@ -109,7 +109,10 @@ class Files(SettingsCase):
                 named = re.split(", | or ", values.removesuffix(" or FILE.toml"))[-1] if values != "text" else "some text"
                 expected = {"time": "1h30m", "schedule": "cosine:warmup=1"}.get(option, named)
                 given = [f"--{option}", expected]
-            self.assertEqual(self.settings(*given)[table][key], expected, option)
+            found = self.settings(*given)[table][key]
+            if option == "model" and "\n" in found:  # a network that is a file is held whole
+                found = tomllib.loads(found)["name"]
+            self.assertEqual(found, expected, option)
         self.assertGreaterEqual(rows, len(OPTIONS) + 1)
 
     def test_the_printed_file_gives_the_same_settings_again(self):
@@ -256,9 +259,9 @@ class Runs(SettingsCase):
         self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
-    def test_a_resumed_run_keeps_its_model_and_data(self):
+    def test_a_resumed_run_keeps_its_model_and_seed(self):
         folder = os.path.dirname(self.earlier_run(model="autoencoder"))
-        for option, value in {"--data": "cifar10", "--validation": "0.5", "--seed": "6", "--init": "x"}.items():
+        for option, value in {"--validation": "0.5", "--seed": "6", "--init": "x"}.items():
             self.assert_refused(["config", "--resume", folder, option, value], option, "cannot change", "resumed run")
         self.assert_refused(["config", "--resume", folder, "--shuffle"], "--shuffle", "cannot change")
         self.assert_refused(["config", "--resume", folder, "--run-dir", "other"], "--run-dir", folder)

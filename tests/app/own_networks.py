@@ -37,7 +37,8 @@ class OwnNetworks(ProgramCase):
         self.assert_succeeded(ended)
         with open(self.path("models.json"), encoding="utf-8") as file:
             listed = {model["name"]: model for model in json.load(file)["models"]}
-        self.assertEqual(set(listed), {"autoencoder", "classifier", "mlp", "char_cnn", "char_cnn_ln", "char_cnn_cased"})
+        self.assertEqual(set(listed), {"autoencoder", "classifier", "mlp", "char_cnn", "char_cnn_ln", "char_cnn_cased",
+                                       "classifier_bn", "resnet9", "vgg"})
         self.assertEqual(listed["autoencoder"]["parameters"], 751875)
         # mlp: two operations for each weight, one for each bias, ReLU and a few for the loss.
         self.assertGreater(listed["mlp"]["forward_flops"], 2 * 118016)

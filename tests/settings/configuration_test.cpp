@@ -329,17 +329,25 @@ TEST(ConfigurationToml, CutOffOrSpoiltFilesAreReadOrRefusedInOneSentence) {
   EXPECT_GT(refused, 0);
 }
 
-TEST(ConfigurationToml, TextThatIsNotUtf8CannotBeWritten) {
-  const tests::TemporaryFolder folder;
-  Configuration c;
-  c.set("run_dir", "runs/\xFF");
-  try {
-    write_toml(c, cpu(), folder.path() / "file.toml");
-    FAIL() << "written";
-  } catch (const core::BadInput& error) {
-    expect_words(error.what(), {"folder in [run]", "UTF-8"});
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.toml"));
+TEST(ConfigurationToml, BytesThatAreNotUtf8AreKept) {
+  const Configuration c =
+      configuration_with({{"data_source", "images:/lat\xe9n/100 %"}, {"run_dir", "runs/\xFF"}});
+  const std::string text = to_toml(c, cpu());
+  EXPECT_NE(text.find("source_bytes = \"images:/lat%E9n/100%20%25\""), std::string::npos) << text;
+  EXPECT_EQ(parse_toml(text, "file.toml"), c);
+  EXPECT_EQ(refusal("[data]\nsource_bytes = \"a%4\"\n"),
+            "file.toml:2:16: source has a % without two hexadecimal digits");
+  expect_words(refusal("[data]\nseed_bytes = \"a\"\n"), {"unknown key 'seed_bytes'"});
+}
+
+TEST(ConfigurationJson, BytesThatAreNotUtf8AreKept) {
+  const Configuration c = configuration_with({{"data_source", "/lat\xe9n/d"}, {"batch", std::int64_t{8}}});
+  const json object = to_json(c);
+  EXPECT_EQ(object["data_source"], "/lat\xEF\xBF\xBDn/d");
+  EXPECT_EQ(object["data_source_bytes"], "/lat%E9n/d");
+  EXPECT_EQ(from_json(json::parse(object.dump()), "run.json"), c);
+  EXPECT_FALSE(to_json(configuration_with({{"data_source", "/lat\u00e9n"}})).contains("data_source_bytes"));
+  EXPECT_THROW(from_json({{"data_source_bytes", "%zz"}}, "run.json"), core::BadInput);
 }
 
 TEST(ConfigurationToml, FilesThatCannotBeReadAreNamed) {

@@ -114,6 +114,27 @@ TEST(Resume, OfARunInUseIsRefused) {
   EXPECT_TRUE(tests::holds(refused.snapshot()->notice, {"in use by another"}));
 }
 
+TEST(Resume, OnOtherImagesIsRefusedThoughTheyAreAsMany) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::sgd, 0.01f, 1);
+  options.run_dir = (folder / "run").string();
+  run(options);
+  TrainerOptions more = options;
+  more.run_dir = "";
+  more.resume_dir = options.run_dir;
+  more.epochs = 2;
+  data::DataSet other = *options.data_set;
+  ++other.train.pixels[100];
+  more.data_set = std::make_shared<data::DataSet>(other);
+  Trainer refused(more);
+  ASSERT_TRUE(refused.wait(tests::kPatience));
+  EXPECT_TRUE(refused.snapshot()->failed_by_input);
+  EXPECT_TRUE(tests::holds(refused.snapshot()->notice,
+                           {"holds other images than those that the run was trained on"}));
+  more.data_set = options.data_set;
+  EXPECT_GT(run(more).snapshot->step, 5u);
+}
+
 /// The names in a run's folder of checkpoints, temporary ones too.
 std::set<std::string> files_of_checkpoints(const std::filesystem::path& run) {
   std::set<std::string> names;
