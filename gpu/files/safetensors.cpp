@@ -17,7 +17,8 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
-#include "gpu/files/weights_kind.h"
+#include "gpu/files/file_kind.h"
+#include "gpu/files/no_safetensors.h"
 #include "gpu/files/sha256.h"
 
 namespace warpscope::files {
@@ -113,7 +114,7 @@ std::string read_header(const InputFile& file, const Refusal& refuse) {
   std::uint64_t length = 0;
   if (!too_short) read(file, 0, &length, sizeof length);
   if (too_short || length == 0 || length > kMostHeaderBytes || length > size_of(file) - kLengthBytes) {
-    if (const std::string kind = weights_kind(file.read_up_to(0, kWeightsKindBytes)); !kind.empty())
+    if (const std::string kind = told_instead_of_safetensors(file.read_up_to(0, kKindBytes)); !kind.empty())
       refuse("it {}", kind);
     if (too_short)
       refuse("it has {} bytes, fewer than the {} of the header's length", size_of(file), kLengthBytes);

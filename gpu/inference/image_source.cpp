@@ -14,7 +14,6 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
-#include "gpu/data/locate.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/own_images.h"
 #include "gpu/data/text_file.h"

@@ -110,7 +110,10 @@ class Files(SettingsCase):
                 named = re.split(", | or ", values.removesuffix(" or FILE.toml"))[-1] if values != "text" else "some text"
                 expected = {"time": "1h30m", "schedule": "cosine:warmup=1"}.get(option, named)
                 given = [f"--{option}", expected]
-            self.assertEqual(self.settings(*given)[table][key], expected, option)
+            found = self.settings(*given)[table][key]
+            if option == "model" and "\n" in found:  # a network that is a file is held whole
+                found = tomllib.loads(found)["name"]
+            self.assertEqual(found, expected, option)
         self.assertGreaterEqual(rows, len(OPTIONS) + 1)
 
     def test_the_printed_file_gives_the_same_settings_again(self):

@@ -212,7 +212,7 @@ TEST_F(Safetensors, SaysWhatOtherFilesAre) {
       {std::string("PK\3\4\0\0\x8\x8\0\0", 10) + std::string(20, 'x') + "conv1.npy", "npz"},
       {std::string("PK\3\4\0\0\x8\x8\0\0", 10) + std::string(20, 'x') + "photo.png", "zip archive"},
       {"\n <!DOCTYPE html><html lang=en><title>Sign in</title>", "web page"},
-      {"\x1f\x8b\x08 packed", "gunzip"},
+      {"\x1f\x8b\x08 packed", "packed by gzip; unpack it"},
       {"\x89HDF\r\n\x1a\n12345678", "Keras"},
       {std::string("GGUF\3\0\0\0", 8), "GGUF"},
       {"\x08\x07\x12\x07pytorch\x1a\x05", "ONNX"},
