@@ -131,7 +131,6 @@ struct Progress {
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
-  RunFigures figures;                            ///< as at the end of run.json, so far
   std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
   RunFigures figures;                 ///< as at the end of run.json, so far
 };
