@@ -103,8 +103,8 @@ struct Divergence {
   std::string text;             ///< what happened and where, in one sentence
   bool can_roll_back = false;   ///< RollBack has weights from before
   std::uint64_t back_step = 0;  ///< that these were trained for
-  /// The learning rate that RollBack sets: that of the last step behind these weights, or half of it if it is the one that
-  /// diverged.
+  /// The learning rate that RollBack sets: that of the last step behind these weights, or half of it if it is the
+  /// one that diverged.
   float back_rate = 0;
 };
 
@@ -131,7 +131,6 @@ struct Progress {
   float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
-  RunFigures figures;                            ///< as at the end of run.json, so far
   std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
   RunFigures figures;                 ///< as at the end of run.json, so far
 };

@@ -10,9 +10,9 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/paths.h"
+#include "gpu/files/utf8.h"
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/run_folder.h"
-#include "gpu/runs/text.h"
 
 namespace warpscope::runs {
 namespace {
@@ -30,7 +30,7 @@ std::optional<UnsavedTraining> read(const fs::path& folder) {
   const auto model = settings.find("model");
   const bool named = model != settings.end() && model->is_string();
   return UnsavedTraining{.folder = folder,
-                         .model = named ? printable(model->get<std::string>()) : "network",
+                         .model = named ? files::escaped(model->get<std::string>()) : "network",
                          .step = checkpoints.front().step,
                          .written = file.st_mtime};
 }
