@@ -58,7 +58,8 @@ inline bool is_of_view(const Changeable& value) {
 /// The trainer's value of the kind of `like`, which is not ViewChoices.
 Changeable value_in(const training::Snapshot& snapshot, const Changeable& like);
 
-/// What `command` sets, where it is a setting, and not what trains; `now` are the optimizer's settings that a new rate goes into.
+/// What `command` sets, where it is a setting, and not what trains; `now` are the optimizer's settings that a new rate
+/// goes into.
 std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now);
 
 /// The command that sets `value`; nothing for ViewChoices, which the window has itself.

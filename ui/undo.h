@@ -23,7 +23,8 @@ class Undo {
   /// can be redone. `own`: it is itself an undo or redo, which changes neither.
   void sent(const training::Command& command, const training::Snapshot& snapshot, bool own = false);
   /// Looks at what the trainer has taken. A command that it refused, which it tells by a new notice, leaves nothing
-  /// to undo; nor does a training that it does not keep any more. Divergence can be undone. Returns the changes that have come into effect, in the order in which they were sent.
+  /// to undo; nor does a training that it does not keep any more. Divergence can be undone. Returns the changes that
+  /// have come into effect, in the order in which they were sent.
   std::vector<Change> settle(const training::Snapshot& snapshot);
   /// Once a frame: the view as it is. The first call is the start. Changes of one `gesture` (a number for each
   /// press of the mouse; 0: none) are one.

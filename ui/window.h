@@ -41,8 +41,8 @@ class NoDisplay : public core::Error {
 
 /// Opens the window, trains or shows the source, and returns when it is closed: 0; 1 if its own training
 /// failed, 2 if the input is to blame for that, with the reason on stderr. Throws NoDisplay, before anything
-/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the folder of
-/// the unsaved training that somebody wants to go on with, else "".
+/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the folder
+/// of the unsaved training that somebody wants to go on with, else "".
 int run_window(const WindowOptions& options, std::filesystem::path& go_on);
 int run_window(const WindowOptions& options);
 

@@ -20,8 +20,8 @@ struct Resume {};
 struct StepOnce {};
 /// New weights from the same seed or file, step 0, a new generation. The training that is left is kept: ReturnTo.
 struct Reset {};
-/// Goes on with a training that was left, by its number (Snapshot::training): network, optimizer, weights, state and place
-/// in the data are those of then, bit for bit. The one that is left for it is kept too.
+/// Goes on with a training that was left, by its number (Snapshot::training): network, optimizer, weights, state and
+/// place in the data are those of then, bit for bit. The one that is left for it is kept too.
 struct ReturnTo {
   std::uint64_t training = 0;
 };

@@ -75,7 +75,7 @@ struct Restart {
   std::uint64_t generation = 0;
 };
 
-/// The training goes on where it was after `step` of generation `from`, whose points up to there are its own from now on.
+/// The training goes on where it was after `step` of generation `from`, whose points up to there are its own now.
 struct Return {
   std::uint64_t generation = 0;
   std::uint64_t from = 0;

@@ -103,8 +103,8 @@ struct Divergence {
   std::string text;             ///< what happened and where, in one sentence
   bool can_roll_back = false;   ///< RollBack has weights from before
   std::uint64_t back_step = 0;  ///< that these were trained for
-  /// The learning rate that RollBack sets: that of the last step behind these weights, or half of it if it is the one that
-  /// diverged.
+  /// The learning rate that RollBack sets: that of the last step behind these weights, or half of it if it is the
+  /// one that diverged.
   float back_rate = 0;
 };
 

@@ -12,9 +12,9 @@
 // A loss is a spike if z is above the threshold. It then enters the statistics as if it were at the
 // threshold: one outlier does not widen them, and a lasting new level becomes normal in time.
 //
-// A loss leaps if of the last kWatched losses kLeaping are above `leap` times that of a network that has learned nothing:
-// its first loss, or that of guessing, whichever is higher. Single losses of small batches come nowhere near so often,
-// whatever the optimizer.
+// A loss leaps if of the last kWatched losses kLeaping are above `leap` times that of a network that has learned
+// nothing: its first loss, or that of guessing, whichever is higher. Single losses of small batches may be, but not so
+// many, whatever the optimizer.
 //
 // Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
 
