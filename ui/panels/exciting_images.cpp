@@ -78,6 +78,12 @@ void ExcitingImages::draw_title(const Frame& frame, const std::string& layer, fl
   tooltip(frame, said_of_data(frame, sentences.front()));
 }
 
+/// "mean 0.431", "max 2.1"
+std::string ExcitingImages::figure_of(const training::ExcitingImage& one) const {
+  const bool mean = measured_ == ChannelMeasure::mean;
+  return fmt::format("{} {}", mean ? "mean" : "max", number(mean ? one.mean : one.maximum));
+}
+
 std::string ExcitingImages::tip(const Frame& frame, const training::ExcitingImage& one) const {
   const std::string label = class_of(frame.snapshot, static_cast<std::size_t>(one.image));
   const bool texts = !data_->test.texts.empty();
@@ -89,7 +95,7 @@ std::string ExcitingImages::tip(const Frame& frame, const training::ExcitingImag
 
 /// As many as there is room for, a line each behind its figure.
 void ExcitingImages::draw_texts(const Frame& frame, float width) const {
-  const float s = frame.scale, line = std::floor(20 * s), figures = std::floor(56 * s);
+  const float s = frame.scale, line = std::floor(20 * s), figures = std::floor(92 * s);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const ImFont* const font = frame.fonts.small;
   const auto rows = static_cast<std::size_t>(ImGui::GetContentRegionAvail().y / line);
@@ -104,8 +110,7 @@ void ExcitingImages::draw_texts(const Frame& frame, float width) const {
                           blend(frame.palette.accent, frame.palette.panel, 0.16f), 3 * s);
     }
     const float baseline = min.y + std::floor(14 * s);
-    draw_text(list, font, min.x + 4 * s, baseline, frame.palette.muted,
-              number(measured_ == ChannelMeasure::mean ? one.mean : one.maximum));
+    draw_text(list, font, min.x + 4 * s, baseline, frame.palette.muted, figure_of(one));
     const std::string text = shown_text(data_->test, static_cast<std::size_t>(one.image));
     draw_text(list, font, min.x + figures, baseline, frame.palette.text,
               ellipsize(font, text, width - figures));
@@ -134,7 +139,7 @@ void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 mi
                   frame.palette.accent, 0, 0, line);
   }
   draw_text(list, frame.fonts.small, min.x, max.y + std::floor((kLine - 3) * s), frame.palette.text,
-            number(measured_ == ChannelMeasure::mean ? one.mean : one.maximum));
+            figure_of(one));
   tooltip(frame, tip(frame, one));
   if (clicked) point_at_image(frame, one.image);
 }
@@ -149,7 +154,7 @@ void ExcitingImages::draw(const Frame& frame, std::size_t output, std::size_t ch
   draw_title(frame, layer, width);
   refresh(frame, output, channel);  // the measure may be the other one now
   const float side = std::floor(kSide * s), gap = std::floor(kGap * s), edge = std::floor(2 * s);
-  const float column = gap + std::max(side, text_width(frame.fonts.small, "-0.0123"));
+  const float column = gap + std::max(side, text_width(frame.fonts.small, "mean -0.0123"));
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const bool texts = data_ && !data_->test.texts.empty();
   if (texts) draw_texts(frame, width);

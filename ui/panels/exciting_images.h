@@ -30,6 +30,7 @@ class ExcitingImages {
  private:
   void draw_title(const Frame& frame, const std::string& layer, float width);
   void refresh(const Frame& frame, std::size_t output, std::size_t channel);
+  std::string figure_of(const training::ExcitingImage& one) const;
   std::string tip(const Frame& frame, const training::ExcitingImage& one) const;
   void draw_texts(const Frame& frame, float width) const;
   void draw_image(const Frame& frame, std::size_t place, ImVec2 min, float side) const;

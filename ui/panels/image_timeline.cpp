@@ -79,7 +79,7 @@ void ImageTimeline::draw(const Frame& frame, std::uint64_t shown_step) {
   if (slider(frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), width,
              "Pictures of earlier steps. They are kept at steps that lie evenly on a logarithm, 64 MiB at "
              "the most.",
-             false, steps.empty() ? "now" : with_thousands(steps.back())) &&
+             false, steps.empty() ? "now" : "step " + with_thousands(steps.back())) &&
       enough) {
     playing_ = false;
     const auto index = static_cast<std::size_t>(std::lround(place));

@@ -37,13 +37,6 @@ std::string waiting_text(const Frame& frame) {
                                   : "Waiting for the first reconstructions.";
 }
 
-// Of pictures of the newest step that are some steps old by now.
-std::string age_text(const Frame& frame, const PictureScene& scene) {
-  if (scene.past || is_view(frame) || scene.step() >= frame.snapshot.step) return "";
-  const std::uint64_t steps = frame.snapshot.step - scene.step();
-  return fmt::format("{} step{} ago", with_thousands(steps), steps == 1 ? "" : "s");
-}
-
 float zoom_number_width(const Frame& frame) {
   return std::max(std::floor(32 * frame.scale), text_width(frame.fonts.numbers, "1.25\u00d7"));
 }
@@ -277,15 +270,14 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float s = frame.scale;
   const PictureMetric metric = settings.metric;
   const std::string step = with_thousands(scene.step());
-  const std::string age = age_text(frame, scene);
-  const float step_width = text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) +
-                           text_width(frame.fonts.small, age) + 28 * s;
+  const float step_width =
+      text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) + 22 * s;
   // A narrow panel keeps the zoom and leaves out the step, and before that the mean, since each image shows its own
   // figure.
   if (ImGui::GetContentRegionAvail().x >= step_width + zoom_width(frame)) {
     caption(frame, "step");
     ImGui::SameLine(0, 6 * s);
-    value_with_unit(frame, step, age, "The training step after which these reconstructions were made.");
+    value_with_unit(frame, step, "", "The training step after which these reconstructions were made.");
     ImGui::SameLine(0, 16 * s);
   }
   const std::vector<double>& figures = scene.figures[index_of(PictureRow::now)];

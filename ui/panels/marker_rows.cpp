@@ -41,6 +41,9 @@ std::string_view common_variant(std::string_view text) {
 
 std::vector<std::string_view> changes_of(std::string_view text) {
   std::vector<std::string_view> changes;
+  // The name of a preset sums up those that follow.
+  if (const std::size_t end = text.find(kBetween); text.starts_with(kPreset) && end != std::string_view::npos)
+    text.remove_prefix(end + kBetween.size());
   for (;;) {
     const std::size_t end = text.find(kBetween);
     changes.push_back(text.substr(0, end));
