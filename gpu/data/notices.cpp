@@ -34,7 +34,7 @@ struct Sizes {
 
 /// For people.
 std::string name_of(const DataSet& set, std::size_t label) {
-  return files::valid_utf8(set.classes[label]);
+  return files::escaped(set.classes[label]);
 }
 
 /// "a 3/1, b 2/0", the first of many.

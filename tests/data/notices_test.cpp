@@ -24,6 +24,9 @@ TEST(Notices, TellClassesWithTheirSizes) {
   set.train.labels.push_back(1);
   set.test = labelled({0, 1, 1});
   EXPECT_EQ(tell_classes(set), "2 classes, training/test images: cat 1,200/1, dog 1/2");
+  set.classes[0] = "a\nb";
+  EXPECT_TRUE(tests::holds(tell_classes(set), {": a\\nb 1,200/1, "}));
+  set.classes[0] = "cat";
   set.validation = labelled({1});
   set.train.texts = {"so that these are texts"};
   EXPECT_EQ(tell_classes(set), "2 classes, training/validation/test texts: cat 1,200/0/1, dog 1/1/2");
