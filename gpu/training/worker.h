@@ -86,7 +86,7 @@ class Trainer::Worker {
   void resume();
   void take_up(Checkpoint checkpoint);
   nlohmann::json description() const;
-  nlohmann::json data_reference() const;
+  nlohmann::json references(const std::filesystem::path& run) const;
   Configuration settings() const;
   nlohmann::json configuration() const;
   void save_settings();
@@ -227,6 +227,7 @@ class Trainer::Worker {
     EngineState engine;
     Memory memory;
     Progress progress;
+    FigureTally tally;
     Divergence divergence;
   };
 
@@ -251,8 +252,8 @@ class Trainer::Worker {
   std::unique_ptr<core::EnergyMeter> energy_meter_;
   std::optional<EnergySample> energy_;  ///< while nothing but training has happened since
   Memory memory_;
-  FigureTally tally_;       ///< of the points so far
-  bool disturbed_ = false;  ///< something is measured beside the training
+  FigureTally tally_;           ///< of the points so far
+  bool disturbed_ = false;      ///< something is measured beside the training
   std::deque<LeftState> left_;  ///< the newest last
   /// How far the training was at each of the engine's copies.
   struct RememberedProgress {

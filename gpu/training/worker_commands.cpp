@@ -248,7 +248,8 @@ void Trainer::Worker::handle_roll_back() {
   leave_training();
   OptimizerSettings slower = view_.optimizer;
   const Divergence& divergence = view_.divergence;
-  slower.learning_rate = memory_.diverged && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
+  slower.learning_rate =
+      memory_.diverged && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
   engine_->recall(before);
   engine_->set_optimizer(slower);
   mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", view_.optimizer.learning_rate,

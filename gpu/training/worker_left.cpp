@@ -48,6 +48,7 @@ Trainer::Worker::LeftState Trainer::Worker::left_now() {
                    .engine = engine_->state(),
                    .memory = memory_,
                    .progress = view_,
+                   .tally = tally_,
                    .divergence = view_.divergence};
     left.progress.step = left.engine.steps;
     left.progress.epoch = engine_->epoch();
@@ -105,17 +106,19 @@ void Trainer::Worker::keep_what_was_before_divergence() {
   const auto found =
       std::find_if(remembered_.begin(), remembered_.end(),
                    [&](const RememberedProgress& each) { return each.progress.step == state->steps; });
-  LeftState left{.number = view_.training,
-                 .generation = view_.generation,
-                 .network = view_.network,
-                 .init_file = options_.init_file,
-                 .init_partly = options_.init_partly,
-                 .first_weights = engine_->first_weights(),
-                 .optimizer = view_.optimizer,
-                 .engine = std::move(*state),
-                 .memory = found == remembered_.end() ? Memory{} : found->memory,
-                 .progress = found == remembered_.end() ? Progress{} : found->progress,
-                 .divergence = {}};
+  LeftState left{
+      .number = view_.training,
+      .generation = view_.generation,
+      .network = view_.network,
+      .init_file = options_.init_file,
+      .init_partly = options_.init_partly,
+      .first_weights = engine_->first_weights(),
+      .optimizer = view_.optimizer,
+      .engine = std::move(*state),
+      .memory = found == remembered_.end() ? Memory{} : found->memory,
+      .progress = found == remembered_.end() ? Progress{} : found->progress,
+      .tally = tally_,  // of a few steps more: all speeds so far are too much to copy once a second
+      .divergence = {}};
   left.memory.diverged = false;
   left.progress.step = left.engine.steps;
   keep(std::move(left));
@@ -169,6 +172,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
   memory_ = std::move(target.memory);
   memory_.written_step = kNoStep;
   static_cast<Progress&>(view_) = target.progress;
+  tally_ = std::move(target.tally);
   const std::uint64_t id = view_.divergence.id;
   view_.divergence = memory_.diverged ? target.divergence : Divergence{};
   view_.divergence.id = memory_.diverged ? id + 1 : id;

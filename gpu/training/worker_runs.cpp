@@ -70,11 +70,7 @@ void Trainer::Worker::start_recorder() {
   if (options_.run_dir.empty()) return;
   nlohmann::json head = description();
   head["configuration"] = configuration();
-  head[runs::kOutside]["data_source"] = data_reference();
-  if (const std::string& file = options_.init_file; !file.empty()) {
-    head[runs::kOutside]["init"] =
-        runs::to_json({runs::from_run(options_.run_dir, file), files::checksum_of_file(file)});
-  }
+  head[runs::kOutside] = references(options_.run_dir);
   recorder_ = std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe_recorder(),
                                             std::move(head));
   open_checkpoints();
@@ -112,7 +108,7 @@ void Trainer::Worker::resume() {
   head.erase("confusion");
   head["current"] = configuration();
   if (!head[runs::kOutside].is_object()) head[runs::kOutside] = nlohmann::json::object();
-  head[runs::kOutside]["data_source"] = data_reference();
+  head[runs::kOutside]["data_source"] = references(options_.run_dir)["data_source"];
   view_.generation = generation;
   recorder_ =
       std::make_unique<RunRecorder>(std::move(run), subscribe_recorder(), std::move(head), std::move(tally));
@@ -298,11 +294,16 @@ nlohmann::json Trainer::Worker::description() const {
           {"classifies", view_.classifies}};
 }
 
-/// What it says of the data.
-nlohmann::json Trainer::Worker::data_reference() const {
+/// What the run.json in `run` says of files elsewhere.
+nlohmann::json Trainer::Worker::references(const std::filesystem::path& run) const {
   data::DataOption option = data::split_option(data_->source);
-  if (!option.folder.empty()) option.folder = runs::from_run(options_.run_dir, option.folder);
-  return runs::to_json({option.folder.empty() ? "" : data::joined(option), data_checksum_});
+  if (!option.folder.empty()) option.folder = runs::from_run(run, option.folder);
+  nlohmann::json json;
+  json["data_source"] = runs::to_json({option.folder.empty() ? "" : data::joined(option), data_checksum_});
+  if (const std::string& file = options_.init_file; !file.empty()) {
+    json["init"] = runs::to_json({runs::from_run(run, file), files::checksum_of_file(file)});
+  }
+  return json;
 }
 
 /// All settings as they are now, but for variants, reaction and files: those are no part of what was trained.

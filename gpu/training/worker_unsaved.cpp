@@ -11,6 +11,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/references.h"
 #include "gpu/runs/run_folder.h"
 #include "gpu/runs/run_recorder.h"
 #include "gpu/runs/unsaved.h"
@@ -59,6 +60,7 @@ void Trainer::Worker::keep_unsaved() {
     CheckpointStore(path, options_.model, 1).save(checkpoint_of(engine_->state(), engine_->epoch()), false);
     nlohmann::json head = description();
     head["configuration"] = configuration();
+    head[runs::kOutside] = references(path);
     auto points = std::make_shared<Feed>();
     points->push(unsaved_->items());
     RunRecorder(std::move(folder), std::move(points), std::move(head)).finish("finished", "");
