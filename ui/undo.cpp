@@ -133,8 +133,9 @@ std::vector<Change> Undo::settle(const training::Snapshot& snapshot) {
 // The trainer has left the weights from before it as the newest training.
 void Undo::note_divergence(const training::Snapshot& snapshot) {
   const training::Divergence& divergence = snapshot.divergence;
-  if (std::exchange(divergence_, divergence.id) == divergence.id) return;
-  if (!divergence.can_roll_back || snapshot.left->empty()) return;
+  // It is told a moment before the weights from before it are there.
+  if (divergence.id == divergence_ || !divergence.can_roll_back || snapshot.left->empty()) return;
+  divergence_ = divergence.id;
   TrainingInUse before{snapshot.left->back().number, snapshot.network, divergence.step};
   push({before, TrainingInUse{snapshot.training, snapshot.network, divergence.step, "divergence"}}, 0);
 }

@@ -228,6 +228,9 @@ TEST(Undo, DivergenceIsTakenBack) {
   Undo undo;
   Snapshot snapshot;
   undo.settle(snapshot);
+  snapshot.divergence = {.id = 1, .step = 123, .text = "it is not known yet what was before"};
+  undo.settle(snapshot);
+  EXPECT_FALSE(undo.undoable());
   begin_training(snapshot, 90);
   snapshot.divergence = {
       .id = 1, .step = 123, .text = "", .can_roll_back = true, .back_step = 90, .back_rate = 1};
