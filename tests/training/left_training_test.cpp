@@ -186,6 +186,11 @@ TEST(LeftTraining, NothingRecordedIsLostByAResetAndItsReturn) {
     take_steps(trainer, 1);
     trainer.send(Finish{});
     ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+    const RunFigures figures = trainer.snapshot()->figures;
+    EXPECT_EQ(figures.steps, 6u);
+    EXPECT_NEAR(figures.final_train_loss,
+                read_json(fs::path(options.run_dir) / "run.json")["final_train_loss"].get<double>(), 1e-8)
+        << "of all six steps, those from before the reset too";
   }
   std::vector<double> steps, losses;
   for (const nlohmann::json& line : read_lines(options.run_dir)) {
