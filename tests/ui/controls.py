@@ -210,7 +210,7 @@ class Choices(WindowCase):
     def test_a_batch_that_is_too_large_is_told_and_changes_nothing(self):
         step = self.open_paused()
         self.enter("training.batch", "60000")
-        self.wait_for_notice("60000")
+        self.item("training.batch_refusal")
         self.click("toolbar.step")
         self.wait_for_step(self.process, self.run_dir, step + 1)
         self.assertEqual(markers_of(self.run_dir), [])
