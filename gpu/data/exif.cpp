@@ -12,9 +12,9 @@ using namespace std::string_view_literals;
 constexpr std::string_view kExif = "Exif\0\0"sv;
 
 /// Numbers in bytes; 0 where these end before.
-class Fields {
+class ByteFields {
  public:
-  Fields(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
+  ByteFields(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
   std::uint32_t number(std::size_t at, std::size_t size) const {
     if (at > bytes_.size() || bytes_.size() - at < size) return 0;
     std::uint32_t value = 0;
@@ -36,7 +36,7 @@ int orientation_in(std::string_view exif) {
   constexpr std::uint32_t kOrientation = 0x0112, kShort = 3, kLong = 4;
   if (exif.starts_with(kExif)) exif.remove_prefix(kExif.size());
   if (!exif.starts_with("II*\0"sv) && !exif.starts_with("MM\0*"sv)) return 1;
-  const Fields fields(exif, exif[0] == 'M');
+  const ByteFields fields(exif, exif[0] == 'M');
   const std::size_t directory = fields.number(4, 4);
   const std::size_t entries = fields.number(directory, 2);
   for (std::size_t i = 0; i < entries; ++i) {
@@ -54,7 +54,7 @@ int orientation_in(std::string_view exif) {
 
 /// What stands in the segment of Exif, before the pixels.
 std::string_view exif_of_jpeg(std::string_view file) {
-  const Fields fields(file, true);
+  const ByteFields fields(file, true);
   for (std::size_t at = 2; at + 4 <= file.size();) {
     const std::uint32_t marker = fields.number(at, 2);
     if (marker == 0xFFFF) {  // a byte that fills
@@ -71,7 +71,7 @@ std::string_view exif_of_jpeg(std::string_view file) {
 }
 
 std::string_view exif_of_png(std::string_view file) {
-  const Fields fields(file, true);
+  const ByteFields fields(file, true);
   for (std::size_t at = 8; at + 12 <= file.size();) {
     const std::size_t length = fields.number(at, 4);
     if (file.substr(at + 4, 4) == "eXIf") return file.substr(at + 8, length);
@@ -81,7 +81,7 @@ std::string_view exif_of_png(std::string_view file) {
 }
 
 std::string_view exif_of_webp(std::string_view file) {
-  const Fields fields(file, false);
+  const ByteFields fields(file, false);
   for (std::size_t at = 12; at + 8 <= file.size();) {
     const std::size_t length = fields.number(at + 4, 4);
     if (file.substr(at, 4) == "EXIF") return file.substr(at + 8, length);

@@ -62,7 +62,7 @@ struct CsvFiles {
   const fs::path& of(Half half) const { return data::of(halves, half); }
 };
 
-CsvFiles find_files(const fs::path& folder) {
+CsvFiles find_tables(const fs::path& folder) {
   const std::vector<fs::path> files = csv_files(folder);
   CsvFiles found{find_halves(files, half_of), {}};
   const auto is_free = [&](const fs::path& path) {
@@ -186,7 +186,7 @@ bool ag_news_is_complete(const fs::path& folder) noexcept {
 DataSet load_ag_news(const SetRow& set, const fs::path& folder, const Requirements& model,
                      const Stopped& stopped) {
   static const std::vector<std::string> kLabels{"1", "2", "3", "4"};
-  const CsvFiles files = find_files(folder);
+  const CsvFiles files = find_tables(folder);
   const fs::path& train = files.of(Half::train);
   if (files.of(Half::test).empty())
     throw core::BadInput(fmt::format("{} lacks {}", folder.string(), kTestFile));
@@ -210,7 +210,7 @@ DataSet load_ag_news(const SetRow& set, const fs::path& folder, const Requiremen
 }
 
 DataSet load_csv(const SetRow&, const fs::path& folder, const Requirements& model, const Stopped& stopped) {
-  const CsvFiles files = find_files(folder);
+  const CsvFiles files = find_tables(folder);
   const Alphabet alphabet(model.alphabet);
   std::array<TextTable, 3> tables;
   std::vector<TextTable*> there;
