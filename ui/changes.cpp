@@ -332,7 +332,7 @@ std::string details_of(const Change& change, const core::DeviceInfo& device) {
   std::string text = describe(change);
   if (in_one_line(change, device) == text) return "";
   for (std::size_t at = text.find("; "); at != std::string::npos; at = text.find("; ", at))
-    text.replace(at, 2, "\n");
+    text.erase(at, 1)[at] = '\n';
   return text;
 }
 

@@ -103,7 +103,7 @@ std::string name_of(const fs::path& folder) {
 bool has_name(const fs::path& folder, const SetRow& set) {
   const std::string absolute = files::absolute_path(folder).string();
   return std::any_of(set.folders.begin(), set.folders.end(),
-                     [&](std::string_view name) { return absolute.ends_with("/" + std::string(name)); });
+                     [&](std::string_view name) { return absolute.ends_with(fmt::format("/{}", name)); });
 }
 
 /// Of the sets with the same files, the one that a folder of this name holds.
