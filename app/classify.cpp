@@ -189,7 +189,8 @@ int tell(const std::optional<JudgedFeatures>& report, const std::string& json) {
   if (!report->remark.empty()) files::warn(report->remark);
   for (const std::string& remark : fit.remarks) files::warn(remark);
   if (json != "-") print(*report);
-  if (!json.empty()) write_output(json, to_json(*report).dump(1) + "\n");
+  if (!json.empty())
+    write_output(json, to_json(*report).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   return fit.converged ? 0 : 1;
 }
 

@@ -1,6 +1,5 @@
 #include "app/run_folders.h"
 
-
 #include <fmt/format.h>
 
 #include "gpu/files/streams.h"

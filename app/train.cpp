@@ -326,7 +326,8 @@ int train(training::TrainerOptions options, const std::string& then) {
   if (classifier.empty()) return 0;
   if (judging.error) std::rethrow_exception(judging.error);
   files::print("\n");
-  const int code = tell(judging.judged, "");
+  // Beside the run, so that it is there though standard output may take no more.
+  const int code = tell(judging.judged, end->run_dir.empty() ? "" : end->run_dir + "/judgement.json");
   print_seconds(judging);
   return code;
 }

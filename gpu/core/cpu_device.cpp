@@ -73,8 +73,8 @@ class CpuDevice final : public Device {
                        ? nullptr
                        : ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
     if (memory == nullptr) {
-      throw OutOfMemory(fmt::format("the CPU has {}, {:.1f} MiB more are needed", host_memory().text(),
-                                    static_cast<double>(bytes) / 1048576.0));
+      throw OutOfMemory(fmt::format("the CPU has {}, {} more are needed", host_memory().text(),
+                                    memory_text(static_cast<double>(bytes))));
     }
     const std::lock_guard lock(mutex_);
     sizes_[memory] = bytes;

@@ -19,10 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::optional<std::int64_t>;
 
-std::string mib(std::int64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576.0);
-}
-
 /// The number behind `name`, in whatever unit; nothing where there is none ("unlimited").
 Bytes number_of(const fs::path& file, std::string_view name) {
   std::ifstream stream(file);
@@ -60,7 +56,8 @@ void bound_by_process(HostMemory& memory, const fs::path& process) {
     const Bytes used = limit ? number_of(process / "status", row.used) : std::nullopt;
     if (!used) continue;
     bound(memory, limit, *used * kKib,
-          fmt::format("the limit of {} of {} (ulimit {})", row.words, mib(*limit), row.option));
+          fmt::format("the limit of {} of {} (ulimit {})", row.words,
+                      memory_text(static_cast<double>(*limit)), row.option));
   }
 }
 
@@ -79,7 +76,8 @@ void bound_by_group(HostMemory& memory, const fs::path& folder, const GroupFiles
   // The group's pages of files count as used, though the system drops those that nobody needs before it refuses.
   *used -= number_of(folder / "memory.stat", names.dropped).value_or(0);
   bound(memory, limit, used,
-        fmt::format("the limit of the control group {} of {} ({})", group, mib(*limit), names.limit));
+        fmt::format("the limit of the control group {} of {} ({})", group,
+                    memory_text(static_cast<double>(*limit)), names.limit));
 }
 
 /// By the group at `path` below `mount` and by all above it. In a container the path may be one of the host's, of which
@@ -114,8 +112,15 @@ void bound_by_control_groups(HostMemory& memory, const MemoryFiles& files) {
 
 }  // namespace
 
+std::string memory_text(double bytes) {
+  constexpr double kMib = 1 << 20, kGib = 1 << 30;
+  return bytes < 10 * kGib ? fmt::format("{:.1f} MiB", bytes / kMib)
+                           : fmt::format("{:.1f} GiB", bytes / kGib);
+}
+
 std::string HostMemory::text() const {
-  return fmt::format("{} of memory free{}{}", mib(free.value_or(0)), limit.empty() ? "" : " under ", limit);
+  return fmt::format("{} of memory free{}{}", memory_text(static_cast<double>(free.value_or(0))),
+                     limit.empty() ? "" : " under ", limit);
 }
 
 HostMemory host_memory(const MemoryFiles& files) {

@@ -29,6 +29,9 @@ struct HostMemory {
 /// its control group and each one above it (cgroup v2 and v1), as containers have.
 HostMemory host_memory(const MemoryFiles& files = {});
 
+/// "146.5 MiB"; from 10 GiB on "23.1 GiB".
+std::string memory_text(double bytes);
+
 /// Its bytes; 0 if they cannot be told.
 std::int64_t free_host_memory();
 

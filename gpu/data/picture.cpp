@@ -132,11 +132,19 @@ bool is_whole_bmp(std::string_view bytes, const ImageShape& shape) {
   return bytes.size() >= number(10, 4) + static_cast<std::size_t>(shape.height) * row;
 }
 
+/// Why stb gave up. Of a PNG chunk that it does not know it tells the name byte by byte, and no more behind a zero.
+std::string reason_of_stb() {
+  const std::string_view reason = stbi_failure_reason();
+  const bool readable =
+      std::all_of(reason.begin(), reason.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return readable && !reason.empty() ? std::string(reason) : "a PNG chunk of a name that is none";
+}
+
 Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, int channels) {
   const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const auto size = static_cast<int>(bytes.size());
   const auto damaged = [&] {
-    refuse(path, fmt::format("is damaged or of a rare form: {}", stbi_failure_reason()));
+    refuse(path, fmt::format("is damaged or of a rare form: {}", reason_of_stb()));
   };
   ImageShape shape{0, 0, channels};
   int stored = 0;

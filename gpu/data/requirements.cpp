@@ -39,17 +39,14 @@ void check_classes(const std::string& set, std::size_t classes, const Requiremen
 }
 
 void check_memory(const std::string& set, std::int64_t images, const ImageShape& shape) {
-  constexpr double kGib = 1 << 30;
   // In floating point: the product of what files and models claim need not fit 64 bits.
   const double needed = static_cast<double>(images) * shape.height * shape.width * shape.channels;
   const core::HostMemory memory = core::host_memory();
   if (!memory.free || needed <= static_cast<double>(*memory.free)) return;
   throw core::BadInput(fmt::format(
-      "the {} images of {} take {:.1f} GiB of memory at {}, but the machine has {:.1f} GiB free{}{}; take "
-      "fewer "
-      "images or a model of smaller ones",
-      files::grouped(images), set, needed / kGib, describe(shape), static_cast<double>(*memory.free) / kGib,
-      memory.limit.empty() ? "" : " under ", memory.limit));
+      "the {} images of {} take {} of memory at {}, but the machine has {}; take fewer images or a model "
+      "of smaller ones",
+      files::grouped(images), set, core::memory_text(needed), describe(shape), memory.text()));
 }
 
 }  // namespace warpscope::data

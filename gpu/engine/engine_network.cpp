@@ -55,7 +55,6 @@ void Engine::check_network(const models::Model& model) const {
 /// Throws core::OutOfMemory if what `model` needs for its parameters alone does not fit beside what is in use, before
 /// anything is drawn or allocated. A plan comes on top and speaks for itself.
 void Engine::check_memory(const models::Model& model) const {
-  constexpr double kGib = 1 << 30;
   const std::size_t parameters = room(model);
   const bool on_cpu = device_->info().kind == core::DeviceKind::cpu;
   // Weights, gradients, state and, on the host, initial weights.
@@ -64,12 +63,13 @@ void Engine::check_memory(const models::Model& model) const {
   const auto free = static_cast<double>(device_->memory().free_bytes);
   if (needed <= free) return;
   const std::string limit = on_cpu ? core::host_memory().limit : "";
-  throw core::OutOfMemory(fmt::format(
-      "network {} has {} parameters, which with gradients and the state of {} take {:.1f} GiB; {} has "
-      "{:.1f} GiB of memory free{}{}",
-      model.name, files::grouped(static_cast<std::int64_t>(parameters)),
-      ops::to_string(options_.optimizer.rule), needed / kGib, on_cpu ? "the CPU" : device_->info().name,
-      free / kGib, limit.empty() ? "" : " under ", limit));
+  throw core::OutOfMemory(
+      fmt::format("network {} has {} parameters, which with gradients and the state of {} take {}; {} has "
+                  "{} of memory free{}{}",
+                  model.name, files::grouped(static_cast<std::int64_t>(parameters)),
+                  ops::to_string(options_.optimizer.rule), core::memory_text(needed),
+                  on_cpu ? "the CPU" : device_->info().name, core::memory_text(free),
+                  limit.empty() ? "" : " under ", limit));
 }
 
 /// Weights and state of `model` in memory of their own, with all that it shares with the network in use. Waits.

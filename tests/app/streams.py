@@ -108,6 +108,15 @@ class Streams(ProgramCase):
     def test_every_command_works_with_streams_that_nobody_reads(self):
         self.check_all("output unread", "error unread", "both unread")
 
+    def test_a_judgement_is_kept_though_standard_output_is_full(self):
+        run_dir = self.path("judged")
+        process = self.start_in("both full", [*TRAIN, "--run-dir", run_dir, "--then", "nearest"])
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(read_run(run_dir)["status"], "finished")
+        with open(os.path.join(run_dir, "judgement.json"), encoding="utf-8") as file:
+            self.assertIn("accuracy", json.load(file))
+
     def check_all(self, *situations):
         names = re.findall(r"(?m)^  (\w+) +[A-Z]", self.run_program("--help").out.split("Subcommands:")[1])
         for situation in situations:

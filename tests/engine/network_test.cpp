@@ -226,7 +226,7 @@ TEST(Network, WhoseParametersDoNotFitIsRefusedBeforeAnythingIsMade) {
     EXPECT_TRUE(text.starts_with(fmt::format("network {} has {} parameters, which with gradients", large.name,
                                              files::grouped(static_cast<std::int64_t>(parameters)))))
         << text;
-    EXPECT_NE(text.find("the CPU has 0.0 GiB of memory free"), std::string::npos) << text;
+    EXPECT_NE(text.find(" MiB of memory free"), std::string::npos) << text;
   }
   EXPECT_EQ(device->memory().process_bytes, bytes);
   EXPECT_EQ(tests::losses(run_steps(*engine, 3)), tests::losses(run_steps(*straight, 3)));
