@@ -204,7 +204,7 @@ class Infer(ProgramCase):
         tensors = {name: tensor for name, tensor in head.items() if name != "__metadata__"}
         self.write_weights("bare.safetensors", tensors, weights)
         self.assert_refused(["infer", self.path("bare.safetensors"), "builtin", "--device", "cpu"],
-                            "which model autoencoder does not have; its metadata name no model, --model takes it")
+                            "which model autoencoder needs", "; its metadata name no model, --model takes it")
         self.assert_succeeded(self.run_program("infer", self.path("bare.safetensors"), "builtin", "--device", "cpu",
                                                "--model", "mlp"))
         head["__metadata__"]["network"] = "garbage\n"
@@ -218,7 +218,7 @@ class Infer(ProgramCase):
         ended = self.run_program("infer", self.path("nan.safetensors"), "builtin", "--device", "cpu", "--out",
                                  self.path("answers.csv"))
         self.assertEqual(ended.code, 1)
-        self.assertRegex(ended.err, r"\Awarpscope: (\d+) of \1 answers are not finite \(NaN or infinite\) and count")
+        self.assertRegex(ended.err, r"(?m)^warpscope: (\d+) of \1 answers are not finite \(NaN or infinite\) and count")
         self.assertNotIn("accuracy", ended.out)
         with open(self.path("answers.csv"), encoding="utf-8", newline="") as file:
             self.assertEqual({row["class"] for row in csv.DictReader(file)}, {""})

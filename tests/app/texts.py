@@ -49,7 +49,7 @@ class Texts(ProgramCase):
                 network, run = self.network(first), self.path(first[:7])
                 told = self.train(network, "--data", "sentences", "--steps", "250", "--lr", "0.01", run=run).out
                 self.assertRegex(told, r"(?m)^test loss .* over \d+ texts, ")
-                self.assertRegex(told, r"(?m)^speed +[\d.]+ texts/s ")
+                self.assertRegex(told, r"(?m)^speed +[\d.]+ texts/s, ")
                 losses = losses_of(run)
                 self.assertGreater(losses[0], 1)
                 self.assertLess(sum(losses[-20:]) / 20, 0.6)
