@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -300,7 +302,8 @@ nlohmann::json Trainer::Worker::references(const std::filesystem::path& run) con
   if (!option.folder.empty()) option.folder = runs::from_run(run, option.folder);
   nlohmann::json json;
   json["data_source"] = runs::to_json({option.folder.empty() ? "" : data::joined(option), data_checksum_});
-  if (const std::string& file = options_.init_file; !file.empty()) {
+  const std::string& file = options_.init_file;
+  if (std::error_code error; !file.empty() && std::filesystem::is_regular_file(file, error)) {
     json["init"] = runs::to_json({runs::from_run(run, file), files::checksum_of_file(file)});
   }
   return json;
