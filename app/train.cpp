@@ -214,8 +214,9 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   }
   files::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
                quality_text(end, test));
-  files::print("speed        {:.1f} {}/s, median over all steps, batch {}\n",
-               end.figures.median_images_per_second, items_of(end), end.batch);
+  const double speed = end.figures.median_images_per_second;
+  files::print("speed        {} {}/s, median over all steps, batch {}\n",
+               std::isfinite(speed) ? fmt::format("{:.1f}", speed) : "-", items_of(end), end.batch);
   files::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
                end.optimizer.per_sample ? " after each image (a mistake)" : "", end.learning_rate,
                to_string(end.schedule));

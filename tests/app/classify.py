@@ -130,8 +130,11 @@ class Classify(ProgramCase):
             file.write(data)
         for classifier in ("rbf", "linear", "hinge", "softmax", "head", "nearest"):
             with self.subTest(classifier=classifier):
-                self.assert_refused(["classify", broken, "--device", "cpu", "--data", "builtin", "--layer", "fc1", "--classifier",
-                                     classifier], "the training rows hold NaN in row 0, column 0 (both counted from 0)")
+                ended = self.run_program("classify", broken, "--device", "cpu", "--data", "builtin", "--layer", "fc1",
+                                         "--classifier", classifier)
+                self.assertEqual(ended.code, 2)
+                self.assertEqual(ended.err, "warpscope: the weights hold NaN in fc1.bias\n"
+                                 "warpscope: the training rows hold NaN in row 0, column 0 (both counted from 0)\n")
 
     def difficult_pictures(self):
         """IDX files of 28x28: each training image twice, none of class 3, the lower half always black."""

@@ -75,7 +75,7 @@ class Joint(ProgramCase):
         # Without its head, and with one that a run without got later.
         ended = self.run_program("train", "--resume", run, "--steps", "3", "--joint", "0")
         self.assert_succeeded(ended)
-        self.assertIn("head is left aside", ended.out + ended.err)
+        self.assertIn("the head of the checkpoint is not used", ended.out + ended.err)
         self.assertNotIn("head_loss", [line for line in read_metrics(run) if "loss" in line][-1])
         self.assert_succeeded(self.run_program("train", "--resume", run, "--steps", "4", "--joint", "0.2"))
         self.assertIn("head_loss", [line for line in read_metrics(run) if "loss" in line][-1])

@@ -47,7 +47,7 @@ TEST(ClassNames, ThatAreNotKnownAreToldInASentence) {
   const Names data{"blue", "cat", "dog\n"};
   EXPECT_EQ(
       tell_unknown(Places{0, -1, 1, 2, 1}, data, {0, -1, -1}),
-      "3 of 4 labels are of classes that the network does not know by their names (cat, dog ), so that the "
+      "3 of 4 labels are of classes that the network does not know by their names (cat, dog\\n), so that the "
       "accuracy leaves them out");
   EXPECT_EQ(
       tell_unknown(Places{1}, data, {0, -1, -1}),

@@ -114,7 +114,8 @@ TEST(TimeChange, WithinTheNoiseThereIsNone) {
   EXPECT_EQ(change_of(sampled(101, 100)).difference, training::Difference::noise) << "1.01 times";
   EXPECT_EQ(change_of(sampled(90, 100, 31, 31, 15)).difference, training::Difference::noise)
       << "they overlap";
-  EXPECT_EQ(change_text(change_of(sampled(101, 100)), false), "1.01\u00d7 the time") << "told, but in no colour";
+  EXPECT_EQ(change_text(change_of(sampled(101, 100)), false), "1.01\u00d7 the time")
+      << "told, but in no colour";
 }
 
 TEST(TimeChange, OfAStepIsWhatTheLadderSays) {

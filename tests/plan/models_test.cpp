@@ -101,7 +101,7 @@ TEST(Model, UnknownNamesListTheValidOnes) {
   } catch (const core::BadInput& error) {
     EXPECT_STREQ(error.what(),
                  "unknown model 'autoencode'; valid: autoencoder, classifier, mlp, char_cnn, "
-                 "char_cnn_ln, char_cnn_cased");
+                 "char_cnn_ln, char_cnn_cased, classifier_bn, resnet9, vgg");
   }
   for (const std::string& name : model_names()) EXPECT_EQ(find_model(name).name, name);
 }

@@ -255,7 +255,7 @@ TEST(Resume, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_TRUE(tests::holds(refusal([](TrainerOptions& o) { o.seed = 6; }), {"seed 5"}));
   EXPECT_TRUE(tests::holds(
       refusal([](TrainerOptions& o) { o.data_set = std::make_shared<data::DataSet>(tests::tiny_data(48)); }),
-      {"40 images", "48"}));
+      {"holds other images than those that the run was trained on"}));
   EXPECT_TRUE(
       tests::holds(refusal([&](TrainerOptions& o) { o.resume_dir = folder.path().string(); }), {"run"}));
   std::filesystem::remove_all(folder / "run/checkpoints");
