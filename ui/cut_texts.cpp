@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <vector>
 
@@ -92,10 +93,10 @@ void note_drawn(const ImDrawList* list, ImVec2 min, ImVec2 max, std::string_view
 const CutText* pointed_cut_text(ImVec2 min, ImVec2 max) {
   const Kept& all = kept();
   for (const auto* const list : {&all.drawn, &all.past}) {
-    for (auto text = list->rbegin(); text != list->rend(); ++text) {
-      if (inside(text->min, ImVec2(min.x - 1, min.y - 1), max) &&
-          inside(ImGui::GetIO().MousePos, text->min, text->max))
-        return &*text;
+    for (const CutText& text : std::views::reverse(*list)) {
+      if (inside(text.min, ImVec2(min.x - 1, min.y - 1), max) &&
+          inside(ImGui::GetIO().MousePos, text.min, text.max))
+        return &text;
     }
   }
   return nullptr;

@@ -151,7 +151,9 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
     if (table.rows.size() % kRowsBetweenStops == 0 && stopped && stopped()) {
       throw core::Error("reading the texts was stopped");
     }
-    if (std::exchange(first, false) && (columns = columns_in(*row))) {
+    const bool is_first = std::exchange(first, false);
+    if (is_first) columns = columns_in(*row);
+    if (is_first && columns) {
       if (fields.least > 1 && !columns->label) {
         throw core::BadInput(
             fmt::format("{}:{}: by this title no column is the class; call it label", where, row->line));

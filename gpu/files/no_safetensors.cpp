@@ -84,11 +84,11 @@ bool is_text(std::string_view bytes) {
 }
 
 std::string text_kind(std::string_view text) {
-  if (text.starts_with("<")) return "is a web page or XML; download the file itself";
-  if (text.starts_with("{") && holds(text, "weight_map")) {
+  if (text.starts_with('<')) return "is a web page or XML; download the file itself";
+  if (text.starts_with('{') && holds(text, "weight_map")) {
     return "lists the files that hold the weights; only weights in a single file can be read";
   }
-  return text.starts_with("{") || text.starts_with("[") ? "is JSON" : "is a text";
+  return text.starts_with('{') || text.starts_with('[') ? "is JSON" : "is a text";
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class ListRuns(ProgramCase):
         self.assertEqual((run["name"], run["status"], run["steps"], run["batch"]), ("a", "interrupted", 40, 64))
         self.assertAlmostEqual(run["final_train_loss"], sum(losses) / len(losses), places=8)  # losses are floats
         self.assertAlmostEqual(run["test_loss"], 0.05, places=7)
-        self.assertEqual(run["accuracy"], 0.8)
+        self.assertAlmostEqual(run["accuracy"], 0.8, places=7)
 
     def test_run_json_the_list_and_csv_tell_one_number_under_one_name(self):
         folder = self.path("runs", "a")

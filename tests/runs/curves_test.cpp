@@ -105,7 +105,7 @@ TEST(SvgTest, APlotHasCurvesLegendTitleAndMarks) {
   EXPECT_EQ(count(svg, "class=\"curve\""), 2u);
   EXPECT_EQ(count(svg, "#0072B2"), 2u) << "curve and legend";
   EXPECT_TRUE(tests::holds(svg, {">a</text>", ">train loss</text>", ">test loss</text>", ">step</text>",
-                                 "Inter,", "rate: 0.1 -&gt; &lt;0.2&gt; &amp; &quot;more&quot; "}));
+                                 "Inter,", "rate: 0.1 -&gt; &lt;0.2&gt; &amp; &quot;more&quot;\\x01"}));
   EXPECT_EQ(svg.find('\x01'), std::string::npos);
 }
 

@@ -277,7 +277,7 @@ TEST(SettingsTest, ValuesAreShort) {
   EXPECT_EQ(setting_text(1.0 / 3), "0.3333333333333333");
   EXPECT_EQ(setting_text(64), "64");
   EXPECT_EQ(setting_text(false), "no");
-  EXPECT_EQ(setting_text("a\nb"), "a b");
+  EXPECT_EQ(setting_text("a\nb"), "a\\nb");
   EXPECT_EQ(setting_text(json::array({1, 2})), "[1,2]");
   EXPECT_EQ(setting_text(nullptr), "null");
 }
