@@ -220,7 +220,8 @@ constexpr std::array kScheduleRows{
     Setting{.table = "schedule",
             .key = "text",
             .name = "schedule",
-            .meaning = "how the learning rate changes over the run, such as cosine:warmup=1; it ends behind the last step",
+            .meaning = "how the learning rate changes over the run, such as cosine:warmup=1; it ends behind "
+                       "the last step",
             .unit = "",
             .field = text_field([](const S& s) { return to_string(s.schedule); },
                                 [](S& s, const std::string& text) { s.schedule = parse_schedule(text); }),

@@ -78,7 +78,8 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
     case Metric::head_accuracy:
       if (snapshot.state == training::TrainerState::preparing || snapshot.optimizer.joint > 0) return {};
       if (const std::string why = training::why_no_head(snapshot); !why.empty()) return why;
-      return "No head learns the classes beside the reconstruction: set joint above 0 in the tab Optimizer, or start with --joint.";
+      return "No head learns the classes beside the reconstruction: set joint above 0 in the tab Optimizer, "
+             "or start with --joint.";
     default:
       return {};
   }

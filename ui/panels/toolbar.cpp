@@ -209,7 +209,8 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
   pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
                                 "Steps whose loss has arrived, and the steps planned if there is a limit."));
-  pieces.push_back(number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained", explain("time")));
+  pieces.push_back(
+      number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained", explain("time")));
   return pieces;
 }
 
