@@ -156,7 +156,7 @@ void LossPlot::draw_legend(const Frame& frame, const MetricCurves& curves, PlotS
   std::string left_out;
   float more = 0;
   while (!entries.empty() && width(with_values) + more > room) {
-    left_out = entries.back().entry.label + (left_out.empty() ? "" : ", " + left_out);
+    left_out.insert(0, left_out.empty() ? "" : ", ").insert(0, entries.back().entry.label);
     entries.pop_back();
     more = text_width(frame.fonts.small, "+9") + gap;
   }

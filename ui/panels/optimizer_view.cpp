@@ -121,8 +121,8 @@ void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& con
   if (settings.per_sample) spec.tip = "Each image updates by itself: there is nothing to accumulate.";
   spec.unit = said_of_data(frame, update_images_text(settings, frame.snapshot.batch));
   if (frame.snapshot.train_images > 0 && frame.snapshot.batch > 0) {
-    const auto most = static_cast<double>(frame.snapshot.train_images / frame.snapshot.batch);
-    spec.limits.most = std::min(spec.limits.most, std::max(1.0, most));
+    const auto most = frame.snapshot.train_images / frame.snapshot.batch;  // whole ones
+    spec.limits.most = std::min(spec.limits.most, std::max(1.0, static_cast<double>(most)));
   }
   ImGui::BeginDisabled(settings.per_sample);
   const ValueEdit edit = fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate),
