@@ -115,7 +115,7 @@ bool wants_steps(const BenchArguments& arguments) {
   return arguments.choices.ops.empty() && arguments.choices.variant.empty() && arguments.shapes.empty();
 }
 
-/// Of each precision: whether something is faster than what is chosen now.
+/// For each precision: whether something is faster than what is chosen now.
 std::vector<profiling::Advice> advice_of(const Choices& chosen, const models::Model& model,
                                          const profiling::StepSetup& setup, const BenchReport& report,
                                          const BenchArguments& arguments,

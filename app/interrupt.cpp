@@ -14,7 +14,8 @@ void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-/// Of those that nobody sends in impatience: a terminal that closes sends one itself and has the shell send another, and
+/// For those that nobody sends in impatience: a terminal that closes sends one itself and has the shell send another,
+/// and
 /// the limit of processor time (its soft one) is told every second.
 void on_notice(int /*signal*/) {
   interrupted = true;

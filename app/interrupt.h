@@ -7,7 +7,8 @@
 
 namespace warpscope::app {
 
-/// From now on SIGINT, SIGTERM, SIGXCPU and, unless it is ignored, SIGHUP set the flag that is returned instead of ending
+/// From now on SIGINT, SIGTERM, SIGXCPU and, unless it is ignored, SIGHUP set the flag that is returned instead of
+/// ending
 /// the process.
 const std::atomic<bool>& catch_interrupts();
 

@@ -145,7 +145,8 @@ Configuration resumed(const TrainingArguments& arguments) {
   return configuration;
 }
 
-/// What a run that is gone on with, or whose settings are taken, tells of its data. Of others that are named instead all
+/// What a run that is gone on with, or whose settings are taken, tells of its data. Of others that are named instead
+/// all
 /// but what they hold is known, and of those of a new training nothing.
 data::KnownData known_data(const TrainingArguments& arguments) {
   const bool named = arguments.given.has("data_source");

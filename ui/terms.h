@@ -1,5 +1,6 @@
 #pragma once
-// The terms of the field that the window uses, each explained in one sentence. What the figures of a training are stands
+// The terms of the field that the window uses, each explained in one sentence. What the figures of a training are
+// stands
 // in gpu/runs/figure_table.h.
 
 #include <span>

@@ -92,7 +92,7 @@ void bound_by_groups(HostMemory& memory, const fs::path& mount, const std::strin
   }
 }
 
-/// Of lines as "4:cpu,memory:/user" (version 1) and "0::/user" (version 2).
+/// For lines as "4:cpu,memory:/user" (version 1) and "0::/user" (version 2).
 void bound_by_control_groups(HostMemory& memory, const MemoryFiles& files) {
   std::ifstream stream(files.processes / "self" / "cgroup");
   std::error_code error;

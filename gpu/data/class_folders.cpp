@@ -151,7 +151,7 @@ void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFol
   to.others.add(all.others);
 }
 
-/// Of a half that is not trained on.
+/// For a half that is not trained on.
 void find_held_out(Half half, ClassFolders& found) {
   if (found.folder_of(half).empty()) return;
   const Listing listing = list(found.folder_of(half));

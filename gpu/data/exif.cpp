@@ -30,7 +30,7 @@ class ByteFields {
   bool big_endian_;
 };
 
-/// Of the TIFF fields that Exif consists of.
+/// For the TIFF fields that Exif consists of.
 int orientation_in(std::string_view exif) {
   constexpr std::size_t kEntryBytes = 12;
   constexpr std::uint32_t kOrientation = 0x0112, kShort = 3, kLong = 4;

@@ -17,7 +17,7 @@ struct KnownData {
       false;  ///< load()'s option was taken from a run, so that people can be told to name another
 };
 
-/// Of what a training sees of a set: classes, labels, and pixels or texts.
+/// For what a training sees of a set: classes, labels, and pixels or texts.
 std::string checksum_of(const DataSet& set);
 
 struct FoundData {

@@ -163,7 +163,7 @@ std::string remark_on_others(const fs::path& folder, const Requirements& model) 
                      other.classes.size(), contents_of(other), model.name, taken(model, other));
 }
 
-/// Of its folders those that people would make.
+/// For its folders those that people would make.
 std::vector<std::string_view> own_names(const SetRow& set) {
   std::vector<std::string_view> names = set.folders;
   std::erase_if(names, [](std::string_view name) { return name.find('/') != std::string_view::npos; });

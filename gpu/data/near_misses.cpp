@@ -68,7 +68,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return found;
 }
 
-/// Of a file of texts; "" if nobody knows.
+/// For a file of texts; "" if nobody knows.
 std::string tell_table(const fs::path& path) {
   std::string ending = path.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),

@@ -32,7 +32,7 @@ struct Role {
   Half half;
   bool images;
 };
-// Of each half images before labels, as Files has them.
+// For each half images before labels, as Files has them.
 constexpr std::array kRoles{Role{"training images", Half::train, true},
                             Role{"training labels", Half::train, false},
                             Role{"test images", Half::test, true},

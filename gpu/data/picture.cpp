@@ -53,7 +53,7 @@ std::string ending_of(const fs::path& path) {
   return ending;
 }
 
-/// Of a file, in the channels that were asked for.
+/// For a file, in the channels that were asked for.
 struct Decoded {
   std::unique_ptr<std::uint8_t, void (*)(void*)> pixels;
   ImageShape shape;
@@ -78,7 +78,7 @@ void check_size(const fs::path& path, int height, int width) {
   refuse(path, fmt::format("is {}, which is not read; {}", kind->name, kind->remedy));
 }
 
-/// Of `count` pixels of RGB, in their place; the same as stb's.
+/// For `count` pixels of RGB, in their place; the same as stb's.
 void to_luminance(std::uint8_t* pixels, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* const rgb = pixels + 3 * i;

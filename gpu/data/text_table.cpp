@@ -88,7 +88,7 @@ void append(const std::string& field, std::string& text) {
   if (!field.empty()) text += (text.empty() ? "" : " ") + field;
 }
 
-/// Of a row without titles `columns` is empty.
+/// For a row without titles `columns` is empty.
 TextRow row_of(const CsvRow& row, const std::optional<Columns>& columns) {
   TextRow read{{}, {}, row.line};
   const std::size_t count = row.fields.size();

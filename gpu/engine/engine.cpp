@@ -92,7 +92,8 @@ void Engine::check_mixup(const AugmentSettings& augment, int batch) {
       "mixup off");
 }
 
-/// Throws core::BadInput if the model reads texts and anything is to be augmented, or if images are smaller than what is
+/// Throws core::BadInput if the model reads texts and anything is to be augmented, or if images are smaller than what
+/// is
 /// cut out of them or than they are shifted.
 void Engine::check_augmented(const models::Model& model, const AugmentSettings& augment) {
   if (augment.crop > 0 && augment.crop >= std::max(model.height, model.width)) {

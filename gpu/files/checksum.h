@@ -28,7 +28,7 @@ class Checksum {
   std::unique_ptr<State> state_;
 };
 
-/// Of all of a file. Throws core::BadInput that names it if it cannot be read.
+/// For all of a file. Throws core::BadInput that names it if it cannot be read.
 std::string checksum_of_file(const std::filesystem::path& file);
 
 }  // namespace warpscope::files

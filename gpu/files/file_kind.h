@@ -15,7 +15,7 @@ struct FileKind {
 /// How many bytes file_kind() looks at.
 inline constexpr std::size_t kKindBytes = 512;
 
-/// Of a file that begins with these bytes; nullptr for what is not known, as texts are.
+/// For a file that begins with these bytes; nullptr for what is not known, as texts are.
 const FileKind* file_kind(std::string_view bytes);
 
 }  // namespace warpscope::files

@@ -5,7 +5,8 @@
 
 namespace warpscope::files {
 
-/// `path` from the root on, without "." and ".." and a slash at its end; symbolic links stay. As it is where the working
+/// `path` from the root on, without "." and ".." and a slash at its end; symbolic links stay. As it is where the
+/// working
 /// directory is gone.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 

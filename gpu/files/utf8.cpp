@@ -66,7 +66,7 @@ bool is_unseen(char32_t point) {
                      [&](const Points& range) { return point >= range.first && point <= range.last; });
 }
 
-/// Of a control character in ASCII.
+/// For a control character in ASCII.
 std::string escaped_control(char32_t point) {
   if (point == '\n') return "\\n";
   if (point == '\r') return "\\r";

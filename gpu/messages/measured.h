@@ -23,7 +23,7 @@ enum class Difference : std::uint8_t {
 /// Fewer samples tell a median badly.
 inline constexpr std::uint64_t kEnoughSamples = 9;
 
-/// Of `now` to `before`: it is there where the middle halves of the samples do not overlap and the medians are more
+/// For `now` to `before`: it is there where the middle halves of the samples do not overlap and the medians are more
 /// than 2 % apart, by which those of the same work differ from one minute to the next.
 inline Difference difference(const Measured& before, const Measured& now) {
   constexpr double kLeast = 0.02;

@@ -37,7 +37,8 @@ class BadFit : public core::BadInput {
 
 /// Reads a network's parameters from a file that save_parameters(), a checkpoint (checkpoint.h) or PyTorch has written,
 /// by match_names(). `notice`, if there is one, is what people should know of how, in one sentence, else "". Throws
-/// core::BadInput that names the file if it cannot be read, BadFit that also names the first tensor that is missing or of
+/// core::BadInput that names the file if it cannot be read, BadFit that also names the first tensor that is missing or
+/// of
 /// another shape.
 std::vector<float> load_parameters(const std::string& path, const Model& model,
                                    std::string* notice = nullptr);

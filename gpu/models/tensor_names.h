@@ -19,7 +19,8 @@ struct TensorNames {
 };
 
 /// The tensors whose names are those of parameters, else those whose names are so behind the beginning that most of
-/// them share, without what PyTorch's wrappers put within them. Not told as others are the counters that PyTorch's batch
+/// them share, without what PyTorch's wrappers put within them. Not told as others are the counters that PyTorch's
+/// batch
 /// norms keep (num_batches_tracked), an optimizer's tensors, and, of a file that this program has written, those of a
 /// head. Throws core::BadInput if two beginnings lead to as many.
 TensorNames match_names(const files::SafetensorsFile& file, const ParameterLayout& layout);

@@ -1,5 +1,6 @@
 #pragma once
-// Two choices of variants against each other: whole training steps of both, timed in turns (A B, B A, ...), so that what
+// Two choices of variants against each other: whole training steps of both, timed in turns (A B, B A, ...), so that
+// what
 // changes meanwhile (clocks, heat, other programs) meets both alike; and what may be said of the times.
 
 #include <chrono>

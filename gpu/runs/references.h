@@ -3,7 +3,8 @@
 //
 //   {"data_source": {"from_run": "../images", "checksum": "xxh3:.."}, "init": {"from_run": .., "checksum": ..}}
 //
-// Beside the absolute path, which is a setting of the run, stands the one from the run's folder, for when both were moved
+// Beside the absolute path, which is a setting of the run, stands the one from the run's folder, for when both were
+// moved
 // together, and a checksum of the data, or of the weights, that were read.
 
 #include <filesystem>

@@ -21,7 +21,7 @@ class FigureTally {
 
   void note(const LossPoint& point);
   void note(const TestPoint& test);
-  /// Of what else a feed holds only a restart counts: it begins anew.
+  /// For what else a feed holds only a restart counts: it begins anew.
   void note(const FeedItem& item);
   /// A line of metrics.jsonl, of a run that is gone on with. What it lacks counts as not a number.
   void note(const nlohmann::json& line);

@@ -42,7 +42,7 @@ bool has_convolutions(const models::Model& model) {
                      [](const models::Layer& layer) { return layer.convolves(); });
 }
 
-/// Of a network that gives each class the same probability, or the same grey for each pixel, however the pictures are.
+/// For a network that gives each class the same probability, or the same grey for each pixel, however the pictures are.
 double loss_of_guessing(const models::Model& model) {
   if (model.loss == models::Loss::cross_entropy) return std::log(std::max(2, model.classes));
   return 0.25;

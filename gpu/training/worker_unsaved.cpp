@@ -40,7 +40,7 @@ void Trainer::Worker::handle_leave() {
   publish(true);
 }
 
-/// Of a training that diverged, or was reset a moment ago, what was before that is worth more.
+/// For a training that diverged, or was reset a moment ago, what was before that is worth more.
 void Trainer::Worker::keep_unsaved() {
   drain();
   const auto worth_it = [this](const Memory& memory, const Progress& progress) {

@@ -12,7 +12,7 @@ namespace warpscope::files {
 namespace {
 
 TEST(Checksum, IsXxh3) {
-  // Of nothing: the value that xxHash's specification gives for its seed 0.
+  // For nothing: the value that xxHash's specification gives for its seed 0.
   EXPECT_EQ(Checksum().text(), "xxh3:99aa06d3014798d86001c324468d497f");
 }
 

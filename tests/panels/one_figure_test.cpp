@@ -1,4 +1,5 @@
-// One recorded run is told by run.json, `warpscope runs`, the window, CSV and the curves: what has one name is one number.
+// One recorded run is told by run.json, `warpscope runs`, the window, CSV and the curves: what has one name is one
+// number.
 
 #include <cmath>
 #include <map>

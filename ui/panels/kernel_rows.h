@@ -73,7 +73,7 @@ struct TimeChange {
   std::string tip;   ///< what was compared, or why nothing was
 };
 TimeChange change_of(const KernelCost& cost);
-/// Of whole steps, by the last two rungs of the ladder: so it says what the Ladder says.
+/// For whole steps, by the last two rungs of the ladder: so it says what the Ladder says.
 TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder);
 /// "0.25x the time"; "-" where they cannot be compared. `brief`: "0.25x".
 std::string change_text(const TimeChange& change, bool brief);

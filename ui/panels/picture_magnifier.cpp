@@ -24,7 +24,7 @@ constexpr int kMostPixels = 32;  // of each side that are shown; larger images a
 
 constexpr float kTableNames = 112, kTableColumn = 72, kTableLine = 20;  // design pixels
 
-/// Of the heading and a line for each row.
+/// For the heading and a line for each row.
 float table_height(const Frame& frame, const PictureScene& scene) {
   return static_cast<float>(scene.rows.size() + 1) * std::floor(kTableLine * frame.scale);
 }
@@ -246,7 +246,7 @@ void show_tip(const Frame& frame, ImVec2 place, const std::function<void()>& dra
   ImGui::PopStyleVar(2);
 }
 
-/// Of values that are not in host memory.
+/// For values that are not in host memory.
 void ask_for_values(const PictureScene& scene, const images::GridHit& hit) {
   if (scene.names.empty()) scene.view.probe({hit.image, hit.x, hit.y});
 }

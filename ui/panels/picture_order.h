@@ -13,7 +13,7 @@
 
 namespace warpscope::ui {
 
-/// Of each row, one number an image.
+/// For each row, one number an image.
 using RowNumbers = std::array<std::vector<double>, kPictureRows>;
 
 /// What the order depends on at once.
