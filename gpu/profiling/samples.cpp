@@ -65,19 +65,19 @@ std::vector<double> time_back_to_back(core::Device& device, core::Stream& stream
   if (device.kind() == core::DeviceKind::cpu)
     return time_samples(
         device, stream, limits, [] {}, work);
-  constexpr std::size_t kAhead = 8;
+  const std::size_t ahead = std::clamp(limits.samples, 1, 8);
   std::vector<std::unique_ptr<core::Event>> events;
-  for (std::size_t i = 0; i <= kAhead; ++i) events.push_back(device.make_event(true));
+  for (std::size_t i = 0; i <= ahead; ++i) events.push_back(device.make_event(true));
   std::vector<double> times;
   for (Clock clock(limits); clock.wants_more(times);) {
     work();  // while it runs, the host gets ahead
     stream.record(*events[0]);
-    for (std::size_t i = 1; i <= kAhead; ++i) {
+    for (std::size_t i = 1; i <= ahead; ++i) {
       work();
       stream.record(*events[i]);
     }
     stream.synchronize();
-    for (std::size_t i = 1; i <= kAhead; ++i) times.push_back(events[i]->microseconds_since(*events[i - 1]));
+    for (std::size_t i = 1; i <= ahead; ++i) times.push_back(events[i]->microseconds_since(*events[i - 1]));
     if (clock.stopped()) return {};
   }
   return times;

@@ -232,21 +232,19 @@ part_train() {
 
 # No training at its default rate is taken for divergence: every network with every optimizer, small batches and large ones.
 part_watch() {
-  local code=0 network rule batch
-  for network in autoencoder classifier mlp char_cnn char_cnn_ln char_cnn_cased "$here"/assets/models/*.toml; do
-    local data=builtin
+  local network data rule batch
+  for network in $(networks); do
+    data=builtin
     case $network in char_cnn*) data=sentences ;; esac
     for rule in sgd momentum nesterov adam adamw rmsprop lion; do
-      for batch in 4 64; do
-        local log=$out/watch-$(basename "$network" .toml)-$rule-$batch.log
-        "$build"/warpscope train --model "$network" --data $data --device cuda:0 --optimizer $rule --batch $batch --steps 2000 \
-          --test-every 100000 --test-images 64 >"$log" 2>&1 && continue
-        echo "$(basename "$log"): $(tail -n 1 "$log")"
-        grep -q leapt "$log" && code=1 # a loss that is not finite is none of its business
-      done
+      for batch in 4 64; do echo "$network $data $rule $batch"; done
     done
-  done
-  return $code
+  done | xargs -P 8 -L 1 bash -c '
+    log=$0/watch-$(basename "$2" .toml)-$4-$5.log
+    "$1"/warpscope train --model "$2" --data "$3" --device cuda:0 --optimizer "$4" --batch "$5" --steps 2000 \
+      --test-every 100000 --test-images 64 >"$log" 2>&1 && exit
+    echo "$(basename "$log"): $(tail -n 1 "$log")"' "$out" "$build"
+  ! grep -l leapt "$out"/watch-*.log # a loss that is not finite is none of its business
 }
 
 # Thirty epochs in FP16 must not diverge.
