@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -133,6 +134,17 @@ HostMemory host_memory(const MemoryFiles& files) {
 
 std::int64_t free_host_memory() {
   return host_memory().free.value_or(0);
+}
+
+void require_process_memory(std::int64_t bytes) {
+  const auto is_limited = [](auto resource) {
+    rlimit limit{};
+    return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return;
+  HostMemory memory;
+  bound_by_process(memory, MemoryFiles().processes / "self");
+  if (memory.free && *memory.free < bytes) throw std::bad_alloc();
 }
 
 std::string sentence_of(const std::exception& error) {

@@ -35,6 +35,10 @@ std::string memory_text(double bytes);
 /// Its bytes; 0 if they cannot be told.
 std::int64_t free_host_memory();
 
+/// Throws std::bad_alloc if less than `bytes` are left under the limits of the process: for libraries that take memory
+/// and do not look whether they got it.
+void require_process_memory(std::int64_t bytes);
+
 /// What an exception says, as a sentence: with the limit for one of the standard library that only says that memory or
 /// threads ran out.
 std::string sentence_of(const std::exception& error);

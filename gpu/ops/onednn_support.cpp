@@ -1,15 +1,21 @@
 #include "gpu/ops/onednn_support.h"
 
+#include <new>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 
 namespace warpscope::ops::onednn {
 namespace {
 
+/// A primitive writes its code to memory that it takes without looking whether there is any.
+constexpr std::int64_t kPrimitiveBytes = std::int64_t{32} << 20;
+
 [[noreturn]] void fail(Op op, const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
   throw core::Error(fmt::format("{} onednn: oneDNN says '{}' (status {}); choose the variant 'loops' instead",
                                 to_string(op), error.what(), static_cast<int>(error.status)));
 }
@@ -23,6 +29,7 @@ dnnl::memory Program::operand(Name name, const dnnl::memory::desc& layout, std::
 }
 
 dnnl::memory Program::scratch(const dnnl::memory::desc& layout) {
+  core::require_process_memory(static_cast<std::int64_t>(layout.get_size()) + kPrimitiveBytes);
   return {layout, engine_};
 }
 

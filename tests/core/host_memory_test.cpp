@@ -143,9 +143,12 @@ TEST(HostMemory, ThatRanOutIsToldWithTheLimitAndNotAsTheLibraryCallsIt) {
   if (child == 0) {
     const rlimit limit{std::size_t{1} << 30, RLIM_INFINITY};
     ::setrlimit(RLIMIT_AS, &limit);
+    require_process_memory(1);
+    EXPECT_THROW(require_process_memory(std::int64_t{1} << 30), std::bad_alloc);
     const bool named =
+        !::testing::Test::HasFailure() &&
         sentence_of(std::bad_alloc())
-            .find("under the limit of the address space of 1024.0 MiB (ulimit -v)") != std::string::npos;
+                .find("under the limit of the address space of 1024.0 MiB (ulimit -v)") != std::string::npos;
     ::_exit(named ? 0 : 1);
   }
   int status = 0;
