@@ -158,7 +158,8 @@ class InterruptWatch {
 int classify(const ClassifyArguments& a) {
   classifiers::classifier_named(a.request.classifier);
   check_output_file("--json", a.json);
-  return tell(judge_source(open_trained(a.trained), a), a.json);
+  const TrainedSource source = open_trained(a.trained);
+  return told_of_weights(source.network, [&] { return tell(judge_source(source, a), a.json); });
 }
 
 std::optional<JudgedFeatures> judge_source(const TrainedSource& source, const ClassifyArguments& a) {

@@ -55,6 +55,7 @@ int features(const FeaturesArguments& a) {
   check_output_file("--out", a.out);
   if (a.out == "-") throw core::BadInput("--out: features go to a file; name one");
   const TrainedSource source = open_trained(a.trained);
+  if (!source.network.not_finite.empty()) files::warn(source.network.not_finite);
   const auto sets = sets_of(*source.data, a.split);
   features::FeatureTable table;
   table.columns = features::columns_of(source.layers);

@@ -138,6 +138,7 @@ int infer(const InferArguments& a) {
   check_output_file("--out", a.out);
   check_output_file("--json", a.json);
   TrainedSource source = open_network(a.trained);
+  if (!source.network.not_finite.empty()) files::warn(source.network.not_finite);
   plan::apply(source.selection, a.select, source.device->info());
   const auto images = images_of(a, source);
   const int batch = a.batch > 0 ? a.batch : training::standard_batch(source.device->info());

@@ -43,8 +43,11 @@ int map(const MapArguments& a) {
   std::shared_ptr<const features::MapPicture> made;
   const InterruptStop stop;
   try {
-    features::FeatureMap(source.device)
-        .make(request, [&](const auto& picture) { made = picture; }, {{}, stop.token()});
+    told_of_weights(source.network, [&] {
+      features::FeatureMap(source.device)
+          .make(request, [&](const auto& picture) { made = picture; }, {{}, stop.token()});
+      return 0;
+    });
   } catch (const classifiers::Cancelled&) {
     files::warn("interrupted; nothing was written");
     return 1;

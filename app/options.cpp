@@ -123,9 +123,10 @@ void refuse_changes(const Configuration& run, const Configuration& given) {
   const Configuration known = training::merge(training::defaults(), run);
   for (const Setting& row : training::settings()) {
     if (!row.fixed_in_run || !differs(given, known, row.name)) continue;
-    throw core::BadInput(
-        fmt::format("--{} cannot change in a resumed run, whose {} is {}; leave it out, or start a new run",
-                    training::option_of(row), row.name, training::shown(row, *known.find(row.name))));
+    const std::string value = training::shown(row, *known.find(row.name));
+    throw core::BadInput(fmt::format(
+        "--{} cannot change in a resumed run, {}; leave it out, or start a new run", training::option_of(row),
+        value.empty() ? "which began without" : fmt::format("whose {} is {}", row.name, value)));
   }
 }
 

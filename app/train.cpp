@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -21,6 +23,7 @@
 #include "app/program_seconds.h"
 #include "gpu/core/phases.h"
 #include "gpu/files/streams.h"
+#include "gpu/files/utf8.h"
 #include "gpu/plan/presets.h"
 
 namespace warpscope::app {
@@ -200,6 +203,20 @@ std::string quality_text(const Snapshot& end, const training::TestPoint& test) {
               : fmt::format(", head's loss {:.4f}, its accuracy {:.2f} %", test.head_loss, 100 * accuracy));
 }
 
+/// The class that all test images are wrongly taken for, as by a network that has died; "" if there are several.
+std::string only_class(const Snapshot& end) {
+  if (!end.classifies || !end.evaluation || end.evaluation->predicted.empty() ||
+      end.evaluation->accuracy == 1 || !std::isfinite(end.evaluation->loss))
+    return "";
+  const std::vector<std::uint8_t>& predicted = end.evaluation->predicted;
+  const bool several = std::any_of(predicted.begin(), predicted.end(),
+                                   [&](std::uint8_t label) { return label != predicted.front(); });
+  if (several) return "";
+  const std::vector<std::string>& classes = end.data->classes;
+  const std::size_t label = predicted.front();
+  return label < classes.size() ? files::escaped(classes[label]) : std::to_string(label);
+}
+
 void print_summary(const Snapshot& end, const training::TestPoint& test,
                    const training::TestPoint& validation) {
   const std::int64_t images = end.validation_images > 0 && end.evaluation
@@ -214,6 +231,10 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   }
   files::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
                quality_text(end, test));
+  if (const std::string only = only_class(end); !only.empty()) {
+    files::print("predictions  all {} are taken for {}, as by a network that has learned nothing\n",
+                 items_of(end), only);
+  }
   const double speed = end.figures.median_images_per_second;
   files::print("speed        {} {}/s, median over all steps, batch {}\n",
                std::isfinite(speed) ? fmt::format("{:.1f}", speed) : "-", items_of(end), end.batch);

@@ -79,4 +79,16 @@ TrainedSource open_trained(const TrainedArguments& a) {
   return source;
 }
 
+int told_of_weights(const runs::TrainedNetwork& network, const std::function<int()>& use) {
+  if (network.not_finite.empty()) return use();
+  int code = 0;
+  try {
+    code = use();
+  } catch (const core::BadInput& error) {
+    throw core::BadInput(fmt::format("{}: {}", network.not_finite, error.what()));
+  }
+  files::warn(network.not_finite);
+  return code;
+}
+
 }  // namespace warpscope::app

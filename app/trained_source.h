@@ -1,6 +1,7 @@
 #pragma once
 // What the commands that use a trained network share: the network, its data, a device, and features of images.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -50,5 +51,7 @@ struct TrainedSource {
 TrainedSource open_network(const TrainedArguments& arguments);
 /// All of it. Throws core::BadInput for what cannot be, before anything large is loaded.
 TrainedSource open_trained(const TrainedArguments& arguments);
+/// What `use` returns. If weights are not finite a sentence says so, or that of `use`'s own refusal does.
+int told_of_weights(const runs::TrainedNetwork& network, const std::function<int()>& use);
 
 }  // namespace warpscope::app

@@ -20,6 +20,7 @@
 #include "gpu/files/file_kind.h"
 #include "gpu/files/no_safetensors.h"
 #include "gpu/files/sha256.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::files {
 namespace {
@@ -46,8 +47,8 @@ class Refusal {
   explicit Refusal(const fs::path& path) : path_(path) {}
   template <class... Arguments>
   [[noreturn]] void operator()(fmt::format_string<Arguments...> text, Arguments&&... arguments) const {
-    throw core::BadInput(fmt::format("{} is no usable safetensors file: {:.300}", path_.string(),
-                                     fmt::format(text, std::forward<Arguments>(arguments)...)));
+    const std::string what = escaped(fmt::format(text, std::forward<Arguments>(arguments)...));
+    throw core::BadInput(fmt::format("{} is no usable safetensors file: {:.300}", path_.string(), what));
   }
 
  private:

@@ -82,8 +82,8 @@ class Reader {
       if (unknown == nullptr || key.source().begin.line < unknown->source().begin.line) unknown = &key;
     }
     if (unknown == nullptr) return;
-    refuse(unknown->source(),
-           fmt::format("{} has no '{}'; valid: {}", of, unknown->str(), fmt::join(keys, ", ")));
+    refuse(unknown->source(), fmt::format("{} has no '{}'; valid: {}", of, files::escaped(unknown->str()),
+                                          fmt::join(keys, ", ")));
   }
 
   const toml::node& node_at(const toml::table& table, std::string_view key) const {
@@ -93,8 +93,11 @@ class Reader {
 
   std::string text_at(const toml::table& table, std::string_view key) const {
     const toml::node& node = node_at(table, key);
-    if (const auto* const text = node.as_string()) return text->get();
-    refuse(node.source(), fmt::format("{} takes text in quotes", key));
+    const auto* const text = node.as_string();
+    if (text == nullptr) refuse(node.source(), fmt::format("{} takes text in quotes", key));
+    if (text->get().find('\0') != std::string::npos)
+      refuse(node.source(), fmt::format("{} must not hold a null character", key));
+    return text->get();
   }
 
   std::string name_in(const toml::table& root) const {

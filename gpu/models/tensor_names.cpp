@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
 
 namespace warpscope::models {
@@ -110,7 +111,11 @@ std::string listed(const std::vector<std::string>& names) {
   const std::size_t told = names.size() > kMost + 1 ? kMost : names.size();
   std::string text;
   for (std::size_t i = 0; i < told; ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+    text += fmt::format("{}'{}'",
+                        i == 0                  ? ""
+                        : i + 1 == names.size() ? " and "
+                                                : ", ",
+                        files::escaped(names[i]));
   }
   return told == names.size() ? text : fmt::format("{} and {} more", text, names.size() - told);
 }

@@ -88,8 +88,7 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
 /// With a sentence about numbers that are not finite.
 TrainedNetwork told(TrainedNetwork network) {
   const std::string found = models::not_finite_in(network.settings.model, network.parameters);
-  if (found.empty()) return network;
-  network.notice += fmt::format("{}the weights hold {}", network.notice.empty() ? "" : "; ", found);
+  if (!found.empty()) network.not_finite = fmt::format("the weights hold {}", found);
   return network;
 }
 

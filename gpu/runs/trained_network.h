@@ -14,7 +14,8 @@ struct TrainedNetwork {
   training::TrainingSettings settings;  ///< of its run; of a file of weights: the model alone
   std::vector<float> parameters;        ///< models::ParameterLayout
   std::filesystem::path weights;        ///< the file they were read from
-  std::string notice;  ///< what people should know of how they were read, in one sentence, else ""
+  std::string notice;      ///< what people should know of how they were read, in one sentence, else ""
+  std::string not_finite;  ///< "the weights hold NaN in fc1.bias", else ""
   bool of_run = false;
   data::KnownData data;              ///< what the run tells of `settings.data`
   std::vector<std::string> classes;  ///< their names, where run.json tells them, not made fit to be shown

@@ -15,6 +15,7 @@
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/byte_text.h"
 #include "gpu/files/text.h"
+#include "gpu/files/utf8.h"
 #include "gpu/settings/configuration.h"
 
 namespace warpscope::training {
@@ -40,11 +41,11 @@ struct Mistakes {
   toml::source_position first = {};
   std::string sentence;
 
-  void add(const toml::source_region& where, std::string what) {
+  void add(const toml::source_region& where, std::string_view what) {
     const toml::source_position& at = where.begin;
     if (!sentence.empty() && std::tie(first.line, first.column) <= std::tie(at.line, at.column)) return;
     first = at;
-    sentence = std::move(what);
+    sentence = files::escaped(what);
   }
 };
 

@@ -206,9 +206,9 @@ void Trainer::Worker::prepare() {
   if (!engine_->init_notice().empty() && options_.resume_dir.empty())
     log(LogLevel::info, engine_->init_notice());
   if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
-    log(LogLevel::info,
-        fmt::format("the initial weights are those of {}; it lacks these, which are drawn from the seed: {}",
-                    options_.init_file, fmt::join(seeded, ", ")));
+    log(LogLevel::info, fmt::format("the initial weights are those of {}; nothing in it fits these, which "
+                                    "are drawn from the seed: {}",
+                                    options_.init_file, fmt::join(seeded, ", ")));
   }
   if (options_.optimizer.per_sample) {
     log(LogLevel::warning,

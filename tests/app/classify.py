@@ -133,8 +133,8 @@ class Classify(ProgramCase):
                 ended = self.run_program("classify", broken, "--device", "cpu", "--data", "builtin", "--layer", "fc1",
                                          "--classifier", classifier)
                 self.assertEqual(ended.code, 2)
-                self.assertEqual(ended.err, "warpscope: the weights hold NaN in fc1.bias\n"
-                                 "warpscope: the training rows hold NaN in row 0, column 0 (both counted from 0)\n")
+                self.assertEqual(ended.err, "warpscope: the weights hold NaN in fc1.bias: "
+                                 "the training rows hold NaN in row 0, column 0 (both counted from 0)\n")
 
     def difficult_pictures(self):
         """IDX files of 28x28: each training image twice, none of class 3, the lower half always black."""

@@ -112,6 +112,7 @@ class InitialWeights(ProgramCase):
             write_weights(weights, tensors)
             ended = self.run_program(*self.arguments("--model", network, "--init", weights, "--save", self.path("end.safetensors")))
             self.assert_succeeded(ended)
+            self.assertIn("\npredictions  all images are taken for ", ended.out)
             ends.append(tensors_in(self.path("end.safetensors")))
             told.append([line for line in ended.out.splitlines() if line.startswith(weights)])
         self.assertEqual(ends[0], ends[1])

@@ -235,6 +235,7 @@ TEST_F(Safetensors, RefusesOverlapsGapsAndTwins) {
   EXPECT_TRUE(holds(refused_header(two("b", "[0,4]"), 4), {"\"b\" begins at byte 0", "ends at 4"}));
   EXPECT_TRUE(holds(refused_header(two("b", "[8,12]"), 12), {"begins at byte 8", "ends at 4"}));
   EXPECT_TRUE(holds(refused_header(two("a", "[4,8]"), 8), {"\"a\" twice"}));
+  EXPECT_TRUE(holds(refused_header(two("b\\u0000", "[0,4]"), 4), {"\"b\\x00\" begins at byte 0"}));
 }
 
 TEST_F(Safetensors, QuotesOnlyTheBeginningOfLongNames) {

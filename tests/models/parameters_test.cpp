@@ -96,12 +96,12 @@ TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
 
 TEST_F(Parameters, TensorsThatTheNetworkDoesNotNeedAreLeftAsideAndTold) {
   std::vector<files::NamedTensor> tensors = to_tensors(model, values);
-  tensors.push_back({"conv9.weight", {1}, {0.0f}});
+  tensors.push_back({std::string("conv9\0weight", 12), {1}, {0.0f}});
   tensors.push_back({"head.weight", {2, 1}, {0.0f, 0.0f}});
   files::write_safetensors(file, tensors);
   std::string notice = "of before";
   EXPECT_EQ(load_parameters(file, model, &notice), values);
-  EXPECT_EQ(notice, file + ": left aside is what tiny does not need: 'conv9.weight' and 'head.weight'");
+  EXPECT_EQ(notice, file + ": left aside is what tiny does not need: 'conv9\\x00weight' and 'head.weight'");
   save_parameters(file, model, values);
   load_parameters(file, model, &notice);
   EXPECT_EQ(notice, "");

@@ -306,6 +306,7 @@ TEST(ConfigurationToml, BadSyntaxIsRefusedInOneSentenceWithItsPlace) {
   expect_words(refusal("[run]\nfolder = \"\xFF\"\n"), {"file.toml:2:"});
   expect_words(refusal("[run]\nfolder = \"a\\u0000b\"\n"),
                {"file.toml:2:10: folder must not hold a null character"});
+  expect_words(refusal("[run]\n\"fol\\u0000der\" = \"a\"\n"), {"unknown key 'fol\\x00der' in [run]; "});
 }
 
 TEST(ConfigurationToml, CutOffOrSpoiltFilesAreReadOrRefusedInOneSentence) {
