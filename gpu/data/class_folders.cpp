@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -32,7 +33,7 @@ Listing list(const fs::path& folder, std::error_code& failure) {
   for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
        entry.increment(failure)) {
     const fs::path& path = entry->path();
-    if (path.filename().native().starts_with('.')) continue;
+    if (is_hidden(path)) continue;
     std::error_code broken;  // a link that leads nowhere is no folder
     if (entry->is_directory(broken)) {
       listing.folders.push_back(path);
@@ -114,17 +115,20 @@ void check_are_classes(const fs::path& folder, const std::vector<fs::path>& fold
                     test.string()));
   }
   std::vector<std::string> named;
-  std::set<Half> different, exact;
+  std::map<std::string, std::set<Half>> alike;  // as "seg_train" and "seg_test" are
+  std::set<Half> different;
   for (const fs::path& one : folders) {
     const std::string name = one.filename().string();
     if (const std::optional<Half> half = half_in(name)) {
       named.push_back(name);
       different.insert(*half);
-      if (half_of(name)) exact.insert(*half);
+      alike[without_half(name)].insert(*half);
     }
   }
   const bool all = different.size() > 1 && named.size() == folders.size();
-  if (!all && exact.size() < 2) return;
+  const bool several =
+      std::any_of(alike.begin(), alike.end(), [](const auto& one) { return one.second.size() > 1; });
+  if (!all && !several) return;
   throw core::BadInput(fmt::format(
       "the folders {} in {} are called as parts of a data set are, not as classes; call them train "
       "and test, with a folder for each class in each",
@@ -206,6 +210,10 @@ ClassFolders find_class_folders(const fs::path& folder) {
     throw core::BadInput(
         fmt::format("{} has one folder with pictures, {}; if the folders in that are the classes, name it",
                     train.string(), listing.folders.front().string()));
+  }
+  if (found.classes.size() == 1 && half_of(found.classes.front())) {
+    throw core::BadInput(fmt::format("{} has no folders of classes with pictures in them ({})",
+                                     listing.folders.front().string(), kPictureKinds));
   }
   check_classes(train.string(), found.classes.size(), {});
   for (std::size_t label = 0; label < listing.folders.size(); ++label) {

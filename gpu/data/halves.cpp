@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -47,6 +48,26 @@ std::optional<Half> half_in(std::string_view name) {
     name.remove_prefix(std::min(static_cast<std::size_t>(end) + 1, name.size()));
   }
   return all;
+}
+
+std::string without_half(std::string_view name) {
+  std::string rest;
+  while (!name.empty()) {
+    const auto end = std::find_if_not(name.begin(), name.end(), is_letter_or_digit) - name.begin();
+    const std::string_view word = name.substr(0, static_cast<std::size_t>(end));
+    if (!half_of(word)) rest += word;
+    name.remove_prefix(word.size());
+    rest += name.substr(0, 1);
+    name.remove_prefix(std::min(std::size_t{1}, name.size()));
+  }
+  return rest;
+}
+
+bool is_hidden(const std::filesystem::path& path) {
+  constexpr std::array<std::string_view, 5> kOfSystems{"__MACOSX", "$RECYCLE.BIN",
+                                                       "System Volume Information", "lost+found", "@eaDir"};
+  const std::string name = path.filename().string();
+  return name.starts_with('.') || std::find(kOfSystems.begin(), kOfSystems.end(), name) != kOfSystems.end();
 }
 
 Halves find_halves(std::span<const std::filesystem::path> paths,

@@ -19,6 +19,12 @@ std::optional<Half> half_of(std::string_view name);
 /// The same of one of the words in a name: "seg_train", "Corona_NLP_test". Nothing where they name several.
 std::optional<Half> half_in(std::string_view name);
 
+/// A name without the words that name halves: "seg_" of "seg_train" and of "seg_test".
+std::string without_half(std::string_view name);
+
+/// Begins with a point, or is a folder that systems add to people's own: "__MACOSX".
+bool is_hidden(const std::filesystem::path& path);
+
 /// A path for each half, by Half; empty where there is none.
 using Halves = std::array<std::filesystem::path, 3>;
 

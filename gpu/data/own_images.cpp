@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/halves.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/picture.h"
 
@@ -53,7 +54,7 @@ PictureList list_pictures(std::span<const fs::path> paths) {
     for (fs::directory_iterator entry(path, failure), end; !failure && entry != end;
          entry.increment(failure)) {
       std::error_code broken;
-      if (entry->path().filename().native().starts_with('.')) continue;
+      if (is_hidden(entry->path())) continue;
       if (entry->is_directory(broken)) {
         ++list.folders;
       } else if (is_picture(entry->path())) {

@@ -34,6 +34,15 @@ TEST(HalvesTest, AreWordsInLongerNames) {
   EXPECT_EQ(half_in("--"), std::nullopt);
 }
 
+TEST(HalvesTest, NamesOfOneSetAreAlikeWithoutThem) {
+  EXPECT_EQ(without_half("seg_train"), "seg_");
+  EXPECT_EQ(without_half("seg_Test"), "seg_");
+  EXPECT_EQ(without_half("train-images.idx3"), "-images.idx3");
+  EXPECT_EQ(without_half("train_station"), "_station");
+  EXPECT_EQ(without_half("contest"), "contest");
+  EXPECT_EQ(without_half("validation"), "");
+}
+
 TEST(HalvesTest, AreThereOnceEach) {
   const std::vector<std::filesystem::path> paths{"d/Training.csv", "d/other.csv", "d/val.csv"};
   const Halves halves = find_halves(paths, half_of);

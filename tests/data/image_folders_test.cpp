@@ -167,8 +167,17 @@ TEST_F(ImageFolders, HalvesAreNoClasses) {
   write("seg_train/seg_train/a", 0, 2);
   write("seg_test/seg_test/a", 2, 2);
   EXPECT_TRUE(holds(refusal(), {"the folders seg_test, seg_train in "}));
-  write("third", 0, 2);
-  EXPECT_EQ(load().classes, (Names{"seg_test", "seg_train", "third"})) << "so these are words";
+  write("seg_pred", 0, 2);
+  EXPECT_TRUE(holds(refusal(), {"the folders seg_test, seg_train in "}));
+  for (const char* const folder : {"seg_train", "seg_test"}) fs::remove_all(at(folder));
+  write("train_station", 0, 2);
+  write("test_tube", 2, 2);
+  EXPECT_EQ(load().classes, (Names{"seg_pred", "test_tube", "train_station"})) << "so these are words";
+}
+
+TEST_F(ImageFolders, PicturesRightInTheFolderToTrainOnAreNoClass) {
+  write("train", 0, 2);
+  EXPECT_TRUE(holds(refusal(), {"train has no folders of classes with pictures in them (PNG"}));
 }
 
 TEST_F(ImageFolders, AFolderAroundTheClassesIsNamed) {
@@ -303,6 +312,7 @@ TEST_F(ImageFolders, EndingsMayBeCapitalAndWhatIsHiddenIsNotLookedAt) {
   write_grey(at("a/._3.png"), 3);
   write_grey(at("b/1.png"), 4);
   write_grey(at(".cache/1.png"), 5);
+  write_grey(at("__MACOSX/a/1.png"), 6);
   write_text(at("readme.txt"), "not looked at");
   const DataSet set = load();
   EXPECT_EQ(set.classes, (Names{"a", "b"}));
