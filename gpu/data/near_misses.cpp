@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/data/halves.h"
 #include "gpu/files/file.h"
 #include "gpu/files/file_kind.h"
 
@@ -62,28 +63,15 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   std::error_code failure;
   for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
        entry.increment(failure)) {
-    if (!entry->path().filename().native().starts_with('.')) found.push_back(entry->path());
+    if (!is_hidden(entry->path())) found.push_back(entry->path());
   }
   std::sort(found.begin(), found.end());
   return found;
 }
 
-/// For a file of texts; "" if nobody knows.
-std::string tell_table(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  const auto* const known =
-      std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& one) { return one.ending == ending; });
-  if (known == kEndings.end()) return "";
-  return fmt::format(
-      "{} is {}, which is not read; save it as CSV in UTF-8, with a class and a text in each row",
-      path.string(), known->told);
-}
-
 /// What a file is that no set is made of; "" if nobody knows.
 std::string tell_file(const fs::path& path, bool texts) {
-  if (std::string told = texts ? tell_table(path) : ""; !told.empty()) return told;
+  if (std::string told = texts ? told_as_table(path) : ""; !told.empty()) return told;
   const std::optional<files::InputFile> file = files::InputFile::open(path);
   if (!file) return "";
   const files::FileKind* const kind = files::file_kind(file->read_up_to(0, files::kKindBytes));
@@ -105,6 +93,18 @@ std::string near_miss(const fs::path& folder, bool texts) {
     if (!told.empty()) return told;
   }
   return "";
+}
+
+std::string told_as_table(const fs::path& file) {
+  std::string ending = file.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const auto* const known =
+      std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& one) { return one.ending == ending; });
+  if (known == kEndings.end()) return "";
+  return fmt::format(
+      "{} is {}, which is not read; save it as CSV in UTF-8, with a class and a text in each row",
+      file.string(), known->told);
 }
 
 }  // namespace warpscope::data

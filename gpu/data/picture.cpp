@@ -31,6 +31,8 @@ constexpr std::int64_t kMostPixels = 100'000'000;
 constexpr std::array<std::string_view, 10> kEndings{".png",  ".jpg", ".jpeg", ".jpe", ".jfif",
                                                     ".webp", ".bmp", ".dib",  ".ppm", ".pgm"};
 
+constexpr const char* kAnimation = "is an animation; save one of its pictures as PNG or JPEG";
+
 enum class Kind : std::uint8_t { none, png, jpeg, webp, bmp, pnm };
 
 Kind kind_of(std::string_view bytes) {
@@ -63,8 +65,8 @@ struct Decoded {
   throw core::BadInput(fmt::format("{} {}", path.string(), what));
 }
 
-void check_size(const fs::path& path, int height, int width) {
-  if (std::int64_t{width} * height <= kMostPixels) return;
+void check_size(const fs::path& path, std::int64_t height, std::int64_t width) {
+  if (height == 0 || width <= kMostPixels / height) return;
   refuse(path, fmt::format("is {} x {} pixels large; pictures may have up to {}", width, height,
                            files::grouped(kMostPixels)));
 }
@@ -90,7 +92,7 @@ Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) 
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   WebPBitstreamFeatures found;
   if (WebPGetFeatures(data, bytes.size(), &found) != VP8_STATUS_OK) refuse(path, "is damaged: its header is");
-  if (found.has_animation != 0) refuse(path, "is an animation; save one of its pictures as PNG or JPEG");
+  if (found.has_animation != 0) refuse(path, kAnimation);
   check_size(path, found.height, found.width);
   ImageShape shape{0, 0, channels};
   Decoded decoded{{WebPDecodeRGB(data, bytes.size(), &shape.width, &shape.height), WebPFree}, shape};
@@ -140,6 +142,23 @@ std::string reason_of_stb() {
   return readable && !reason.empty() ? std::string(reason) : "a PNG chunk of a name that is none";
 }
 
+/// The number of 32 bits at `at` of a PNG's header.
+std::int64_t png_side(std::string_view bytes, std::size_t at) {
+  std::int64_t side = 0;
+  for (const char byte : bytes.substr(at, 4)) side = side << 8 | static_cast<unsigned char>(byte);
+  return side;
+}
+
+/// By the chunk that stands before the pixels of one that is: its length, its name, the number of pictures.
+bool is_animated_png(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  constexpr std::string_view kChunk =
+      "\0\0\0\x08"
+      "acTL"sv;
+  const std::size_t at = bytes.substr(0, bytes.find("IDAT")).find(kChunk);
+  return at != std::string_view::npos && bytes.substr(at + kChunk.size(), 4) != "\0\0\0\1"sv;
+}
+
 Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, int channels) {
   const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const auto size = static_cast<int>(bytes.size());
@@ -151,6 +170,9 @@ Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, i
   if (kind == Kind::png) {  // which stb does not look at
     const std::string damage = png_damage(bytes);
     if (!damage.empty()) refuse(path, "is damaged: " + damage);
+    if (is_animated_png(bytes)) refuse(path, kAnimation);
+    // stb gives no reason. Apple's form has another chunk before that of the size.
+    if (bytes.substr(12, 4) == "IHDR") check_size(path, png_side(bytes, 20), png_side(bytes, 16));
   }
   if (stbi_info_from_memory(data, size, &shape.width, &shape.height, &stored) == 0) damaged();
   check_size(path, shape.height, shape.width);

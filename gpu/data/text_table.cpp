@@ -147,6 +147,7 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
   std::optional<Columns> columns;
   Fields needed = fields;
   bool first = true;
+  std::string_view separator;  // of each row so far, other than a comma
   while (std::optional<CsvRow> row = reader.next()) {
     if (table.rows.size() % kRowsBetweenStops == 0 && stopped && stopped()) {
       throw core::Error("reading the texts was stopped");
@@ -164,10 +165,13 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
       continue;
     }
     check_fields(*row, where, needed);
+    if (is_first || !separator.empty()) separator = other_separator(*row);
     if (columns) row->fields.resize(std::max(row->fields.size(), columns->titles));
     table.rows.push_back(row_of(*row, columns));
   }
   if (table.rows.empty()) throw core::BadInput(fmt::format("{} holds no texts", where));
+  if (table.rows.size() > 1 && !separator.empty())
+    add_notice(fmt::format("each row of {} is taken for one text{}", where, separator), table.notice);
   return table;
 }
 

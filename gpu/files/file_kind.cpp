@@ -16,6 +16,7 @@ struct Signature {
 
 constexpr std::string_view kAsPicture = "save it as PNG or JPEG";
 constexpr std::string_view kUnpack = "unpack it";
+constexpr std::string_view kAsTable = "save it as CSV in UTF-8";
 constexpr std::string_view kAsFolders = "write its images as PNG files, in a folder for each class";
 
 // Where one signature begins as another does the longer one comes first.
@@ -44,6 +45,10 @@ constexpr std::array kSignatures{
               {"a Git LFS pointer in place of the file", "bring the file itself by git lfs pull"}},
     Signature{0, "<!doctype html"sv, {"a web page", "download the file itself"}},
     Signature{0, "<html"sv, {"a web page", "download the file itself"}},
+    Signature{30, "[Content_Types].xml"sv, {"an Excel or Word file", kAsTable}},
+    Signature{30, "docProps/"sv, {"an Excel or Word file", kAsTable}},
+    Signature{30, "_rels/.rels"sv, {"an Excel or Word file", kAsTable}},
+    Signature{0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv, {"an Excel or Word file", kAsTable}},
     Signature{0, "PK\x03\x04"sv, {"a zip archive", kUnpack}},
     Signature{0, "PK\x05\x06"sv, {"an empty zip archive", kUnpack}},
     Signature{0, "\x1f\x8b"sv, {"packed by gzip", kUnpack}},

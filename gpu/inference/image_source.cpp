@@ -14,6 +14,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
+#include "gpu/data/near_misses.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/own_images.h"
 #include "gpu/data/text_file.h"
@@ -205,6 +206,7 @@ std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet>
 Texts read_texts(const std::string& file, const data::Requirements& model,
                  const std::set<std::string>& known) {
   if (data::is_picture(file)) data::check_kind(file, false, model);
+  if (const std::string told = data::told_as_table(file); !told.empty()) throw core::BadInput(told);
   data::TextTable table = data::is_csv(file) ? data::read_text_table(file, {}) : read_lines(file);
   std::array<data::TextTable*, 1> alone{&table};
   data::drop_strange_titles(alone, known);

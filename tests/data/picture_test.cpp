@@ -285,6 +285,18 @@ TEST_F(Pictures, WhatIsNotReadIsNamed) {
   }
   EXPECT_TRUE(
       holds(refusal(extended_webp(2, riff_chunk("ANIM", std::string(6, '\0')))), {"is an animation"}));
+  const std::string loops(4, '\0');
+  EXPECT_EQ(read(with(png(), 33, png_chunk("acTL", "\0\0\0\1"s + loops)), kUpright).pixels.size(), 6U);
+  EXPECT_TRUE(
+      holds(refusal(with(png(), 33, png_chunk("acTL", "\0\0\0\2"s + loops))), {"is an animation; save one"}));
+}
+
+TEST_F(Pictures, TooLargeOnesAreToldBySize) {
+  const std::string made = png(), side = "\x7f\xff\xff\xff";
+  const std::string huge =
+      made.substr(0, 8) + png_chunk("IHDR", side + side + made.substr(24, 5)) + made.substr(33);
+  EXPECT_TRUE(holds(refusal(huge),
+                    {" is 2147483647 x 2147483647 pixels large; pictures may have up to 100,000,000"}));
 }
 
 TEST(OtherFilesTest, AreCountedByTheirEndings) {

@@ -262,6 +262,18 @@ TEST(TextFiles, TellOnWhichLineTheyStand) {
   EXPECT_EQ(notice_of(folder / "lines.txt"), "");
 }
 
+TEST(TextFiles, WithOtherSeparatorsThanCommasAreTold) {
+  const tests::TemporaryFolder folder;
+  const std::string path = (folder / "a.csv").string();
+  tests::write_text(path, "spam;abc\nham;d\n");
+  EXPECT_EQ(notice_of(path),
+            "each row of " + path + " is taken for one text; a comma separates fields, not a semicolon");
+  for (const char* const text : {"spam;abc\n", "spam;abc\nd\n", "ham,a;b\nspam,c;d\n"}) {
+    tests::write_text(path, text);
+    EXPECT_EQ(notice_of(path), "") << text;
+  }
+}
+
 TEST(TextFiles, MayHaveTitlesThatNameTheirColumns) {
   const tests::TemporaryFolder folder;
   std::vector<std::uint8_t> pixels;
