@@ -25,6 +25,7 @@
 #include "gpu/files/streams.h"
 #include "gpu/files/utf8.h"
 #include "gpu/plan/presets.h"
+#include "gpu/runs/run_figures.h"
 
 namespace warpscope::app {
 namespace {
@@ -49,7 +50,8 @@ std::string_view items_of(const Snapshot& now) {
 std::string time_left(const Snapshot& now) {
   if (now.steps_planned == 0 || now.images_per_second <= 0) return "";
   const double steps = static_cast<double>(now.steps_planned - std::min(now.step, now.steps_planned));
-  return fmt::format("  {} left", clock_text(steps * now.batch / now.images_per_second));
+  const double images = steps * now.batch * std::max(1, now.optimizer.accumulate);
+  return fmt::format("  {} left", clock_text(images / now.images_per_second));
 }
 
 constexpr std::size_t kBarWidth = 24;
@@ -71,9 +73,10 @@ std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
   const std::string epoch = detail >= Detail::test_and_epoch ? fmt::format("  epoch {:.2f}", now.epoch) : "";
   const bool tested = now.test_loss > 0 && detail >= Detail::test;
   const char* const split = now.validation_images > 0 ? "validation" : "test";
-  return fmt::format("{}{}  loss {:.5f}{}  {:.0f} {}/s{}", progress_bar(now, bar_width), epoch,
-                     now.train_loss, tested ? fmt::format("  {} {:.5f}", split, now.test_loss) : "",
-                     now.images_per_second, items_of(now), time_left(now));
+  const double speed = now.images_per_second;
+  return fmt::format("{}{}  loss {:.5f}{}  {} {}/s{}", progress_bar(now, bar_width), epoch, now.train_loss,
+                     tested ? fmt::format("  {} {:.5f}", split, now.test_loss) : "",
+                     speed > 0 ? fmt::format("{:.0f}", speed) : "-", items_of(now), time_left(now));
 }
 
 /// The status line in at most `columns` characters, since a line that wraps cannot be redrawn. The bar is
@@ -224,7 +227,9 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
                                   : end.test_images;
   files::print("\n");
   files::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
-  files::print("train loss   {:.6f}, mean of the last 50 steps\n", end.figures.final_train_loss);
+  const auto averaged = std::min<std::uint64_t>(end.figures.steps, training::FigureTally::kFinalSteps);
+  files::print("train loss   {:.6f}, mean of the last {} step{}\n", end.figures.final_train_loss, averaged,
+               averaged == 1 ? "" : "s");
   if (end.validation_images > 0) {
     files::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
                  quality_text(end, validation));

@@ -7,6 +7,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/utf8.h"
+#include "gpu/runs/figure_table.h"
 
 namespace warpscope::runs {
 namespace {
@@ -47,8 +48,9 @@ std::string title_of(const std::vector<Run>& runs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// "train_loss" is "train loss"; the same ending of all names names the axis.
+/// As the figure is called on the screen; the same ending of all names names the axis.
 std::string in_words(std::string name) {
+  if (const training::Figure* const figure = training::find_series(name)) return figure->name;
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }

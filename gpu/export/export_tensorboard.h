@@ -10,7 +10,7 @@
 namespace warpscope::runs {
 
 /// The tag of a series: "train/loss" of train_loss, "test/psnr" of test_psnr, "validation/accuracy"; what
-/// belongs to no split keeps its name ("learning_rate").
+/// belongs to no split keeps its name ("gradient_norm").
 std::string tensorboard_tag(const std::string& series);
 
 /// The content of an event file: each finite value as a scalar in FP32 under its tag, markers as text under

@@ -7,6 +7,11 @@
 namespace warpscope::training {
 namespace {
 
+/// As points and files hold it, so that all of them show the same digits.
+double as_float(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
 double psnr_of(double mean_squared_error) {
   return -10.0 * std::log10(std::max(mean_squared_error, 1e-12));
 }
@@ -19,7 +24,8 @@ void count_classes(Evaluation& evaluation, const std::uint8_t* labels) {
     ++evaluation.confusion[labels[i] * classes + evaluation.predicted[i]];
     right += labels[i] == evaluation.predicted[i];
   }
-  evaluation.accuracy = static_cast<double>(right) / static_cast<double>(evaluation.predicted.size());
+  evaluation.accuracy =
+      as_float(static_cast<double>(right) / static_cast<double>(evaluation.predicted.size()));
 }
 
 }  // namespace
@@ -35,8 +41,8 @@ void summarize(Evaluation& evaluation, const std::uint8_t* labels) {
     evaluation.loss += static_cast<double>(loss);
     if (evaluation.classes == 0) evaluation.psnr += psnr_of(static_cast<double>(loss));
   }
-  evaluation.loss /= count;
-  evaluation.psnr /= count;
+  evaluation.loss = as_float(evaluation.loss / count);
+  evaluation.psnr = as_float(evaluation.psnr / count);
   if (evaluation.classes > 0) count_classes(evaluation, labels);
 }
 
@@ -44,10 +50,10 @@ void judge_head(Evaluation& evaluation, std::span<const float> losses,
                 std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> labels) {
   const auto count = static_cast<double>(losses.size());
   evaluation.head = true;
-  evaluation.head_loss = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
+  evaluation.head_loss = as_float(std::accumulate(losses.begin(), losses.end(), 0.0) / count);
   std::size_t right = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) right += predicted[i] == labels[i];
-  evaluation.head_accuracy = static_cast<double>(right) / count;
+  evaluation.head_accuracy = as_float(static_cast<double>(right) / count);
 }
 
 }  // namespace warpscope::training

@@ -55,8 +55,8 @@ constexpr std::array kSeries{
     Figure{"update_ratio", "update ratio",
            "The length of an update over that of the weights: about a thousandth is usual.",
            "L2 norm of one step's update over that of the parameters; near 1 the weights are thrown about."},
-    Figure{"learning_rate", "rate now", "How far the weights move along the gradient in a step.",
-           "The rate that the schedule gave the step."},
+    Figure{"scheduled_rate", "scheduled rate", "How far the weights move along the gradient in a step.",
+           "The learning rate that the schedule gave one step; the setting is the schedule's base."},
     Figure{
         "loss_scale", "loss scale",
         "A factor that keeps small gradients from vanishing in FP16, taken out again before the update.",

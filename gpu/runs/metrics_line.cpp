@@ -15,6 +15,8 @@ using nlohmann::json;
 constexpr std::string_view kLoss = "loss";
 constexpr std::string_view kLossEnding = "_loss";
 constexpr std::string_view kHeadLoss = "head_loss";
+constexpr std::string_view kRate = "learning_rate";
+constexpr std::string_view kSpeed = "images_per_second";
 /// Figures of a step that are measured on held-out images too.
 constexpr std::array kOfBatch{kLoss, std::string_view("accuracy"), kHeadLoss,
                               std::string_view("head_accuracy")};
@@ -120,8 +122,10 @@ class LineReader : public json::json_sax_t {
   void name_values() {
     const std::string split = test_split();
     line_.kind = split.empty() ? MetricsLine::Kind::step : MetricsLine::Kind::test;
-    for (auto& [name, unused] : line_.values) {
+    for (auto& [name, value] : line_.values) {
       if (split.empty()) {
+        if (name == kRate) name = "scheduled_rate";  // the setting is another number
+        if (name == kSpeed && value == 0) value = std::numeric_limits<double>::quiet_NaN();
         if (std::find(kOfBatch.begin(), kOfBatch.end(), name) != kOfBatch.end()) name.insert(0, "train_");
         continue;
       }

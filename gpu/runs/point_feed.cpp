@@ -31,7 +31,7 @@ double known(double value) {
 }
 
 void add_steps(const PointTable& table, std::size_t first, std::vector<FeedItem>& items) {
-  const Column loss(table, "train_loss"), rate(table, "learning_rate"), speed(table, "images_per_second"),
+  const Column loss(table, "train_loss"), rate(table, "scheduled_rate"), speed(table, "images_per_second"),
       scale(table, "loss_scale"), skipped(table, "skipped"), accuracy(table, "train_accuracy"),
       norm(table, "gradient_norm"), ratio(table, "update_ratio"), head_loss(table, "train_head_loss"),
       head_accuracy(table, "train_head_accuracy");

@@ -7,6 +7,10 @@
 #include <string_view>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include "gpu/runs/figure_table.h"
+
 namespace warpscope::training {
 namespace {
 
@@ -32,6 +36,18 @@ class Column {
 };
 
 }  // namespace
+
+std::string written_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
+RunFigures as_written(RunFigures figures) {
+  for (const Figure& figure : run_figures()) {
+    double& value = figures.*figure.value;
+    value = std::isfinite(value) ? std::stod(written_number(value)) : RunFigures::kNone;
+  }
+  return figures;
+}
 
 double FigureTally::Recent::mean() const {
   const std::size_t known = std::min(count, kFinalSteps);
@@ -121,6 +137,13 @@ void FigureTally::note(const nlohmann::json& line) {
 
 void FigureTally::reset() {
   *this = {};
+}
+
+void FigureTally::back_to(const Mark& mark) {
+  figures_ = mark.figures;
+  losses_ = mark.losses;
+  accuracies_ = mark.accuracies;
+  speeds_.truncate(mark.speeds);
 }
 
 RunFigures FigureTally::figures() const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "gpu/messages/feed.h"
 #include "gpu/messages/run_figures.h"
@@ -12,9 +13,31 @@
 
 namespace warpscope::training {
 
+/// A JSON number of nine digits, which give a float back as it is; "null" for what JSON cannot hold (NaN, infinity).
+std::string written_number(double value);
+/// With the digits of metrics.jsonl, as run.json and lists of runs tell them; NaN for what is not finite.
+RunFigures as_written(RunFigures figures);
+
 /// Gathers the points of a run, in their order.
 class FigureTally {
  public:
+  /// Of which the mean train loss and accuracy are taken.
+  static constexpr std::size_t kFinalSteps = 50;
+
+  /// The mean over the last steps.
+  struct Recent {
+    std::array<float, kFinalSteps> values{};
+    std::size_t count = 0;
+    void add(float value) { values[count++ % kFinalSteps] = value; }
+    double mean() const;
+  };
+  /// How far it was at one moment.
+  struct Mark {
+    RunFigures figures;
+    Recent losses, accuracies;
+    std::size_t speeds = 0;
+  };
+
   FigureTally() = default;
   /// All points of a run that was read.
   explicit FigureTally(const runs::RunPoints& points);
@@ -27,6 +50,10 @@ class FigureTally {
   void note(const nlohmann::json& line);
   /// The training started again from new weights.
   void reset();
+  /// A few hundred bytes, however many the points: all that back_to() needs.
+  Mark mark() const { return {figures_, losses_, accuracies_, speeds_.size()}; }
+  /// What came since counts no more.
+  void back_to(const Mark& mark);
   /// As far as the points tell.
   RunFigures figures() const;
   /// A network that classifies has no PSNR, another has no accuracy, whatever the points hold there.
@@ -34,15 +61,6 @@ class FigureTally {
 
  private:
   void note_tests(const runs::PointTable& table, Split split);
-
-  static constexpr std::size_t kFinalSteps = 50;
-  /// The mean over the last steps.
-  struct Recent {
-    std::array<float, kFinalSteps> values{};
-    std::size_t count = 0;
-    void add(float value) { values[count++ % kFinalSteps] = value; }
-    double mean() const;
-  };
 
   RunFigures figures_;
   Recent losses_, accuracies_;

@@ -35,7 +35,8 @@ struct RunMarker {
 };
 
 /// One line of metrics.jsonl. A step's values have the names of their keys, but "loss" and "accuracy", and
-/// those of a head, are "train_loss" and "train_accuracy", "train_head_loss" and "train_head_accuracy". A line is a
+/// those of a head, are "train_loss" and "train_accuracy", "train_head_loss" and "train_head_accuracy", and
+/// "learning_rate" is "scheduled_rate". Where "images_per_second" is 0 it was not measured, and is NaN. A line is a
 /// test if it names another "split" than "train", or has no "loss" but a key that ends in "_loss". The split is what is
 /// named or stands before "_loss"; each value's name begins with it: "test_loss", "test_psnr", "validation_accuracy".
 /// So a name means one thing in the whole run. Numbers, null (NaN), true (1) and false (0) are values; other keys are

@@ -21,19 +21,11 @@ constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr const char* kReset = R"({"step":0,"seconds":0,"marker":"reset"})"
                                "\n";
 
-/// A JSON number; null for what JSON cannot hold (NaN, infinity).
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
-}
+constexpr auto number = written_number;
 
 /// The nearest float: nine digits give it back as it is, so that a resumed run finds the same median.
 double as_float(double value) {
   return static_cast<double>(static_cast<float>(value));
-}
-
-/// The number that metrics.jsonl has, so that both files tell the same digits.
-double as_written(double value) {
-  return std::isfinite(value) ? std::stod(number(value)) : RunFigures::kNone;
 }
 
 /// "2026-01-31T23:59:59Z"
@@ -201,7 +193,7 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
     write_points();
   }
   status_.end(status == "failed" ? TrainerState::failed : TrainerState::finished);
-  const RunFigures figures = this->figures();
+  const RunFigures figures = as_written(this->figures());
   const std::lock_guard lock(mutex_);
   head_["status"] = status;
   if (!error.empty()) head_["error"] = error;
@@ -209,7 +201,7 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
   head_["steps"] = figures.steps;
   for (const Figure& figure : run_figures()) {
     const double value = figure.of(figures);
-    if (figure.always || !std::isnan(value)) head_[figure.key] = as_written(value);
+    if (figure.always || !std::isnan(value)) head_[figure.key] = value;
   }
   folder_.write_run(head_);
   if (!error_.empty()) throw core::Error(error_);

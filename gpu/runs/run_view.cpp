@@ -324,7 +324,7 @@ void RunView::describe_by_points(const RunPoints& points) {
   now.epoch = std::isnan(steps.epoch.back()) ? now.epoch : steps.epoch.back();
   now.seconds = std::isnan(steps.seconds.back()) ? now.seconds : steps.seconds.back();
   now.train_loss = value("train_loss", std::nanf(""));
-  now.current_rate = value("learning_rate", now.current_rate);
+  now.current_rate = value("scheduled_rate", now.current_rate);
   now.train_accuracy = value("train_accuracy", now.train_accuracy);
   now.gradient_norm = value("gradient_norm", now.gradient_norm);
   now.update_ratio = value("update_ratio", now.update_ratio);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace warpscope::training {
@@ -13,6 +14,7 @@ namespace warpscope::training {
 class RunningMedian {
  public:
   void add(float value) {
+    all_.push_back(value);
     if (!upper_.empty() && value < upper_.front()) {
       push(lower_, value, std::less<>());
       if (lower_.size() > upper_.size()) push(upper_, pop(lower_, std::less<>()), std::greater<>());
@@ -21,7 +23,14 @@ class RunningMedian {
       if (upper_.size() > lower_.size() + 1) push(lower_, pop(upper_, std::greater<>()), std::less<>());
     }
   }
-  std::size_t size() const { return lower_.size() + upper_.size(); }
+  std::size_t size() const { return all_.size(); }
+  /// Leaves the first `size` numbers that came: O(n log n).
+  void truncate(std::size_t size) {
+    if (size >= all_.size()) return;
+    const std::vector<float> before = std::move(all_);
+    *this = {};
+    for (std::size_t i = 0; i < size; ++i) add(before[i]);
+  }
   /// NaN if there is none.
   double value() const {
     return upper_.empty() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(upper_.front());
@@ -41,6 +50,7 @@ class RunningMedian {
     return value;
   }
 
+  std::vector<float> all_;    ///< in the order in which they came
   std::vector<float> lower_;  ///< the smaller half, the largest at the front
   std::vector<float> upper_;  ///< the larger half, the smallest at the front
 };

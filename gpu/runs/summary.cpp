@@ -80,7 +80,7 @@ void take_results(const json& head, RunSummary& summary) {
 }
 
 void take_points(const RunPoints& points, RunSummary& summary) {
-  static_cast<training::RunFigures&>(summary) = training::FigureTally(points).figures();
+  static_cast<training::RunFigures&>(summary) = as_written(training::FigureTally(points).figures());
   if (summary.steps == 0) summary.epochs = summary.seconds = RunSummary::kNone;
 }
 

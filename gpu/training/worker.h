@@ -259,6 +259,7 @@ class Trainer::Worker {
   struct RememberedProgress {
     Memory memory;
     Progress progress;
+    std::optional<FigureTally::Mark> tally;  ///< once all points up to that step have come
   };
   std::deque<RememberedProgress> remembered_;
   std::unique_ptr<ThinnedPoints> unsaved_;  ///< of a training that nobody records; nullptr else

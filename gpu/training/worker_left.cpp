@@ -26,7 +26,7 @@ std::size_t bytes_of(const EngineState& state) {
 /// As Engine::remember(), with what the worker knows of that step.
 void Trainer::Worker::remember() {
   engine_->remember();
-  RememberedProgress now{memory_, view_};
+  RememberedProgress now{memory_, view_, {}};
   now.progress.step = engine_->steps();
   now.progress.epoch = engine_->epoch();
   now.memory.steps_to_run = 0;
@@ -106,19 +106,22 @@ void Trainer::Worker::keep_what_was_before_divergence() {
   const auto found =
       std::find_if(remembered_.begin(), remembered_.end(),
                    [&](const RememberedProgress& each) { return each.progress.step == state->steps; });
-  LeftState left{
-      .number = view_.training,
-      .generation = view_.generation,
-      .network = view_.network,
-      .init_file = options_.init_file,
-      .init_partly = options_.init_partly,
-      .first_weights = engine_->first_weights(),
-      .optimizer = view_.optimizer,
-      .engine = std::move(*state),
-      .memory = found == remembered_.end() ? Memory{} : found->memory,
-      .progress = found == remembered_.end() ? Progress{} : found->progress,
-      .tally = tally_,  // of a few steps more: all speeds so far are too much to copy once a second
-      .divergence = {}};
+  LeftState left{.number = view_.training,
+                 .generation = view_.generation,
+                 .network = view_.network,
+                 .init_file = options_.init_file,
+                 .init_partly = options_.init_partly,
+                 .first_weights = engine_->first_weights(),
+                 .optimizer = view_.optimizer,
+                 .engine = std::move(*state),
+                 .memory = found == remembered_.end() ? Memory{} : found->memory,
+                 .progress = found == remembered_.end() ? Progress{} : found->progress,
+                 .tally = tally_,
+                 .divergence = {}};
+  if (found != remembered_.end() && found->tally) {
+    left.tally.back_to(*found->tally);
+    left.progress.seconds = left.tally.figures().seconds;  // steps were under way when the copy was taken
+  }
   left.memory.diverged = false;
   left.progress.step = left.engine.steps;
   keep(std::move(left));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "gpu/files/text.h"
 #include "gpu/messages/step_calls.h"
@@ -45,6 +46,11 @@ void Trainer::Worker::mark(const std::string& text, const std::string& logged) {
 }
 
 void Trainer::Worker::emit(FeedItem item) {
+  if (const auto* const point = std::get_if<LossPoint>(&item)) {
+    for (RememberedProgress& each : remembered_) {
+      if (!each.tally && point->step > each.progress.step) each.tally = tally_.mark();
+    }
+  }
   tally_.note(item);
   if (unsaved_) unsaved_->note(item);
   unsent_.push_back(std::move(item));

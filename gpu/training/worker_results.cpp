@@ -58,8 +58,10 @@ void Trainer::Worker::note_step(const StepResult& step) {
   }
   view_.current_rate = step.learning_rate;
   view_.train_accuracy = step.accuracy;
-  view_.gradient_norm = step.gradient_norm;
-  view_.update_ratio = step.update_ratio;
+  // Where each image updates by itself, no step has one gradient.
+  const bool one_update = !view_.optimizer.per_sample;
+  view_.gradient_norm = one_update ? step.gradient_norm : kNoFigure;
+  view_.update_ratio = one_update ? step.update_ratio : kNoFigure;
   view_.head_loss = step.head_loss;
   view_.head_accuracy = step.head ? step.accuracy : 0;
   // Where losses are not scaled a step is only left out because its loss is not finite, which is told otherwise.
@@ -72,7 +74,7 @@ void Trainer::Worker::note_step(const StepResult& step) {
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
   ladder_.add(slowed || disturbed_ ? 0 : speed);
   emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, view_.loss_scale,
-                 skipped, step.accuracy, step.gradient_norm, step.update_ratio,
+                 skipped, step.accuracy, view_.gradient_norm, view_.update_ratio,
                  step.head ? step.head_loss : kNoFigure, step.head ? step.accuracy : kNoFigure});
   if (memory_.diverged) return;
   const Verdict verdict = observe(options_.spikes, memory_.spikes, step.loss, step.skipped);

@@ -98,9 +98,13 @@ class Limits(ProgramCase):
         self.assertAlmostEqual(sum(row[i] for i, row in enumerate(rows)) / 100, run["accuracy"], places=6)
 
     def test_the_faulty_scheme_is_named_at_the_end(self):
-        ended = self.train_digits("--steps", "2", "--update", "per_sample", "--optimizer", "sgd")
+        run_dir = self.path("run")
+        ended = self.train_digits("--steps", "2", "--update", "per_sample", "--optimizer", "sgd", "--run-dir", run_dir)
         self.assert_succeeded(ended, "after each image, not after each batch: a mistake")
         self.assertIn("optimizer    sgd after each image (a mistake), ", ended.out)
+        steps = [line for line in read_metrics(run_dir) if "loss" in line]
+        self.assertEqual([(line["gradient_norm"], line["update_ratio"]) for line in steps], 2 * [(None, None)],
+                         "a step has no single gradient")
 
 
 class FullDisks(ProgramCase):

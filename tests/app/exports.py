@@ -12,6 +12,7 @@ import zlib
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 import run_maker  # noqa: E402
+from event_file import single  # noqa: E402
 from warpscope_program import ProgramCase, losses_of, main  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -54,11 +55,6 @@ def interpreter_with(module):
     raise unittest.SkipTest(f"no Python here has {module}; WARPSCOPE_PYTHON may name one")
 
 
-def single(value):
-    """The nearest FP32 number."""
-    return struct.unpack("f", struct.pack("f", value))[0]
-
-
 def png(width, height):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -90,7 +86,7 @@ class Export(ProgramCase):
         tests = {point["step"]: point for point in self.points if "test_loss" in point}
         markers = {point["step"]: point["marker"] for point in self.points if "marker" in point}
         self.assertEqual([int(row["step"]) for row in rows], [point["step"] for point in steps])
-        names = dict(epoch="epoch", seconds="seconds", train_loss="loss", learning_rate="learning_rate",
+        names = dict(epoch="epoch", seconds="seconds", train_loss="loss", scheduled_rate="learning_rate",
                      images_per_second="images_per_second", gradient_norm="gradient_norm", train_accuracy="accuracy")
         for row, point in zip(rows, steps):
             for column, key in names.items():
@@ -179,7 +175,7 @@ class Export(ProgramCase):
                     if needs in point]
 
         expected = {"train/loss": ("loss", "loss"), "train/accuracy": ("accuracy", "loss"),
-                    "learning_rate": ("learning_rate", "loss"), "images_per_second": ("images_per_second", "loss"),
+                    "scheduled_rate": ("learning_rate", "loss"), "images_per_second": ("images_per_second", "loss"),
                     "gradient_norm": ("gradient_norm", "loss"), "test/loss": ("test_loss", "test_loss"),
                     "test/psnr": ("psnr", "test_loss"), "test/accuracy": ("accuracy", "test_loss")}
         self.assertEqual(set(found["scalars"]), set(expected))

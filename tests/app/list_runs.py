@@ -3,12 +3,12 @@ import csv
 import fcntl
 import json
 import os
-import struct
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 import run_maker  # noqa: E402
-from warpscope_program import ProgramCase, main  # noqa: E402
+from event_file import scalars_of, single  # noqa: E402
+from warpscope_program import ProgramCase, main, read_run  # noqa: E402
 
 
 class ListRuns(ProgramCase):
@@ -64,32 +64,67 @@ class ListRuns(ProgramCase):
         losses = [point["loss"] for point in points if "loss" in point]
         self.assertEqual((run["name"], run["status"], run["steps"], run["batch"]), ("a", "interrupted", 40, 64))
         self.assertAlmostEqual(run["final_train_loss"], sum(losses) / len(losses), places=8)  # losses are floats
-        self.assertEqual(run["test_loss"], struct.unpack("f", struct.pack("f", 0.05))[0])  # points hold floats
-        self.assertEqual(run["accuracy"], struct.unpack("f", struct.pack("f", 0.8))[0])  # points hold floats
+        self.assertEqual((run["test_loss"], run["accuracy"]), (0.0500000007, 0.800000012), "nine digits, as in run.json")
 
-    def test_run_json_the_list_and_csv_tell_one_number_under_one_name(self):
+    def exported(self, run, form):
+        out = self.path("out." + form)
+        self.assert_succeeded(self.run_program("export", run, "--to", form, "--out", out))
+        return out
+
+    def test_each_figure_is_one_number_under_one_name_wherever_it_is_told(self):
         folder = self.path("runs", "a")
-        self.assert_succeeded(self.train("--run-dir", folder, steps=4))
-        with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
-            told = json.load(file)
+        ended = self.train("--run-dir", folder, "--validation", "0.2", "--joint", "0.1", "--schedule",
+                           "constant:warmup=1", steps=4)
+        self.assert_succeeded(ended)
+        told = read_run(folder)
         listed, = json.loads(self.run_program("runs", "--json", "-").out)["runs"]
-        shared = {key for key, value in told.items() if key in listed and isinstance(value, (int, float))}
-        self.assertLessEqual({"steps", "epochs", "seconds", "final_train_loss", "test_loss", "psnr",
-                              "median_images_per_second"}, shared)
-        for key in shared:
-            self.assertEqual(told[key], listed[key], key)
-        self.assert_succeeded(self.run_program("export", folder, "--to", "csv", "--out", self.path("a.csv")))
-        with open(self.path("a.csv"), encoding="utf-8", newline="") as file:
+        with open(self.exported(folder, "csv"), encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        last = {key: [row[key] for row in rows if row[key]][-1] for key in rows[0] if any(row[key] for row in rows)}
-        for key in set(last) & set(told):
-            self.assertEqual(float(last[key]), told[key], key)
-        self.assertIn("test_loss", set(last) & set(told))
+        columns = {name: [(int(row["step"]), float(row[name])) for row in rows if row[name]] for name in rows[0]}
+        events = {tag.replace("/", "_"): points
+                  for tag, points in scalars_of(self.exported(folder, "tensorboard")).items()}
+
+        # Of each step and evaluation: CSV, JSON, TensorBoard.
+        with open(self.exported(folder, "json"), encoding="utf-8") as file:
+            series = json.load(file)
+        self.assertEqual(set(events), set(columns) - {"step", "epoch", "seconds"})
+        for name, points in events.items():
+            self.assertEqual([(step, value) for step, _, value in points],
+                             [(step, single(value)) for step, value in columns[name]], name)
+            table = series["steps"] if name in series["steps"] else series["tests"]
+            self.assertEqual([value for value in table[name] if value is not None],
+                             [value for _, value in columns[name]], name)
+        self.assertGreater(min(value for _, value in columns["images_per_second"]), 0, "the first step has no time: no 0")
+
+        # Of the whole run: run.json, the list, and what has the same name elsewhere; it is that of the end.
+        values = {}
+        for place in (told, listed, {name: points[-1][1] for name, points in columns.items() if points}):
+            for name, value in place.items():
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    values.setdefault(name, []).append(value)
+        for name, numbers in values.items():
+            self.assertEqual(len(set(numbers)), 1, f"{name}: {numbers}")
+        for name, places in dict(steps=2, epochs=2, seconds=3, final_train_loss=2, median_images_per_second=2,
+                                 test_loss=3, validation_loss=3, validation_psnr=3, learning_rate=1).items():
+            self.assertEqual(len(values[name]), places, name)
+        for name in ("psnr", "head_loss", "head_accuracy"):
+            self.assertEqual(told[name], columns["test_" + name][-1][1], name)
+        self.assertEqual((told["steps"], told["epochs"]), (columns["step"][-1][1], columns["epoch"][-1][1]))
+        losses = [value for _, value in columns["train_loss"]]
+        self.assertAlmostEqual(told["final_train_loss"], sum(losses) / 4, delta=1e-9)
+
+        # What people read has the same digits.
         header, row = self.run_program("runs").out.splitlines()
-        for name in ("mean train loss", "test loss", "median images/s"):
+        for name in ("mean train loss", "validation loss", "test loss", "test head loss", "median images/s"):
             self.assertIn(name, header)
-        for text in ("%.5f" % told["final_train_loss"], "%.5f" % told["test_loss"]):
-            self.assertIn(" " + text + " ", row)
+        for name in ("final_train_loss", "validation_loss", "test_loss"):
+            self.assertIn(" %.5f " % told[name], row)
+        for text in ("train loss   %.6f, mean of the last 4 steps\n" % told["final_train_loss"],
+                     "validation   %.6f over 8 images, PSNR %.2f dB, " % (told["validation_loss"], told["validation_psnr"]),
+                     "test loss    %.6f over 8 images, PSNR %.2f dB, head's loss %.4f, its accuracy %.2f %%\n" % (
+                         told["test_loss"], told["psnr"], told["head_loss"], 100 * told["head_accuracy"]),
+                     "speed        %.1f images/s, median" % told["median_images_per_second"]):
+            self.assertIn("\n" + text, ended.out)
 
     def test_runs_lists_settings_as_they_are_now_and_marks_changes(self):
         changed = run_maker.head()

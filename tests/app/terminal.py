@@ -66,7 +66,7 @@ class Terminal(ProgramCase):
         self.assertNotIn("\r", ended.out)
         self.assertNotIn("\x1b", ended.out)
         self.assertRegex(ended.out, r"(?m)^\[#+\.*\] +\d+%  step \d/2  .*loss \d.*images/s")
-        self.assertRegex(ended.out, r"(?m)^train loss   \d+\.\d+, mean of the last 50 steps$")
+        self.assertRegex(ended.out, r"(?m)^train loss   \d+\.\d+, mean of the last 2 steps$")
 
     def test_train_needs_no_display(self):
         run_dir = self.path("run")

@@ -293,7 +293,7 @@ TEST(Classification, LearnsAndCountsWhatItGetsRight) {
     }
   }
   EXPECT_EQ(all, 30u);
-  EXPECT_DOUBLE_EQ(found->accuracy, right / 30.0);
+  EXPECT_EQ(found->accuracy, static_cast<double>(static_cast<float>(right / 30.0)));
   EXPECT_GT(found->accuracy, 0.8);
 }
 

@@ -46,7 +46,7 @@ TEST_F(ExportTest, CsvHasARowAStep) {
   EXPECT_EQ(
       lines_of(csv_of(run.points)),
       (std::vector<std::string>{
-          "step,epoch,seconds,train_loss,learning_rate,images_per_second,loss_scale,test_loss,test_psnr",
+          "step,epoch,seconds,train_loss,scheduled_rate,images_per_second,loss_scale,test_loss,test_psnr",
           "1,0.1,0.25,0.384648204,0.00499999989,100,,,", "2,0.2,0.5,0.5,0.00499999989,200,8,0.75,12.5",
           "3,0.3,0.75,0.125,0.00499999989,300,,,"}));
 }
@@ -60,7 +60,7 @@ TEST_F(ExportTest, CsvLosesNoTestAndNoMarker) {
              test_line(5, 0.5) + marker_line(6, "e"));
   EXPECT_EQ(lines_of(csv_of(run.points)),
             (std::vector<std::string>{
-                "step,epoch,seconds,train_loss,learning_rate,images_per_second,test_loss,"
+                "step,epoch,seconds,train_loss,scheduled_rate,images_per_second,test_loss,"
                 "test_psnr,validation_loss,markers",
                 "0,0,0,,,,0.1,12.5,,", "2,0.2,0.5,1,0.00499999989,200,0.2,12.5,0.3,",
                 "2,0.2,0.5,,,,0.4,12.5,,\"a, \"\"b\"\"; c\"", "3,,,,,,,,,d",
@@ -132,7 +132,7 @@ TEST_F(ExportTest, TensorBoardTagsAreGroupedBySplit) {
   EXPECT_EQ(tensorboard_tag("train_loss"), "train/loss");
   EXPECT_EQ(tensorboard_tag("test_psnr"), "test/psnr");
   EXPECT_EQ(tensorboard_tag("validation_accuracy"), "validation/accuracy");
-  EXPECT_EQ(tensorboard_tag("learning_rate"), "learning_rate");
+  EXPECT_EQ(tensorboard_tag("scheduled_rate"), "scheduled_rate");
 }
 
 TEST_F(ExportTest, TensorBoardShowsSettingsAsTheyAreNow) {

@@ -109,8 +109,9 @@ class OneFigure : public testing::Test {
  protected:
   OneFigure() {
     const auto feed = std::make_shared<training::Feed>();
-    training::RunRecorder recorder(training::RunFolder::create((folder / "run").string()), feed,
-                                   {{"classifies", true}, {"configuration", {{"model", "mlp"}}}});
+    training::RunRecorder recorder(
+        training::RunFolder::create((folder / "run").string()), feed,
+        {{"classifies", true}, {"configuration", {{"model", "mlp"}, {"learning_rate", 0.3}}}});
     feed->push(points());
     recorder.finish("finished", "");
     run = runs::read_run(folder / "run");

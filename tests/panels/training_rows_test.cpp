@@ -286,15 +286,22 @@ TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
   snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
   EXPECT_EQ(find(loss_cells(snapshot), "test head loss")->value, "2.2500");
   EXPECT_EQ(find(loss_cells(snapshot), "test head accuracy")->value, "50.00");
+  evaluation.split = training::Split::validation;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
+  EXPECT_EQ(find(loss_cells(snapshot), "validation head loss")->value, "2.2500");
+  EXPECT_EQ(find(loss_cells(snapshot), "test head loss"), nullptr);
 }
 
-TEST(ResultsRows, TheRateNowIsThereWhenItIsAnother) {
+TEST(ResultsRows, TheScheduledRateIsThereWhenItIsAnother) {
   training::Snapshot snapshot;
   snapshot.step = 1;
   snapshot.learning_rate = snapshot.current_rate = 0.1f;
-  EXPECT_EQ(find(step_cells(snapshot), "rate now"), nullptr);
+  EXPECT_EQ(find(step_cells(snapshot), "scheduled rate"), nullptr);
+  EXPECT_NE(find(step_cells(snapshot), "gradient norm")->value, "-");
+  snapshot.optimizer.per_sample = true;
+  EXPECT_EQ(find(step_cells(snapshot), "gradient norm")->value, "-") << "no step has one gradient";
   snapshot.current_rate = 0.05f;
-  EXPECT_EQ(find(step_cells(snapshot), "rate now")->value, "0.05");
+  EXPECT_EQ(find(step_cells(snapshot), "scheduled rate")->value, "0.05");
   EXPECT_EQ(find(step_cells(snapshot), "loss scale"), nullptr);
   snapshot.selection.precision = core::Precision::fp16;
   EXPECT_NE(find(step_cells(snapshot), "loss scale"), nullptr);

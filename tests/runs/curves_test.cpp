@@ -43,7 +43,7 @@ TEST(CurvesTest, ACurveTakesWhatHasAValueAndAPlace) {
   EXPECT_EQ(curve_of(run.points, "test_loss", Over::seconds).x, (std::vector<double>{1}));
   EXPECT_TRUE(curve_of(run.points, "nonsense", Over::step).x.empty());
   EXPECT_EQ(series_names(run.points),
-            (std::vector<std::string>{"train_loss", "learning_rate", "images_per_second", "test_loss",
+            (std::vector<std::string>{"train_loss", "scheduled_rate", "images_per_second", "test_loss",
                                       "test_psnr"}));
 }
 
@@ -101,6 +101,9 @@ TEST(SvgTest, APlotHasCurvesLegendTitleAndMarks) {
   EXPECT_EQ(plot.curves[1].name, "test loss");
   EXPECT_NE(plot.curves[0].color, plot.curves[1].color);
   EXPECT_EQ(plot.y_label, "loss");
+  PlotChoice speed;
+  speed.series = {"images_per_second"};
+  EXPECT_EQ(plot_of({run}, speed).y_label, "images/s") << "as on the screen";
   const std::string svg = svg_of(plot);
   EXPECT_EQ(count(svg, "class=\"curve\""), 2u);
   EXPECT_EQ(count(svg, "#0072B2"), 2u) << "curve and legend";
@@ -150,7 +153,7 @@ TEST(SvgTest, WhatCannotBePlottedIsRefused) {
   EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] {
                              plot_of({run}, {{"nonsense"}, Over::step, false, ""});
                            }),
-                           {"'nonsense'", "valid: train_loss, learning_rate"}));
+                           {"'nonsense'", "valid: train_loss, scheduled_rate"}));
   EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { plot_of({run_of("a", "")}, {}); }),
                            {"no points"}));
 }

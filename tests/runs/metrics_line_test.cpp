@@ -31,12 +31,18 @@ TEST(MetricsLineTest, AStepHasItsScalarsUnderTheirNames) {
   EXPECT_EQ(line.epoch, 0.5);
   EXPECT_EQ(line.seconds, 2.5);
   EXPECT_EQ(values(line), (Values{{"train_loss", 0.384648204},
-                                  {"learning_rate", 0.1},
+                                  {"scheduled_rate", 0.1},
                                   {"loss_scale", 65536},
                                   {"skipped", 1},
                                   {"gradient_norm", 3},
                                   {"update_ratio", 1e-3},
                                   {"train_accuracy", 0.25}}));
+}
+
+TEST(MetricsLineTest, ASpeedThatWasNotMeasuredIsNone) {
+  const MetricsLine line = parsed(R"({"step":1,"loss":0.5,"images_per_second":0,"update_ratio":0})");
+  EXPECT_TRUE(std::isnan(values(line).at("images_per_second")));
+  EXPECT_EQ(values(line).at("update_ratio"), 0);
 }
 
 TEST(MetricsLineTest, FiguresOfAHeadAreNamedByTheirSplit) {

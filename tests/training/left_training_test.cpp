@@ -1,5 +1,6 @@
 // Trainings that a reset, another network, divergence or the end of the window leaves, and the way back to them.
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/figure_table.h"
+#include "gpu/runs/run_figures.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
@@ -156,6 +159,35 @@ TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
   trainer.send(SetLearningRate{0.001f});
   take_steps(trainer, 5);
   EXPECT_LT(trainer.snapshot()->train_loss, 10.0f);
+}
+
+TEST(LeftTraining, StepsThatAReturnDropsCountInNoFigure) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = paused_options();
+  options.run_dir = (folder / "run").string();
+  options.pause_on_divergence = true;
+  options.start_paused = false;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_step(trainer, 100));
+  trainer.send(SetLearningRate{1e6f});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
+    return now.divergence.id == 1 && now.state == TrainerState::paused;
+  }));
+  ASSERT_TRUE(return_to(trainer, 0));
+  const auto back = trainer.snapshot();
+  EXPECT_EQ(back->figures.steps, back->step);
+  EXPECT_EQ(back->figures.seconds, back->seconds);
+  trainer.send(SetLearningRate{0.001f});
+  take_steps(trainer, 5);
+  trainer.send(Finish{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  const RunFigures figures = as_written(trainer.snapshot()->figures);
+  const nlohmann::json told = read_json(fs::path(options.run_dir) / "run.json");
+  for (const Figure& figure : run_figures()) {
+    if (std::isnan(figure.of(figures))) continue;
+    EXPECT_EQ(told[figure.key].get<double>(), figure.of(figures)) << figure.key;
+  }
+  EXPECT_LT(figures.final_train_loss, 10) << "without those that diverged";
 }
 
 TEST(LeftTraining, TheNewestEightAreKept) {

@@ -15,7 +15,7 @@ constexpr std::array<MetricFacts, kMetrics> kFacts{{
     {"Accuracy, %", "accuracy", 100, "train_accuracy", "test_accuracy", "validation_accuracy", true, false},
     {"Gradient norm", "gradient_norm", 1, "gradient_norm", "", "", true, true},
     {"Update ratio", "update_ratio", 1, "update_ratio", "", "", true, true},
-    {"Learning rate", "learning_rate", 1, "learning_rate", "", "", false, true},
+    {"Learning rate", "learning_rate", 1, "scheduled_rate", "", "", false, true},
     {"Loss scale", "loss_scale", 1, "loss_scale", "", "", false, true},
     {"Images/s", "images_per_second", 1, "images_per_second", "", "", true, false},
     {"PSNR, dB", "psnr", 1, "", "test_psnr", "validation_psnr", false, false},

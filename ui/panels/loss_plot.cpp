@@ -36,10 +36,14 @@ struct OwnEntry {
 OwnEntry train_entry(const Frame& frame, const MetricCurves& curves, PlotSettings& settings) {
   const Metric metric = curves.choice.metric;
   const plot::Series& train = curves.smoothed.empty() ? curves.train : curves.smoothed;
-  return {{"train", has_held_out(metric) ? "train" : "this run", newest(train),
-           frame.palette.series[kTrainColor], settings.show_train},
-          &settings.show_train,
-          tip_of(metric) + " The number is the newest of the curve. Click to hide or show."};
+  return {
+      {"train", has_held_out(metric) ? "train" : "this run", newest(train), frame.palette.series[kTrainColor],
+       settings.show_train},
+      &settings.show_train,
+      tip_of(metric) +
+          (curves.smoothed.empty() ? " The number is the newest of the curve."
+                                   : " The number is the newest of the smoothed curve, not of one step.") +
+          " Click to hide or show."};
 }
 
 std::vector<OwnEntry> own_entries(const Frame& frame, const MetricCurves& curves, PlotSettings& settings) {

@@ -50,11 +50,15 @@ std::vector<ResultCell> train_cells(const training::Snapshot& snapshot) {
   return cells;
 }
 
+/// Which held-out images the last evaluation was of, or the first will be.
+std::string split_of(const training::Snapshot& snapshot) {
+  if (snapshot.evaluation) return std::string(to_string(snapshot.evaluation->split));
+  return snapshot.validation_images > 0 ? "validation" : "test";
+}
+
 std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
   const auto& evaluation = snapshot.evaluation;
-  const std::string split(evaluation                       ? to_string(evaluation->split)
-                          : snapshot.validation_images > 0 ? "validation"
-                                                           : "test");
+  const std::string split = split_of(snapshot);
   const std::string when = evaluation ? fmt::format("At step {}.", with_thousands(evaluation->step)) : "";
   const std::string several = views_sentence(snapshot);
   std::vector<ResultCell> cells;
@@ -75,10 +79,11 @@ std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
   if (!(snapshot.optimizer.joint > 0)) return {};
   const auto& evaluation = snapshot.evaluation;
   const bool judged = evaluation && evaluation->head;
+  const std::string split = split_of(snapshot);
   std::vector<ResultCell> cells;
-  cells.push_back({"test head loss", judged ? compact_number(evaluation->head_loss) : kUnknown, "", ""});
-  cells.push_back(
-      {"test head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown, judged ? "%" : "", ""});
+  cells.push_back({split + " head loss", judged ? compact_number(evaluation->head_loss) : kUnknown, "", ""});
+  cells.push_back({split + " head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown,
+                   judged ? "%" : "", ""});
   return cells;
 }
 
@@ -125,16 +130,19 @@ std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
 }
 
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
-  const bool known = snapshot.step > 0;
+  const bool known = snapshot.step > 0, one_update = known && !snapshot.optimizer.per_sample;
+  const char* const of_what = snapshot.optimizer.per_sample
+                                  ? "Each image updates by itself: no step has one gradient to measure."
+                                  : "Of the last step.";
   std::vector<ResultCell> cells;
   cells.push_back({"gradient norm",
-                   known ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
-                   "Of the last step."});
+                   one_update ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
+                   of_what});
   cells.push_back({"update ratio",
-                   known ? small_number(static_cast<double>(snapshot.update_ratio)) : kUnknown, "",
-                   "Of the last step."});
+                   one_update ? small_number(static_cast<double>(snapshot.update_ratio)) : kUnknown, "",
+                   of_what});
   if (known && snapshot.current_rate != snapshot.learning_rate) {
-    cells.push_back({"rate now", small_number(static_cast<double>(snapshot.current_rate)), "",
+    cells.push_back({"scheduled rate", small_number(static_cast<double>(snapshot.current_rate)), "",
                      fmt::format("Learning rate of the last step: the schedule {} from the base rate {:g}.",
                                  to_string(snapshot.schedule.kind), snapshot.learning_rate)});
   }

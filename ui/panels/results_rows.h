@@ -35,7 +35,7 @@ double ago_text_end(double seconds);
 /// Losses and what belongs to them: accuracy where the model classifies, else the signal-to-noise ratio.
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot);
 
-/// Gradient norm, update ratio; the rate now where it is not the chosen one; loss scale and skipped steps in
+/// Gradient norm, update ratio; the scheduled rate where it is not the chosen one; loss scale and skipped steps in
 /// fp16.
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot);
 
