@@ -169,7 +169,7 @@ void begin_panel(const Frame& frame, const char* name, bool floats) {
   ImGui::Begin(name, nullptr,
                ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse |
-                   ImGuiWindowFlags_NoNav | (floats ? ImGuiWindowFlags_None : fixed));
+                   (floats ? ImGuiWindowFlags_None : fixed));
   ImGui::PopStyleVar(3);
   ImGui::PopStyleColor();
   *title_row_top() = ImGui::GetCursorPosY();

@@ -100,12 +100,14 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
 
     def test_a_mistake_is_told_and_cannot_be_applied(self):
         self.open_view("edit", model="classifier")
-        self.enter("network.edit.0.kernel", "4")
+        self.type_into("network.edit.0.kernel", "4")
+        self.key("Tab")
         now = self.wait_for("the mistake", fault="the kernel must be odd")
         self.assertEqual(now["why_no_apply"], "Layer conv1: the kernel must be odd.")
         before = len(self.events("sent"))
         self.click("network.apply")
-        self.enter("network.edit.0.kernel", "5")
+        self.type_into("network.edit.0.kernel", "5")
+        self.click("network.row.1")
         self.wait_for("a good one", fault="", changed=True, why_no_apply="")
         self.enter("network.edit.0.kernel", "99")
         self.wait_for("the range", fault="", message="Kernel must be a whole number from 1 to 15.")
@@ -196,7 +198,8 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
     def test_the_input_and_the_classes_are_fields(self):
         first = self.open_view("edit", model="classifier")
         self.assertEqual((first["takes"], first["classes"], first["misfit"]), ("32x32x3", 10, ""))
-        self.enter("network.edit.height", "28")
+        self.type_into("network.edit.height", ("2", "8"))
+        self.key("Tab")
         now = self.wait_for("another size", takes="28x32x3", changed=True)
         self.assertIn("are 32x32x3, this network takes 28x32x3.", now["misfit"])
         self.assertEqual(now["why_no_apply"], now["misfit"])

@@ -128,7 +128,7 @@ void MapControls::draw_figures(const Frame& frame, const features::MapPicture& m
 }
 
 void MapControls::draw_settings(const Frame& frame, MapController& maps, ImVec2 size) {
-  ImGui::BeginChild("latent.map_settings", size, false, ImGuiWindowFlags_NoNav);
+  ImGui::BeginChild("latent.map_settings", size);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 3 * frame.scale));
   bool changed = draw_images(frame, maps);
   changed = draw_numbers(frame, maps) || changed;

@@ -180,7 +180,7 @@ void LayerForm::draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus
   draw_header(frame, places);
   // The buttons above, of which one may have been pressed, stay where they are.
   if (!scrolls) scrolls_ = false;
-  if (scrolls) ImGui::BeginChild("network.form", ImVec2(0, 0), false, ImGuiWindowFlags_NoNav);
+  if (scrolls) ImGui::BeginChild("network.form", ImVec2(0, 0));
   for (std::size_t at = 0; at < draft.network().layers.size(); ++at) {
     draw_row(frame, draft, at, places, focus, message);
   }
