@@ -3,6 +3,7 @@
 #include "ui/window.h"
 
 #include <filesystem>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,11 @@
 #include "app/png.h"
 #include "app/window_options.h"
 #include "gpu/core/error.h"
+#include "gpu/data/known_data.h"
+#include "gpu/data/locate.h"
+#include "gpu/data/requirements.h"
 #include "gpu/files/streams.h"
+#include "gpu/models/model.h"
 #include "gpu/runs/unsaved.h"
 #include "ui/plot/page.h"
 
@@ -28,11 +33,33 @@ std::filesystem::path folder_of_unsaved() {
   }
 }
 
+/// Throws what a window on the training in `folder` would begin with.
+void check_unsaved(const std::filesystem::path& folder) {
+  const training::TrainerOptions options =
+      training_options({.given = {}, .config = {}, .resume = folder.string()});
+  const models::Model& model = options.model;
+  const data::Requirements wanted{
+      {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
+  try {
+    data::locate(options.data, wanted);
+  } catch (const core::BadInput&) {
+    for (const std::string& guess : options.known_data.second_guesses) {
+      try {
+        data::locate(guess, wanted);
+        return;
+      } catch (const core::BadInput&) {
+      }
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 int window(training::TrainerOptions options, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
   const std::filesystem::path unsaved = folder_of_unsaved();
+  window.check_unsaved = check_unsaved;
   try {
     while (true) {
       options.unsaved_dir = unsaved.string();

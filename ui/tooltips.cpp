@@ -19,7 +19,7 @@ constexpr double kTooltipDelay = 0.35;
 constexpr float kStillPixels = 3;  // a pointer that moves less stands still
 
 struct Hovered {
-  ImVec2 min{-1, -1};
+  ImVec2 min{-1, -1}, pointer{-1, -1};
   double since = 0;
   int frame = 0;  // the last frame in which it was hovered
 };
@@ -37,9 +37,13 @@ bool just_used() {
 bool hovered_long_enough(Hovered& hovered, ImVec2 min) {
   if (just_used()) return false;
   const int frame = ImGui::GetFrameCount();
-  if (hovered.min.x != min.x || hovered.min.y != min.y || hovered.frame < frame - 1) {
-    hovered = {min, ImGui::GetTime(), frame};
-  }
+  const ImVec2 pointer = ImGui::GetIO().MousePos;
+  // An item may move under a pointer that rests, because a number beside it has got longer.
+  const bool moved = pointer.x != hovered.pointer.x || pointer.y != hovered.pointer.y;
+  const bool elsewhere = hovered.min.x != min.x || hovered.min.y != min.y;
+  if ((moved && elsewhere) || hovered.frame < frame - 1) hovered.since = ImGui::GetTime();
+  hovered.min = min;
+  hovered.pointer = pointer;
   hovered.frame = frame;
   return ImGui::GetTime() - hovered.since >= kTooltipDelay;
 }

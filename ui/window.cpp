@@ -141,6 +141,7 @@ class Session {
   void wait() const;
   void prepare();
   void draw();
+  void leave_for(const std::filesystem::path& unsaved);
   void draw_frame();
   paint::Drawn draw_pixels();
   void schedule_changes();
@@ -291,10 +292,7 @@ void Session::draw_frame() {
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
   view_.draw(frame, facts, saving_since_ ? "Saving the training" : "");
-  if (const auto go_on = view_.take_go_on(); !go_on.empty()) {
-    go_on_ = go_on;
-    glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
-  }
+  if (const auto go_on = view_.take_go_on(); !go_on.empty()) leave_for(go_on);
   observe(request);
   handle(requests);
   ImGui::Render();
@@ -303,6 +301,18 @@ void Session::draw_frame() {
   answers_.drawn(view_.drawn_of(seen_), glfwGetTime());
   if (!screenshot_wanted_.empty()) take_screenshot(std::exchange(screenshot_wanted_, {}));
   phases_.mark("drawing");
+}
+
+void Session::leave_for(const std::filesystem::path& unsaved) {
+  try {
+    options_.check_unsaved(unsaved);
+    go_on_ = unsaved;
+    glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
+  } catch (const core::Error& error) {
+    view_.tell(fmt::format("that training cannot be gone on with: {}", error.what()),
+               training::LogLevel::error);
+    schedule_.content_changed();
+  }
 }
 
 // Tells the trainer what the panels want to see, if that has changed.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct WindowOptions {
   std::uint64_t exit_after_steps = 0;
   /// Trainings that nobody recorded, which the window offers to go on with; the newest first.
   std::vector<runs::UnsavedTraining> unsaved;
+  /// Throws core::Error that says why the one in this folder cannot be gone on with; asked while this window still trains.
+  std::function<void(const std::filesystem::path&)> check_unsaved;
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
   bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)

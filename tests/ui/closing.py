@@ -1,11 +1,12 @@
 """How the window ends: always with a run that is whole."""
+import json
 import os
 import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, markers_of, read_run, steps_of, wait_until  # noqa: E402
-from window_driver import WindowCase  # noqa: E402
+from window_driver import WindowCase, center  # noqa: E402
 
 
 class Closing(WindowCase):
@@ -85,16 +86,29 @@ class Unrecorded(WindowCase):
         self.open_window()
         self.click("unsaved.go_on")
         wait_until(lambda: self.events("step")[-1]["step"] > steps, "a later step", self.process)
+        self.point_at(*center(self.item("status.memory")))  # it moves with the frames a second beside it
+        wait_until(lambda: any("Training memory" in event["text"] for event in self.events("tip")), "the tool-tip",
+                   self.process)
         self.process.send_signal(signal.SIGTERM)
         self.assert_succeeded(self.finish(self.process))
         self.assertEqual(len(self.kept()), 1)
         self.assertGreater(read_run(self.kept()[0])["steps"], steps)
         self.assertIn(f"resumed at step {steps}", markers_of(self.kept()[0]))
 
-    def test_it_is_kept_when_the_window_is_told_to_end(self):
+    def test_it_is_kept_when_the_window_is_told_to_end_and_stays_where_its_data_are_gone(self):
         self.open_for_a_while()
         self.process.send_signal(signal.SIGTERM)
         self.assert_kept(self.finish(self.process))
+        file = os.path.join(self.kept()[0], "run.json")
+        with open(file, encoding="utf-8") as text:
+            run = json.load(text)
+        run["configuration"]["data_source"] = self.path("gone")
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(run, text)
+        self.open_window()
+        self.click("unsaved.go_on")
+        self.wait_for_notice(f"that training cannot be gone on with: there is no folder {self.path('gone')}")
+        self.assert_succeeded(self.close_window())
 
     def test_what_was_before_a_reset_is_kept_rather_than_what_has_just_begun(self):
         self.open_for_a_while()
