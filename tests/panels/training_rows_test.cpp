@@ -197,6 +197,8 @@ TEST(FinderCurve, HasRoomWhereThereIsLittleToSee) {
   result.points = {{1e-7, 0, 0}, {2e-7, 0, 0}};
   const FinderCurve flat = finder_curve(result, options, false);
   EXPECT_GT(flat.y.high, flat.y.low);
+  result.points = {{1e-7, 0.06, 0.06}, {1e-6, 0.2, 0.2}, {1e-5, 0.3, 0.3}};
+  EXPECT_GT(finder_curve(result, options, false).y.high, 0.2) << "it rises from the start";
 }
 
 training::Snapshot diverged(std::uint64_t id, TrainerState state) {

@@ -190,9 +190,11 @@ void ConfusionMatrix::draw_cells(const Frame& frame, ImVec2 origin, const Matrix
       if (trace_enabled()) trace_rectangle(fmt::format("confusion.{}.{}", truth, predicted), min, max);
       const std::uint32_t count = figures_.count(truth, predicted);
       if (count == 0) continue;  // the many empty cells stay quiet
-      const std::string text = with_thousands(std::uint64_t{count});
+      const float room = layout.cell_width - 3 * frame.scale;
+      std::string text = with_thousands(std::uint64_t{count});
+      if (text_width(frame.fonts.small, text) > room) text = fmt::format("{}", count);
       const float width = text_width(frame.fonts.small, text);
-      if (width + 3 * frame.scale > layout.cell_width) continue;
+      if (width > room) continue;
       draw_text(list, frame.fonts.small, (min.x + max.x - width) / 2,
                 middle_baseline(frame, min.y, max.y - min.y),
                 black_reads_better(fill) ? IM_COL32_BLACK : IM_COL32_WHITE, text);
@@ -277,8 +279,12 @@ void ConfusionMatrix::draw_column_figures(const Frame& frame, ImVec2 origin,
     const float middle = origin.x + layout.left + layout.cell_width * (static_cast<float>(column) + 0.5f);
     draw_text(ImGui::GetWindowDrawList(), font, middle - width / 2, baseline, frame.palette.text, text);
   };
+  const bool separated =
+      std::all_of(figures_.predictions.begin(), figures_.predictions.end(),
+                  [&](std::uint64_t sum) { return text_width(font, with_thousands(sum)) <= room; });
   for (int i = 0; i < figures_.classes; ++i) {
-    centred(i, sums, with_thousands(figures_.predictions[static_cast<std::size_t>(i)]));
+    const std::uint64_t sum = figures_.predictions[static_cast<std::size_t>(i)];
+    centred(i, sums, separated ? with_thousands(sum) : fmt::format("{}", sum));
     const double precision = figures_.precision(i);
     centred(i, precisions,
             narrow && !std::isnan(precision) ? fmt::format("{:.0f}", std::floor(100 * precision))

@@ -215,7 +215,7 @@ void DistributionPlot::draw_fp16_limits(const Frame& frame, const Room& room) co
   const float s = frame.scale;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   for (const Limit& limit : kFp16Limits) {
-    for (const double value : {limit.magnitude, -limit.magnitude}) {
+    for (const double value : {-limit.magnitude, limit.magnitude}) {  // no line crosses a label
       const double position = axis_.position(value);
       if (std::abs(axis_.value(position) - value) > 1e-3 * limit.magnitude) continue;  // beyond the axis
       const float y = std::floor(room.bottom - static_cast<float>(position) * (room.bottom - room.top));

@@ -160,7 +160,7 @@ DistributionsPanel::Columns DistributionsPanel::columns_of(const Frame& frame, f
   }
   columns.name = std::min(std::floor(columns.name + 12 * s), std::floor(96 * s));
   columns.name =
-      std::max(columns.name, std::ceil(text_width(frame.fonts.small, step_text(*moment_)) + 8 * s));
+      std::max(columns.name, std::ceil(text_width(frame.fonts.small, step_text(*moment_)) + 16 * s));
   columns.figure = std::floor(68 * s);
   const auto strips = static_cast<float>(kQuantities), numbers = static_cast<float>(kNumbers.size());
   columns.figures = width - columns.name - numbers * columns.figure > strips * 64 * s;

@@ -35,12 +35,13 @@ std::optional<images::GridHit> EnlargedPicture::draw(const Frame& frame, Picture
   if (!image_) return std::nullopt;
   *image_ = std::clamp(*image_, 0, scene.desk.shape().count - 1);
   const auto rows = rows_of(scene);
-  const auto keep = [&](PictureRow& row, std::size_t otherwise) {
-    const bool there = std::find(rows.begin(), rows.end(), row) != rows.end();
-    if (!there && !rows.empty()) row = rows[std::min(otherwise, rows.size() - 1)];
+  const auto keep = [&](PictureRow& row, PictureRow beside) {
+    if (rows.empty() || std::find(rows.begin(), rows.end(), row) != rows.end()) return;
+    const auto other = std::find_if(rows.begin(), rows.end(), [&](PictureRow one) { return one != beside; });
+    row = other == rows.end() ? rows.front() : *other;
   };
-  keep(left_, 0);
-  keep(right_, 1);
+  keep(left_, right_);
+  keep(right_, left_);
   const float top = ImGui::GetCursorPosY();
   draw_controls(frame, scene);
   if (!image_) return std::nullopt;

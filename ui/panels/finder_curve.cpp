@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 namespace warpscope::ui {
 namespace {
@@ -13,8 +15,15 @@ plot::Range loss_range(const std::vector<training::RatePoint>& points) {
                                        [](const auto& a, const auto& b) { return a.smoothed < b.smoothed; });
   double high = lowest->smoothed, low = high;
   for (auto point = points.begin(); point != lowest; ++point) high = std::max(high, point->smoothed);
-  // The loss hardly fell: a range of its own size keeps the curve from being stretched to noise.
-  if (high - low <= 0.05 * std::abs(high)) high = low + std::max(0.25 * std::abs(low), 1e-9);
+  // The loss hardly fell: a range of its own size keeps the curve from being stretched to noise, and half of a curve
+  // that rises from the start is in view.
+  if (high - low <= 0.05 * std::abs(high)) {
+    std::vector<double> all;
+    for (const training::RatePoint& point : points) all.push_back(point.smoothed);
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    high = std::max(low + std::max(0.25 * std::abs(low), 1e-9), *middle);
+  }
   const double span = high - low;
   return {std::max(0.0, low - 0.25 * span), high + 0.5 * span, false};
 }

@@ -1,5 +1,6 @@
 #include "ui/panels/loss_legend.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ui/hit_area.h"
@@ -15,7 +16,8 @@ std::string curve_value_text(double value) {
 float legend_width(const Frame& frame, const LegendEntry& entry, bool with_value) {
   const float label = 18 * frame.scale + text_width(frame.fonts.text, entry.label);
   if (!with_value || entry.value.empty()) return label;
-  return label + 6 * frame.scale + text_width(frame.fonts.numbers, "0.00000");
+  const ImFont* const numbers = frame.fonts.numbers;
+  return label + 6 * frame.scale + std::max(text_width(numbers, "0.00000"), text_width(numbers, entry.value));
 }
 
 bool legend_item(const Frame& frame, const LegendEntry& entry, bool with_value, std::string_view tip) {

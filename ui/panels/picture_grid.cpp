@@ -48,7 +48,11 @@ float picture_label_width(const Frame& frame, const PictureScene& scene) {
   for (const PictureRow row : scene.measured) {
     width = std::max(width, text_width(frame.fonts.small, figure_label(scene, row)));
   }
-  return std::floor(std::min(width, 112 * frame.scale) + 12 * frame.scale);
+  const float most = 112 * frame.scale;
+  const PictureChoices& choices = scene.settings.choices;
+  // "now" becomes "newest" with each step and back, which must not move the pictures.
+  if (choices.shows(PictureRow::difference) && !is_plain_difference(choices)) width = most;
+  return std::floor(std::min(width, most) + 12 * frame.scale);
 }
 
 images::Grid PictureGrid::lay_out(const Frame& frame, const PictureScene& scene, float width,

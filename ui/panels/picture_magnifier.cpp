@@ -182,7 +182,7 @@ void difference_line(const Frame& frame, const PictureScene& scene, const images
     const float mean = images::mean_difference(b.data(), a.data(), static_cast<int>(a.size()), kind);
     texts.push_back(difference_text(mean, kind == images::Difference::signed_mean));
   }
-  value_line(frame, "difference", texts, false);
+  value_line(frame, scene.name(PictureRow::difference), texts, false);
 }
 
 void value_table(const Frame& frame, const PictureScene& scene, const images::GridHit& hit) {

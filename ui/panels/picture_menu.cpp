@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kPopup = "images.rows.popup";
 
-constexpr std::array<const char*, kPictureRows> kTitles{"original",   "now",       "A/B",       "earlier",
+constexpr std::array<const char*, kPictureRows> kTitles{"original",   "newest",    "A/B",       "earlier",
                                                         "checkpoint", "other run", "difference"};
 constexpr std::array<const char*, kPictureRows> kTips{
     "The images as they are.",
@@ -274,12 +274,18 @@ void PictureMenu::draw_file(const Frame& frame, PictureChoices& choices, Picture
 
 void PictureMenu::draw_difference(const Frame& frame, PictureScene& scene) const {
   PictureChoices& choices = scene.settings.choices;
+  const auto refusal = [&](PictureRow row) {
+    const bool missing = (row == PictureRow::checkpoint && choices.checkpoint.path.empty()) ||
+                         (row == PictureRow::run && choices.run.path.empty());
+    return missing ? "None is chosen above." : "";
+  };
   const auto choice = [&](const char* name, PictureRow& value, const char* tip) {
     if (!begin_combo(frame, name, scene.name(value), std::floor(128 * frame.scale), tip)) return;
     for (std::size_t i = 0; i < index_of(PictureRow::difference); ++i) {
       const auto row = static_cast<PictureRow>(i);
       const std::string item = fmt::format("{}={}", name, row_key(row));
-      if (combo_item(frame, item.c_str(), scene.name(row).c_str(), row == value)) value = row;
+      if (combo_item(frame, item.c_str(), scene.name(row).c_str(), row == value, {}, refusal(row)))
+        value = row;
     }
     end_combo();
   };

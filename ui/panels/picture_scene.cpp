@@ -16,6 +16,9 @@ std::uint64_t PictureScene::step() const {
 std::string PictureScene::name(PictureRow row) const {
   if (row == PictureRow::now && past) return "step " + with_thousands(view.shown().step);
   if (row == PictureRow::now && newest_step > step()) return "newest";
+  const PictureChoices& choices = settings.choices;
+  if (row == PictureRow::difference && !is_plain_difference(choices))
+    return fmt::format("{} \u2212 {}", name(choices.minuend), name(choices.subtrahend));
   if (row == PictureRow::earlier && desk.step(row)) return "step " + with_thousands(*desk.step(row));
   return row_name(settings.choices, row);
 }

@@ -38,6 +38,8 @@ enum : std::size_t {
 
 // Of the table of settings, design pixels.
 constexpr float kLeastKey = 120, kLeastValue = 96;
+// Of the list: loss and accuracy of the test images stay beside the names.
+constexpr float kLeastList = 424;
 
 constexpr int kDroppedFirst = 99;
 
@@ -353,7 +355,8 @@ void RunsPanel::draw(const Frame& frame, RunOverlay& overlay) {
   }
   const float wanted =
       (kLeastKey + 24 + (kLeastValue + 16) * static_cast<float>(overlay.settings()->runs.size())) * s;
-  const float settings = std::clamp(wanted, room.x * 0.3f, room.x * 0.46f);
+  const float least = room.x * 0.3f, most = std::min(room.x * 0.46f, room.x - (kLeastList + 24) * s);
+  const float settings = std::clamp(wanted, least, std::max(least, most));
   const ImVec2 size =
       beside ? ImVec2(std::floor(room.x - settings - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));
   ImGui::BeginChild("runs.list", size);

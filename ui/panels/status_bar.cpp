@@ -144,7 +144,8 @@ void StatusBar::draw_log(const Frame& frame) {
       const bool plain = line.level == training::LogLevel::info;
       ImGui::PushStyleColor(ImGuiCol_Text, plain ? frame.palette.text : level_color(frame, line.level));
       ImGui::PushID(i);
-      if (ImGui::Selectable(line.text.c_str())) copy(line.text);
+      const float room = ImGui::GetContentRegionAvail().x;
+      if (ImGui::Selectable(ellipsize(frame.fonts.text, line.text, room).c_str())) copy(line.text);
       trace_item(fmt::format("status.log.{}", i));
       ImGui::PopID();
       ImGui::PopStyleColor();
