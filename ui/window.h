@@ -27,7 +27,7 @@ struct WindowOptions {
   std::uint64_t exit_after_steps = 0;
   /// Trainings that nobody recorded, which the window offers to go on with; the newest first.
   std::vector<runs::UnsavedTraining> unsaved;
-  /// Throws core::Error that says why the one in this folder cannot be gone on with; asked while this window still trains.
+  /// Throws core::Error that says why the one in this folder cannot be gone on with; this window still trains then.
   std::function<void(const std::filesystem::path&)> check_unsaved;
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;

@@ -113,12 +113,12 @@ training::Snapshot snapshot_of_loops() {
 
 TEST(FastestHere, MustBeMeasuredAsThisTrainingSteps) {
   const training::Snapshot snapshot = snapshot_of_loops();
-  EXPECT_EQ(fastest_here_refusal({}, snapshot), "measure first: Laboratory, Bench");
+  EXPECT_EQ(fastest_here_refusal({}, snapshot), "measure first, in the tab Bench");
   profiling::LaboratoryState laboratory = measured(snapshot);
   EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "");
   training::Snapshot other = snapshot;
   other.selection.precision = Precision::bf16;
-  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measure first: Laboratory, Bench");
+  EXPECT_EQ(fastest_here_refusal(laboratory, other), "measure first, in the tab Bench");
   other = snapshot;
   other.batch = 8;
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured at batch 4, this is 8: measure again");

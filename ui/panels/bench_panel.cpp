@@ -352,10 +352,11 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
     centered_text(
-        frame, controller.job() == profiling::Job::bench
-                   ? "The first variant is being timed; the training is paused meanwhile."
-                   : "Not measured yet. Measure times every variant on the shapes of this training step; the "
-                     "training pauses meanwhile.");
+        frame,
+        controller.job() == profiling::Job::bench
+            ? "The first variant is being timed; the training is paused meanwhile."
+            : "Not measured yet. \"Measure\" times every variant on the shapes of this training step; the "
+              "training pauses meanwhile.");
     return;
   }
   begin_rest(frame, kLeastHeight);

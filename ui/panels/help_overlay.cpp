@@ -17,7 +17,7 @@ struct Row {
 constexpr std::array kKeys{
     Row{"Space", "start or pause"},
     Row{"Right", "one step while paused"},
-    Row{"R", "reset: first weights, step 0"},
+    Row{"R", "reset: first weights, step 0; undo (Ctrl Z) brings the training back"},
     Row{"L", "the panel clicked on last over the whole window, and back"},
     Row{"1 to 8", "what the plot under the pointer shows: loss, accuracy, gradient norm, ..."},
     Row{"E", "earlier runs, to show with the curves"},
@@ -26,7 +26,9 @@ constexpr std::array kKeys{
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
     Row{"Esc", "closes the list or menu that is open; all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y",
-        "undo, redo: edits of the network that are not applied, settings of the training and of the view"},
+        "undo, redo: settings of the training and of the view, edits of the network; undo also brings back a "
+        "training "
+        "that a reset, a divergence or another network ended"},
     Row{"I", "enlarge the chosen image, and back; X shows its other version"},
     Row{"Ctrl V",
         "show pictures of your own whose paths were copied; files can be dropped on the window too"},

@@ -145,7 +145,8 @@ void KernelsPanel::draw(const Frame& frame, const profiling::LaboratoryState& la
   const KernelCost step = step_cost(rows);
   menus_.update(frame, rows);
 
-  const std::string sampled = fmt::format("{} steps sampled", with_thousands(step.samples));
+  const std::string sampled =
+      fmt::format("{} step{} sampled", with_thousands(step.samples), step.samples == 1 ? "" : "s");
   // Beside the tabs there may be no room for it.
   if (step.samples > 0 && text_width(frame.fonts.small, sampled) <= title_room(frame)) {
     caption(frame, sampled);

@@ -51,7 +51,7 @@ std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plo
     curves.push_back({name, kind, "", false, color, 0, &series, beneath, end});
   };
   const plot::Series& before = own.before;
-  add(Kind::before, "before reset", kBeforeColor, before, nullptr, settings.show_before);
+  add(Kind::before, "previous", kBeforeColor, before, nullptr, settings.show_before);
   if (!curves.empty() && curves.back().kind == Kind::before) curves.back().end = before.x(before.size() - 1);
   const bool averaged = !own.smoothed.empty();
   add(Kind::train, held_out ? "train" : "this run", kTrainColor, averaged ? own.smoothed : steps,

@@ -73,9 +73,10 @@ std::vector<OwnEntry> own_entries(const Frame& frame, const MetricCurves& curves
          "Steps whose gradients overflowed: the weights stayed as they were, the scale was halved."});
   }
   if (!curves.before.empty()) {
-    entries.push_back({{"before", "before reset", "", colors[kBeforeColor], settings.show_before},
-                       &settings.show_before,
-                       "The training curve before the last reset, to compare with. Click to hide or show."});
+    entries.push_back(
+        {{"before", "previous", "", colors[kBeforeColor], settings.show_before},
+         &settings.show_before,
+         "The curve that the last reset or return has left, to compare with. Click to hide or show."});
   }
   return entries;
 }

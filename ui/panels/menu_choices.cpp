@@ -88,7 +88,7 @@ std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory,
                                  const training::Snapshot& snapshot) {
   if (laboratory.running == profiling::Job::bench) return "being measured: Laboratory, Bench";
   const profiling::Advice* advice = advice_of(laboratory, snapshot.selection.precision);
-  if (advice == nullptr) return "measure first: Laboratory, Bench";
+  if (advice == nullptr) return "measure first, in the tab Bench";
   const std::string outdated = advice_outdated(*advice, snapshot);
   if (!outdated.empty()) return outdated + ": measure again";
   if (!advice->failure.empty()) return "not compared: " + advice->failure;

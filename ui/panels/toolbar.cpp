@@ -258,7 +258,7 @@ void Toolbar::draw_transport(const Frame& frame) {
   }
   ImGui::SameLine(0, 4 * s);
   if (icon_button(frame, "toolbar.reset", Icon::reset,
-                  "Reset: the first weights again, step 0 (R). The curve stays in the plot to compare with.",
+                  "Reset: the first weights again, step 0 (R). Undo (Ctrl Z) brings the training back.",
                   state != TrainerState::preparing && state != TrainerState::failed)) {
     frame.send(training::Reset{});
   }

@@ -154,10 +154,11 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
   }
   job_progress(frame, controller, profiling::Job::verify, "verify.progress");
   if (rows.empty()) {
-    centered_text(frame, controller.job() == profiling::Job::verify
-                             ? "The first variant is being checked."
-                             : "Not verified yet. Verify compares every variant in every precision with the "
-                               "double-precision reference.");
+    centered_text(frame,
+                  controller.job() == profiling::Job::verify
+                      ? "The first variant is being checked."
+                      : "Not verified yet. \"Verify\" compares every variant in every precision with the "
+                        "double-precision reference.");
     return;
   }
   if (failures_only_ && !wrong) {
