@@ -166,9 +166,13 @@ std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
   const std::uint32_t expected = kMagic + static_cast<std::uint32_t>(dimensions);
   if (magic != expected) {
     refuse.if_other_kind();
-    refuse(fmt::format("begins with the number {} instead of {}, so it is no IDX file of bytes in {}", magic,
-                       expected,
-                       dimensions == 1 ? "one dimension" : fmt::format("{} dimensions", dimensions)));
+    const bool swapped = magic == (dimensions == 1 ? kMagic + 3 : kMagic + 1);
+    refuse(fmt::format("begins with the number {} instead of {}, so it is no IDX file of bytes in {}{}",
+                       magic, expected,
+                       dimensions == 1 ? "one dimension" : fmt::format("{} dimensions", dimensions),
+                       !swapped          ? ""
+                       : dimensions == 1 ? " but seems to hold images"
+                                         : " but seems to hold labels"));
   }
   for (int i = 0; i < dimensions; ++i) sizes.push_back(read_number(bytes, refuse));
   const auto told = [&] { return fmt::format("says in its header that it is {}", fmt::join(sizes, " x ")); };

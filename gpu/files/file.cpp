@@ -41,7 +41,10 @@ InputFile::InputFile(std::filesystem::path path)
   if (::fstat(descriptor_, &status) != 0) {
     refuse(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
   }
-  if (!S_ISREG(status.st_mode)) refuse(fmt::format("{} is not a file", path_.string()));
+  if (!S_ISREG(status.st_mode)) {
+    refuse(fmt::format("{} is {}", path_.string(),
+                       S_ISDIR(status.st_mode) ? "a folder, not a file" : "not a file"));
+  }
   size_ = status.st_size;
 }
 

@@ -201,7 +201,8 @@ void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t data_b
   std::uint64_t at = 0;
   for (const TensorEntry& entry : entries) {
     if (entry.end < entry.begin || entry.end > data_bytes) {
-      refuse("\"{}\" lies at bytes {} to {} of {}", entry.name, entry.begin, entry.end, data_bytes);
+      refuse("\"{}\" lies at bytes {} to {} of {}; the file may be cut off: copy or download it again",
+             entry.name, entry.begin, entry.end, data_bytes);
     }
     if (entry.begin != at) {
       refuse("\"{}\" begins at byte {}, but what is before it ends at {}", entry.name, entry.begin, at);

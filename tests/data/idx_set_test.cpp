@@ -127,7 +127,8 @@ TEST_F(IdxSet, ListsMissingFiles) {
 
 TEST_F(IdxSet, RefusesAnotherMagic) {
   write_text(folder_ / "train-images-idx3-ubyte", idx_labels(6));
-  EXPECT_TRUE(holds(refusal(), {"train-images-idx3-ubyte", "2049 instead of 2051", "fetch MNIST again"}));
+  EXPECT_TRUE(holds(refusal(), {"train-images-idx3-ubyte", "2049 instead of 2051",
+                                "3 dimensions but seems to hold labels; delete it"}));
 }
 
 TEST_F(IdxSet, RefusesImagesOfAnotherSize) {
@@ -225,7 +226,7 @@ TEST_F(IdxSet, RefusesWhatIsNoFileOrMayNotBeRead) {
   const fs::path path = folder_ / "train-images-idx3-ubyte";
   fs::remove(path);
   fs::create_directory(path);
-  EXPECT_TRUE(holds(refusal(), {path.string(), "is not a file"}));
+  EXPECT_TRUE(holds(refusal(), {path.string(), "is a folder, not a file"}));
   fs::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_TRUE(holds(refusal(), {path.string(), "is not a file"}));

@@ -114,7 +114,8 @@ TEST_F(Safetensors, HoldsNoTensorsAtAll) {
 TEST_F(Safetensors, RefusesFilesThatAreNotThere) {
   EXPECT_TRUE(
       holds(message_of<BadInput>([&] { read_safetensors(path_); }), {path_.string(), "No such file"}));
-  EXPECT_TRUE(holds(message_of<BadInput>([&] { read_safetensors(folder_.path()); }), {"is not a file"}));
+  EXPECT_TRUE(
+      holds(message_of<BadInput>([&] { read_safetensors(folder_.path()); }), {"is a folder, not a file"}));
 }
 
 TEST_F(Safetensors, RefusesShortFilesAndWrongHeaderLengths) {
@@ -235,6 +236,8 @@ TEST_F(Safetensors, RefusesOverlapsGapsAndTwins) {
   EXPECT_TRUE(holds(refused_header(two("b", "[0,4]"), 4), {"\"b\" begins at byte 0", "ends at 4"}));
   EXPECT_TRUE(holds(refused_header(two("b", "[8,12]"), 12), {"begins at byte 8", "ends at 4"}));
   EXPECT_TRUE(holds(refused_header(two("a", "[4,8]"), 8), {"\"a\" twice"}));
+  EXPECT_TRUE(holds(refused_header(two("b", "[4,8]"), 7),
+                    {"\"b\" lies at bytes 4 to 8 of 7; the file may be cut off: copy"}));
   EXPECT_TRUE(holds(refused_header(two("b\\u0000", "[0,4]"), 4), {"\"b\\x00\" begins at byte 0"}));
 }
 
