@@ -15,7 +15,7 @@ namespace warpscope::training {
 namespace {
 
 constexpr double kMost = std::numeric_limits<double>::max();
-constexpr std::uint32_t kWatchedBits = (1u << kWatched) - 1;
+constexpr double kSlowWeight = 0.005;
 
 struct TimeUnit {
   char name;
@@ -26,6 +26,11 @@ constexpr std::array kTimeUnits{TimeUnit{'h', 3600}, TimeUnit{'m', 60}, TimeUnit
 [[noreturn]] void refuse_time_span(std::string_view text) {
   throw core::BadInput(
       fmt::format("'{}' is not a time span; valid: seconds such as 90 or 90s, or 15m, 2h, 1h30m", text));
+}
+
+/// `bits` of the last `count` losses, the newest lowest, with one more.
+std::uint32_t with_newest(std::uint32_t bits, bool newest, int count) {
+  return ((bits << 1) | (newest ? 1u : 0u)) & ((1u << count) - 1);
 }
 
 }  // namespace
@@ -62,13 +67,25 @@ Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, b
     }
   }
   if (state.count == 0) state.first = loss;
-  verdict.bound = settings.leap * std::max(state.first, settings.guessing);
-  state.leaps = ((state.leaps << 1) | (verdict.bound > 0 && loss > verdict.bound ? 1u : 0u)) & kWatchedBits;
-  if (std::popcount(state.leaps) >= kLeaping && verdict.stability == Stability::fine) {
-    verdict.stability = Stability::leap;
+  const double nothing = std::max(state.first, settings.guessing);
+  verdict.bound = settings.leap * nothing;
+  const bool watched = verdict.bound > 0;
+  state.leaps = with_newest(state.leaps, watched && loss > verdict.bound, kWatched);
+  const double much = std::max(nothing / 2, 2 * state.level);
+  const bool learned = state.count > 0 && 2 * state.level < nothing;
+  state.forgotten = with_newest(state.forgotten, watched && learned && loss > much, kWatchedLong);
+  if (verdict.stability == Stability::fine) {
+    if (std::popcount(state.leaps) >= kLeaping) {
+      verdict.stability = Stability::leap;
+    } else if (std::popcount(state.forgotten) >= kForgetting) {
+      verdict.stability = Stability::forgotten;
+      verdict.bound = much;
+    }
   }
   ++state.count;
   const double weight = std::max(1 - settings.decay, 1 / static_cast<double>(state.count));
+  const double slow = std::max(kSlowWeight, 1 / static_cast<double>(state.count));
+  state.level += slow * (std::min(loss, nothing) - state.level);
   const double off = taken - state.mean;
   state.mean += weight * off;
   state.variance = (1 - weight) * (state.variance + weight * off * off);
@@ -92,16 +109,19 @@ std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
           "the loss has leapt to {:.4g} at step {}: of the last {} steps {} were above {:.4g}, far beyond a "
           "network that has learned nothing",
           loss, step, kWatched, kLeaping, verdict.bound);
+    case Stability::forgotten:
+      return fmt::format(
+          "the network has forgotten what it had learned: the loss of step {} is {:.4g}, and of the last {} "
+          "steps {} were above {:.4g}, at least twice their mean before",
+          step, loss, kWatchedLong, kForgetting, verdict.bound);
   }
   return "";
 }
 
 void to_json(nlohmann::json& json, const SpikeState& state) {
-  json = {{"mean", state.mean},
-          {"variance", state.variance},
-          {"count", state.count},
-          {"first", state.first},
-          {"leaps", state.leaps}};
+  json = {{"mean", state.mean},          {"variance", state.variance}, {"count", state.count},
+          {"first", state.first},        {"leaps", state.leaps},       {"level", state.level},
+          {"forgotten", state.forgotten}};
 }
 
 void from_json(const nlohmann::json& json, SpikeState& state) {
@@ -112,7 +132,13 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
   read.count = count_field(json, "count", kWhere, std::numeric_limits<std::uint64_t>::max() - 1);
   if (json.contains("first")) {  // checkpoints of earlier versions have neither
     read.first = number_field(json, "first", kWhere, -kMost, kMost);
-    read.leaps = static_cast<std::uint32_t>(count_field(json, "leaps", kWhere, kWatchedBits));
+    read.leaps = static_cast<std::uint32_t>(count_field(json, "leaps", kWhere, (1u << kWatched) - 1));
+  }
+  read.level = read.mean;
+  if (json.contains("level")) {
+    read.level = number_field(json, "level", kWhere, -kMost, kMost);
+    read.forgotten =
+        static_cast<std::uint32_t>(count_field(json, "forgotten", kWhere, (1u << kWatchedLong) - 1));
   }
   state = read;
 }

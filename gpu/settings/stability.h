@@ -16,6 +16,11 @@
 // nothing: its first loss, or that of guessing, whichever is higher. Single losses of small batches may be, but not so
 // many, whatever the optimizer.
 //
+// A network has forgotten if of the last kWatchedLong losses kForgetting are above half of that of one that has learned
+// nothing, and above twice their mean of some 200 steps, which was below that half and to which no loss adds more than
+// that of one that has learned nothing. Large updates can leave a network whose loss is that of guessing from then on,
+// after too few high ones for a leap.
+//
 // Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
 
 #include <cstdint>
@@ -34,9 +39,13 @@ inline constexpr double kLeastDeviation = 1e-3;
 /// Losses that are watched together for a leap, and how many of them must be too high.
 inline constexpr int kWatched = 8, kLeaping = 5;
 
+/// Losses that are watched together for a network that has forgotten, and how many of them must be too high.
+inline constexpr int kWatchedLong = 20, kForgetting = 16;
+
 struct SpikeSettings {
-  double leap = 10;     ///< times the loss of a network that has learned nothing; 0: leaps are not looked for
-  double guessing = 0;  ///< loss of a network that guesses; 0: it is not known
+  /// Times the loss of a network that has learned nothing; 0: neither leaps nor networks that forget are looked for.
+  double leap = 10;
+  double guessing = 0;         ///< loss of a network that guesses; 0: it is not known
   double threshold = 0;        ///< standard deviations above the mean; 0: spikes are not looked for
   double decay = 0.98;         ///< of a loss's weight from step to step: a memory of 1 / (1 - decay) steps
   std::uint64_t warm_up = 50;  ///< losses before the first one that can be a spike
@@ -56,19 +65,21 @@ struct SpikeState {
   std::uint64_t count = 0;
   double first = 0;  ///< the first loss
   std::uint32_t leaps =
-      0;  ///< a bit for each of the last kWatched losses, the newest lowest: it was too high
+      0;             ///< a bit for each of the last kWatched losses, the newest lowest: it was too high
+  double level = 0;  ///< the mean of some 200 steps
+  std::uint32_t forgotten = 0;  ///< as `leaps`, of the last kWatchedLong losses
 
   bool operator==(const SpikeState&) const = default;
 };
 
-enum class Stability : std::uint8_t { fine, not_finite, spike, leap };
+enum class Stability : std::uint8_t { fine, not_finite, spike, leap, forgotten };
 
 struct Verdict {
   Stability stability = Stability::fine;
   /// Of the loss, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for.
   double z = 0;
   double mean = 0;   ///< of the losses before it
-  double bound = 0;  ///< of a leap: what the losses are above
+  double bound = 0;  ///< what the losses of a leap, or of a network that has forgotten, are above
 };
 
 /// Judges the loss of one step and takes it into `state`. A loss that is not finite is told always, and
@@ -77,7 +88,8 @@ struct Verdict {
 Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped);
 
 /// "the loss of step 812 is not finite (nan)", "the loss of step 812, 3.41, is 9.2 standard deviations above
-/// its mean of 0.52", "the loss has leapt to 1.3e+11 at step 812: ..."; "" if fine.
+/// its mean of 0.52", "the loss has leapt to 1.3e+11 at step 812: ...", "the network has forgotten ..."; ""
+/// if fine.
 std::string describe(const Verdict& verdict, std::uint64_t step, double loss);
 
 /// For checkpoints. from_json throws BadInput that names the field and what is valid; `state` is then

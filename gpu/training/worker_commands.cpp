@@ -206,6 +206,7 @@ void Trainer::Worker::handle_augment(const AugmentSettings& augment) {
   engine_->set_augment(augment);
   mark(change);
   view_.augment = augment;
+  memory_.spikes = {};  // other images have other losses
   view_.plan_bytes = engine_->plan_bytes();
   if (other_steps) memory_.speeds.clear();
   observe_anew();
@@ -301,7 +302,7 @@ void Trainer::Worker::handle_reset() {
   plan_steps();
   remember();
   emit(Restart{view_.generation});
-  log(LogLevel::info, "reset: new weights, step 0; undo brings the training of before back");
+  log(LogLevel::info, "reset: first weights, step 0; undo (Ctrl+Z) brings the earlier training back");
   if (view_.state == TrainerState::finished) set_state(TrainerState::paused);
   publish(true);
 }

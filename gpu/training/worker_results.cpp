@@ -51,10 +51,11 @@ void Trainer::Worker::note_step(const StepResult& step) {
   view_.train_loss = step.loss;
   if (speed > 0) {
     memory_.speeds.push_back(speed);
-    const auto seconds = static_cast<double>(memory_.speeds.size()) * memory_.last_step_seconds;
-    if (memory_.speeds.size() > kSpeedWindow || (seconds > 1.0 && memory_.speeds.size() > 1)) {
+    const auto too_long = [this](std::size_t size) {
+      return size > 1 && static_cast<double>(size) * memory_.last_step_seconds > 1.0;
+    };
+    while (memory_.speeds.size() > kSpeedWindow || too_long(memory_.speeds.size()))
       memory_.speeds.pop_front();
-    }
   }
   view_.current_rate = step.learning_rate;
   view_.train_accuracy = step.accuracy;

@@ -177,6 +177,56 @@ TEST(Leap, FourBadStepsThatComeBackAreNone) {
   EXPECT_EQ(steps_to_leap({}, losses), 0u);
 }
 
+/// Steps until a network is told to have forgotten; 0 if it never is.
+std::size_t steps_to_forget(const std::vector<double>& losses) {
+  SpikeState state;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const Stability stability = observe({.guessing = 2.3}, state, losses[i], false).stability;
+    if (stability == Stability::forgotten) return i + 1;
+    EXPECT_EQ(stability, Stability::fine) << i;
+  }
+  return 0;
+}
+
+/// 400 losses that fall to `level`, and `then`.
+std::vector<double> learned(double level, const std::vector<double>& then) {
+  std::vector<double> losses;
+  for (int i = 0; i < 400; ++i) losses.push_back(2.3 * std::exp(-i / 20.0) + level);
+  losses.insert(losses.end(), then.begin(), then.end());
+  return losses;
+}
+
+TEST(Forgetting, IsSeenWithinTwentySteps) {
+  EXPECT_EQ(steps_to_forget(learned(0.02, std::vector(40, 2.0))), 416u);
+  EXPECT_EQ(steps_to_forget(learned(0.8, std::vector(40, 2.3))), 416u);
+  // Of a small network whose rate was dragged to 0.039.
+  const std::vector<double> dragged{35.17, 7.41, 5.27, 4.77, 4.18, 2.74, 2.13, 1.81, 1.80, 1.47,
+                                    1.71,  1.20, 1.81, 1.53, 1.46, 1.81, 1.45, 1.62, 1.23, 1.22};
+  EXPECT_EQ(steps_to_forget(learned(0.2, dragged)), 417u);
+}
+
+TEST(Forgetting, NothingElseIsTakenForIt) {
+  EXPECT_EQ(steps_to_forget(std::vector(500, 2.3)), 0u) << "it has learned nothing yet";
+  std::vector<double> bad_start(100, 6.0);
+  bad_start[0] = 2.3;
+  EXPECT_EQ(steps_to_forget(bad_start), 0u);
+  EXPECT_EQ(steps_to_forget(learned(0.02, std::vector(500, 1.1))), 0u) << "as with stronger augmentation";
+  EXPECT_EQ(steps_to_forget(learned(0.8, std::vector(500, 1.4))), 0u) << "no twice as high";
+  std::vector<double> slowly;
+  for (int i = 0; i < 2000; ++i) slowly.push_back(0.02 + i / 800.0);
+  EXPECT_EQ(steps_to_forget(learned(0.02, slowly)), 0u);
+  std::vector<double> single;
+  for (std::uint64_t i = 0; i < 5000; ++i) single.push_back(core::random_unit(3, i) < 0.3 ? 5.0 : 1e-7);
+  EXPECT_EQ(steps_to_forget(learned(0.02, single)), 0u) << "batches of one image";
+}
+
+TEST(Forgetting, IsToldInWords) {
+  EXPECT_EQ(describe({.stability = Stability::forgotten, .bound = 1.15}, 812, 2.01),
+            "the network has forgotten what it had learned: the loss of step 812 is 2.01, and of the last 20 "
+            "steps 16 "
+            "were above 1.15, at least twice their mean before");
+}
+
 TEST(Leap, IsToldInWords) {
   SpikeState state;
   Verdict verdict;
@@ -192,6 +242,8 @@ TEST(Leap, GoesOnFromJsonAndFromWhatEarlierVersionsWrote) {
   json earlier = state;
   earlier.erase("first");
   earlier.erase("leaps");
+  earlier.erase("level");
+  earlier.erase("forgotten");
   EXPECT_EQ(earlier.get<SpikeState>().leaps, 0u);
 }
 
