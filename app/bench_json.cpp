@@ -6,7 +6,6 @@
 
 #include "app/bench_report.h"
 #include "gpu/core/error.h"
-#include "gpu/ops/former_ops.h"
 
 namespace warpscope::app {
 namespace {
@@ -55,42 +54,25 @@ ops::OpShape shape_from(const ordered_json& json) {
   s.kernel_height = json.at("kernel_height");
   s.kernel_width = json.at("kernel_width");
   s.count = json.at("count");
-  // What earlier versions did not write.
-  if (json.contains("rule")) s.rule = ops::parse_update_rule(json["rule"].get<std::string>());
-  if (json.contains("covered")) {
-    for (const std::string name : json["covered"]) s.covered.add(ops::parse_op(name));
-  }
-  s.stride = json.value("stride", 1);
-  s.dilation = json.value("dilation", 1);
-  s.valid = json.value("valid", false);
+  s.rule = ops::parse_update_rule(json.at("rule").get<std::string>());
+  for (const std::string name : json.at("covered")) s.covered.add(ops::parse_op(name));
+  s.stride = json.at("stride");
+  s.dilation = json.at("dilation");
+  s.valid = json.at("valid");
   if (s.stride < 1 || s.dilation < 1) throw core::BadInput("a stride or dilation is below 1");
-  s.dropout_rate = json.value("dropout_rate", 0.0f);
-  s.salt = json.value("salt", std::uint32_t{0});
-  s.factor = json.value("factor", 1.0f);
-  s.window_height = json.value("window_height", 1);
-  s.window_width = json.value("window_width", 1);
+  s.dropout_rate = json.at("dropout_rate");
+  s.salt = json.at("salt");
+  s.factor = json.at("factor");
+  s.window_height = json.at("window_height");
+  s.window_width = json.at("window_width");
   if (s.window_height < 1 || s.window_width < 1) throw core::BadInput("a window is smaller than 1");
-  s.patch_channels = json.value("patch_channels", 0);
+  s.patch_channels = json.at("patch_channels");
   if (s.patch_channels < 0) throw core::BadInput("a patch has fewer channels than none");
   return s;
 }
 
-/// The flags that shapes had in files of earlier versions.
-ops::FormerFlags flags_from(const ordered_json& json) {
-  return {json.value("upsample", false), json.value("relu", false), json.value("pool", false),
-          json.value("masked", false)};
-}
-
-/// What earlier versions called "block.forward", a call that covers several ops, is now a call of one of
-/// these ops.
 profiling::BenchCase case_from(const ordered_json& json) {
-  const auto name = json.at("op").get<std::string>();
-  const ordered_json& shape = json.at("shape");
-  if (const auto former = ops::former_op(name)) {
-    return {former->op, json.at("layer"), ops::shape_now(*former, shape_from(shape), flags_from(shape))};
-  }
-  const ops::Op op = ops::parse_op(name);
-  return {op, json.at("layer"), ops::shape_now(op, shape_from(shape))};
+  return {ops::parse_op(json.at("op").get<std::string>()), json.at("layer"), shape_from(json.at("shape"))};
 }
 
 ordered_json row_json(const BenchRow& row) {
@@ -170,8 +152,7 @@ StepRow step_from(const ordered_json& json) {
   row.name = json.at("name");
   row.selection.precision = core::parse_precision(json.at("precision").get<std::string>());
   row.batch = json.at("batch");
-  // Files that do not say were written when steps were timed with sgd.
-  row.rule = ops::parse_update_rule(json.value("optimizer", "sgd"));
+  row.rule = ops::parse_update_rule(json.at("optimizer").get<std::string>());
   row.skipped = json.value("skipped", "");
   if (!row.skipped.empty()) return row;
   row.median = json.at("median_us");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,6 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/layer.h"
-#include "gpu/ops/former_ops.h"
 #include "gpu/ops/symbols.h"
 
 namespace warpscope::app {
@@ -144,10 +144,15 @@ TypedShape parse(const std::string& text) {
   return {shape, fmt::format("{}", fmt::join(input, "x"))};
 }
 
-/// True if the shape can be of this op: it belongs to a layer, and its contract describes shapes this way.
-bool takes(const ops::OpContract& contract, const TypedShape& typed) {
-  if (contract.scope != ops::Scope::layer) return false;
-  return contract.describe(ops::shape_now(contract.op, typed.shape)) == typed.described;
+/// The shape if it can be of this op: it belongs to a layer, and its contract describes shapes as typed. A window that
+/// was not typed is one of 2x2.
+std::optional<ops::OpShape> shape_for(const ops::OpContract& contract, const TypedShape& typed) {
+  if (contract.scope != ops::Scope::layer) return std::nullopt;
+  ops::OpShape shape = typed.shape;
+  if (contract.describe(shape) == typed.described) return shape;
+  shape.kernel_height = shape.kernel_width = 2;
+  if (contract.describe(shape) == typed.described) return shape;
+  return std::nullopt;
 }
 
 void check_size(const std::string& text, const ops::OpContract& contract, const ops::OpShape& shape) {
@@ -165,11 +170,11 @@ std::vector<profiling::BenchCase> cases_of_shape(const std::string& text, const 
   const TypedShape typed = parse(text);
   std::vector<profiling::BenchCase> cases;
   for (const ops::OpContract& contract : ops::contracts()) {
-    if (!takes(contract, typed)) continue;
+    const std::optional<ops::OpShape> shape = shape_for(contract, typed);
+    if (!shape) continue;
     if (!ops.empty() && std::find(ops.begin(), ops.end(), contract.op) == ops.end()) continue;
-    const ops::OpShape shape = ops::shape_now(contract.op, typed.shape);  // without a window: of 2x2
-    check_size(text, contract, shape);
-    cases.push_back({contract.op, "", shape});
+    check_size(text, contract, *shape);
+    cases.push_back({contract.op, "", *shape});
   }
   if (cases.empty()) refuse(text, "none of the operations of --op takes a shape of this form");
   return cases;

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/former_ops.h"
 
 namespace warpscope::ops {
 namespace {
@@ -66,9 +65,8 @@ std::vector<const Variant*> variants_of(Op op, core::DeviceKind device) {
 }
 
 const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name) {
-  const std::string_view now = variant_now(name);
   for (const Variant& variant : variants()) {
-    if (variant.op == op && variant.device == device && variant.name == now) return &variant;
+    if (variant.op == op && variant.device == device && variant.name == name) return &variant;
   }
   return nullptr;
 }

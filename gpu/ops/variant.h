@@ -177,7 +177,7 @@ std::span<const Variant> variants();
 /// Variants of `op` on `device`, in table order; empty if there are none.
 std::vector<const Variant*> variants_of(Op op, core::DeviceKind device);
 
-/// The variant, or nullptr. Names of before ("wmma" for "mma") are read too.
+/// The variant, or nullptr.
 const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name);
 
 /// Why `variant` cannot run here ("needs compute capability 9.0, this GPU has 8.6", "not in bf16; in fp32"),

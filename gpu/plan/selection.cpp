@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/plan/former_names.h"
 #include "gpu/plan/presets.h"
 #include "gpu/plan/selection_items.h"
 
@@ -124,7 +123,7 @@ Selection with_precision(const Selection& selection, core::Precision precision,
 
 void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
   Selection changed = selection;
-  for (const SelectionItem& item : without_former_names(selection_items(text), device, selection.precision)) {
+  for (const SelectionItem& item : selection_items(text)) {
     if (item.op == "preset" && item.variant == kAutomatic) {
       changed.variants.clear();
     } else if (item.op == "preset") {

@@ -7,7 +7,6 @@
 #include "gpu/files/utf8.h"
 #include "gpu/models/model.h"
 #include "gpu/models/model_file.h"
-#include "gpu/plan/former_names.h"
 #include "gpu/plan/views.h"
 #include "gpu/runs/text.h"
 #include "gpu/settings/setting.h"
@@ -75,24 +74,17 @@ training::AugmentSettings augment_of(const json& settings) {
   return all.augment;
 }
 
-/// What ran on `device`, in today's names.
-plan::Selection selection_of(const json& settings, const core::DeviceInfo& device) {
+plan::Selection selection_of(const json& settings) {
   plan::Selection selection;
   const std::string precision = text_of(member(settings, "precision"));
   selection.precision = attempt([&] { return core::parse_precision(precision); }, selection.precision);
-  const json& chosen = member(settings, "chosen");
-  const json& variants =
-      chosen.is_object() ? chosen : member(settings, "selection");  // that of runs of before
+  const json& variants = member(settings, "chosen");
   if (!variants.is_object()) return selection;
-  std::vector<plan::SelectionItem> items;
-  for (const auto& [name, variant] : variants.items()) {
-    if (variant.is_string()) items.push_back({name, text_of(variant)});
-  }
-  for (const plan::SelectionItem& item :
-       plan::without_former_names(std::move(items), device, selection.precision)) {
+  for (const auto& [op, variant] : variants.items()) {
+    if (!variant.is_string()) continue;
     attempt(
         [&] {
-          selection.variants[ops::parse_op(item.op)] = item.variant;
+          selection.variants[ops::parse_op(op)] = text_of(variant);
           return true;
         },
         false);
@@ -165,7 +157,7 @@ training::Snapshot snapshot_of(const json& head) {
       },
       std::size_t{0});
   snapshot.device = device_of(head);
-  snapshot.selection = selection_of(settings, snapshot.device);
+  snapshot.selection = selection_of(settings);
   return snapshot;
 }
 

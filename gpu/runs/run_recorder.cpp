@@ -197,7 +197,6 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
   const std::lock_guard lock(mutex_);
   head_["status"] = status;
   if (!error.empty()) head_["error"] = error;
-  head_.erase("images_per_second");  // what earlier versions called the median
   head_["steps"] = figures.steps;
   for (const Figure& figure : run_figures()) {
     const double value = figure.of(figures);

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/runs/former_status.h"
 
 namespace warpscope::training {
 namespace {
@@ -36,16 +35,16 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("kernel_width", shape.kernel_width);
   visit("count", shape.count);
   visit("rule", shape.rule);
-  visit.added("covered", shape.covered);
-  visit.added("stride", shape.stride);
-  visit.added("dilation", shape.dilation);
-  visit.added("valid", shape.valid);
-  visit.added("dropout_rate", shape.dropout_rate);
-  visit.added("salt", shape.salt);
-  visit.added("factor", shape.factor);
-  visit.added("window_height", shape.window_height);
-  visit.added("window_width", shape.window_width);
-  visit.added("patch_channels", shape.patch_channels);
+  visit("covered", shape.covered);
+  visit("stride", shape.stride);
+  visit("dilation", shape.dilation);
+  visit("valid", shape.valid);
+  visit("dropout_rate", shape.dropout_rate);
+  visit("salt", shape.salt);
+  visit("factor", shape.factor);
+  visit("window_height", shape.window_height);
+  visit("window_width", shape.window_width);
+  visit("patch_channels", shape.patch_channels);
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {
@@ -64,12 +63,12 @@ void fields(auto& visit, Of<OpTiming> auto& timing) {
   visit("samples", timing.samples);
   visit("flops", timing.flops);
   visit("bytes", timing.bytes);
-  visit.added("covered_by", timing.covered_by);
-  visit.added("covers", timing.covers);
-  visit.added("reason", timing.reason);
-  visit.added("spread", timing.spread);
-  visit.added("previous_spread", timing.previous_spread);
-  visit.added("previous_samples", timing.previous_samples);
+  visit("covered_by", timing.covered_by);
+  visit("covers", timing.covers);
+  visit("reason", timing.reason);
+  visit("spread", timing.spread);
+  visit("previous_spread", timing.previous_spread);
+  visit("previous_samples", timing.previous_samples);
 }
 
 void fields(auto& visit, Of<plan::Selection> auto& selection) {
@@ -84,11 +83,11 @@ void fields(auto& visit, Of<LadderEntry> auto& entry) {
   visit("first_step", entry.first_step);
   visit("steps", entry.steps);
   visit("images_per_second", entry.images_per_second);
-  visit.added("plan_bytes", entry.plan_bytes);
-  visit.added("joules_per_image", entry.joules_per_image);
-  visit.added("spread", entry.spread);
-  visit.added("timed", entry.timed);
-  visit.added("other_network", entry.other_network);
+  visit("plan_bytes", entry.plan_bytes);
+  visit("joules_per_image", entry.joules_per_image);
+  visit("spread", entry.spread);
+  visit("timed", entry.timed);
+  visit("other_network", entry.other_network);
 }
 
 void fields(auto& visit, Of<core::DeviceInfo> auto& device) {
@@ -112,8 +111,8 @@ void fields(auto& visit, Of<Divergence> auto& divergence) {
   visit("step", divergence.step);
   visit("text", divergence.text);
   visit("can_roll_back", divergence.can_roll_back);
-  visit.added("back_step", divergence.back_step);
-  visit.added("back_rate", divergence.back_rate);
+  visit("back_step", divergence.back_step);
+  visit("back_rate", divergence.back_rate);
 }
 
 void fields(auto& visit, Of<Evaluation> auto& evaluation) {
@@ -125,9 +124,9 @@ void fields(auto& visit, Of<Evaluation> auto& evaluation) {
   visit("accuracy", evaluation.accuracy);
   visit("classes", evaluation.classes);
   visit("confusion", evaluation.confusion);
-  visit.added("head", evaluation.head);
-  visit.added("head_loss", evaluation.head_loss);
-  visit.added("head_accuracy", evaluation.head_accuracy);
+  visit("head", evaluation.head);
+  visit("head_loss", evaluation.head_loss);
+  visit("head_accuracy", evaluation.head_accuracy);
 }
 
 void fields(auto& visit, Of<AugmentSettings> auto& augment) {
@@ -181,12 +180,12 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("train_images", snapshot.train_images);
   visit("validation_images", snapshot.validation_images);
   visit("test_images", snapshot.test_images);
-  visit.added("spike_threshold", snapshot.spike_threshold);
-  visit.added("head_loss", snapshot.head_loss);
-  visit.added("head_accuracy", snapshot.head_accuracy);
-  visit.added("augment", snapshot.augment);
-  visit.added("test_views", snapshot.test_views);
-  visit.added("next_evaluation", snapshot.next_evaluation);
+  visit("spike_threshold", snapshot.spike_threshold);
+  visit("head_loss", snapshot.head_loss);
+  visit("head_accuracy", snapshot.head_accuracy);
+  visit("augment", snapshot.augment);
+  visit("test_views", snapshot.test_views);
+  visit("next_evaluation", snapshot.next_evaluation);
 }
 
 // --- writing
@@ -218,7 +217,6 @@ json encode_variants(const std::map<ops::Op, std::string>& variants) {
 struct Writer {
   json& object;
   void operator()(const char* key, const auto& value) { object[key] = encode(value); }
-  void added(const char* key, const auto& value) { object[key] = encode(value); }
 };
 
 template <class T>
@@ -320,10 +318,6 @@ struct Reader {
     const auto found = object.find(key);
     if (found == object.end()) refuse(key, "missing");
     decode(key, *found, value);
-  }
-  /// What earlier versions did not write.
-  void added(const char* key, auto& value) {
-    if (const auto found = object.find(key); found != object.end()) decode(key, *found, value);
   }
 };
 
@@ -428,9 +422,7 @@ void to_json(json& json, const Snapshot& snapshot) {
 
 void from_json(const json& json, Snapshot& snapshot) {
   Snapshot read = snapshot;
-  nlohmann::json today = json;
-  use_todays_names(today);
-  decode("status", today, read);
+  decode("status", json, read);
   check(read);
   snapshot = std::move(read);
 }

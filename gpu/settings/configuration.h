@@ -79,9 +79,8 @@ void write_toml(const Configuration& configuration, const core::DeviceInfo& devi
 /// not UTF-8 has an entry of its own beside it (files::kBytesOf).
 nlohmann::json to_json(const Configuration& configuration);
 
-/// Reads to_json()'s object, and those of earlier versions: the object "chosen" (operation to variant;
-/// "selection" in earlier versions, of all operations), where there is one, becomes `select`. Other keys are
-/// skipped: they tell of the run and set nothing. Throws core::BadInput that begins with `where` and names
+/// Reads to_json()'s object; the object "chosen" (operation to variant), where there is one, becomes `select`. Other
+/// keys are skipped: they tell of the run and set nothing. Throws core::BadInput that begins with `where` and names
 /// the key.
 Configuration from_json(const nlohmann::json& object, std::string_view where);
 

@@ -52,14 +52,6 @@ std::string selection_text(const json& selection, std::string_view where) {
   return text;
 }
 
-/// The same of runs that named every op under "selection". Those that say nothing of blocks are of before
-/// there were any: they ran layer by layer.
-std::string former_selection_text(const json& selection, std::string_view where) {
-  const std::string text = selection_text(selection, where);
-  if (selection.empty() || text.find("block.") != std::string::npos) return text;
-  return "block.forward=parts," + text;
-}
-
 /// A text that stands in an entry of its own, since it is not UTF-8; false if there is none.
 bool read_bytes(const json& object, std::string_view where, const Setting& row, Configuration& to) {
   const std::string key = std::string(row.name) += files::kBytesOf;
@@ -147,12 +139,6 @@ Configuration from_json(const json& object, std::string_view where) {
   if (const auto chosen = object.find("chosen"); chosen != object.end() && chosen->is_object()) {
     configuration.set("select", selection_text(*chosen, where));
   }
-  const auto selection = object.find("selection");
-  if (selection != object.end() && selection->is_object()) {
-    configuration.set("select", former_selection_text(*selection, where));
-  }
-  const Value* const data = configuration.find("data_source");
-  if (data != nullptr && *data == Value("built in")) configuration.set("data_source", "builtin");
   return configuration;
 }
 

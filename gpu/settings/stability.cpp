@@ -130,16 +130,13 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
   read.mean = number_field(json, "mean", kWhere, -kMost, kMost);
   read.variance = number_field(json, "variance", kWhere, 0, kMost);
   read.count = count_field(json, "count", kWhere, std::numeric_limits<std::uint64_t>::max() - 1);
-  if (json.contains("first")) {  // checkpoints of earlier versions have neither
-    read.first = number_field(json, "first", kWhere, -kMost, kMost);
-    read.leaps = static_cast<std::uint32_t>(count_field(json, "leaps", kWhere, (1u << kWatched) - 1));
-  }
-  read.level = read.mean;
-  if (json.contains("level")) {
-    read.level = number_field(json, "level", kWhere, -kMost, kMost);
-    read.forgotten =
-        static_cast<std::uint32_t>(count_field(json, "forgotten", kWhere, (1u << kWatchedLong) - 1));
-  }
+  const auto bits = [&](const char* key, int count) {
+    return static_cast<std::uint32_t>(count_field(json, key, kWhere, (1u << count) - 1));
+  };
+  read.first = number_field(json, "first", kWhere, -kMost, kMost);
+  read.leaps = bits("leaps", kWatched);
+  read.level = number_field(json, "level", kWhere, -kMost, kMost);
+  read.forgotten = bits("forgotten", kWatchedLong);
   state = read;
 }
 

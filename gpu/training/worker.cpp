@@ -19,7 +19,6 @@
 #include "gpu/files/checksum.h"
 #include "gpu/files/paths.h"
 #include "gpu/observers/observer_table.h"
-#include "gpu/plan/former_names.h"
 #include "gpu/plan/views.h"
 #include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/references.h"
@@ -308,8 +307,6 @@ void Trainer::Worker::open_device() {
   view_.batch = options_.batch;
   publish(true);
   view_.selection = first_selection();
-  const std::string told = plan::told_of_former_names(options_.select);
-  if (!told.empty()) log(LogLevel::warning, told);
 }
 
 /// Ends early if the device refuses or the training is to end before it has begun: many pictures take time to be read.

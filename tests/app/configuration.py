@@ -55,15 +55,12 @@ OPTIONS = {
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCUMENTED = os.path.join(HERE, os.pardir, os.pardir, "docs", "options.md")
-# A run.json and the TOML file of `warpscope config`, written when SGD in FP32 and a batch of 64 were the defaults.
-BEFORE = os.path.join(HERE, os.pardir, "settings", "before")
 
-# As version 0.1.0 wrote it.
-EARLIER_RUN = {
+RUN = {
     "configuration": {
-        "batch": 4, "data": "CIFAR-10 built in", "data_source": "built in", "device": "cpu", "epochs": 0, "init": "",
+        "batch": 4, "data": "built-in scenes", "data_source": "builtin", "device": "cpu", "epochs": 0, "init": "",
         "learning_rate": 0.009999999776482582, "model": "autoencoder", "optimizer": "sgd", "precision": "fp32", "seed": 5,
-        "selection": {"conv2d.forward": "onednn", "mse.forward": "loops"}, "shuffle": False, "steps": 3, "test_images": 8,
+        "chosen": {"conv2d.forward": "onednn", "mse.forward": "loops"}, "shuffle": False, "steps": 3, "test_images": 8,
         "train_images": 50000},
     "status": "finished",
 }
@@ -187,34 +184,23 @@ class Defaults(SettingsCase):
         self.assertRegex(ended.out, r"(?m)^# batch = (8|16|64) ")
         self.assertRegex(ended.out, r"(?m)^name = \"adam\" ")
 
-    def test_runs_and_files_of_before_mean_what_they_meant(self):
-        run = self.settings("--config", os.path.join(BEFORE, "run.json"))
-        self.assertEqual((run["optimizer"]["name"], run["optimizer"]["learning_rate"]), ("sgd", 0.005))
-        self.assertEqual((run["optimizer"]["batch"], run["device"]["precision"]), (8, "fp32"))
-        ended = self.run_program("config", "--config", os.path.join(BEFORE, "training.toml"))
-        self.assert_succeeded(ended)
-        file = tomllib.loads(ended.out)
-        self.assertEqual((file["optimizer"]["name"], file["optimizer"]["batch"], file["device"]["precision"]),
-                         ("sgd", 64, "fp32"))
-        self.assertRegex(ended.out, r"(?m)^# learning_rate = 0\.005 ")
-
 
 class Runs(SettingsCase):
-    def earlier_run(self, **changes):
-        run = dict(EARLIER_RUN, configuration=dict(EARLIER_RUN["configuration"], **changes))
-        return self.write(os.path.join("earlier", "run.json"), json.dumps(run))
+    def run_file(self, **changes):
+        run = dict(RUN, configuration=dict(RUN["configuration"], **changes))
+        return self.write(os.path.join("recorded", "run.json"), json.dumps(run))
 
     def test_a_run_is_a_configuration(self):
-        settings = self.settings("--config", self.earlier_run())
+        settings = self.settings("--config", self.run_file())
         self.assertEqual(settings["data"], dict(source="builtin", validation=0.0, shuffle=False, seed=5, test_images=8,
                                                 test_every=0, test_mirrored=False, test_shift=0))
         self.assertEqual(settings["device"], dict(name="cpu", precision="fp32",
-                                                  select="block.forward=parts,conv2d.forward=onednn,mse.forward=loops"))
+                                                  select="conv2d.forward=onednn,mse.forward=loops"))
         self.assertEqual(settings["optimizer"]["learning_rate"], 0.01)
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (3, 4))
 
     def test_variants_of_a_run_stay_with_its_device_and_precision(self):
-        run = self.earlier_run()
+        run = self.run_file()
         for moved in (["--device", "cuda:0"], ["--precision", "bf16"]):
             self.assertEqual(self.settings("--config", run, *moved)["device"]["select"], "")
         chosen = self.settings("--config", run, "--device", "cuda:0", "--select", "all=naive")
@@ -230,38 +216,18 @@ class Runs(SettingsCase):
         self.assertEqual(read_run(again)["configuration"]["chosen"], chosen)
         self.assertEqual(losses_of(again), losses_of(first))
 
-    def test_runs_of_before_name_blocks_and_every_op_and_run_the_same(self):
-        first = self.path("first")
-        self.assert_succeeded(self.train("--select", "conv2d.forward=onednn,relu.forward=loops", "--run-dir", first,
-                                         steps=2, batch=1))
-        run = read_run(first)
-        del run["configuration"]["chosen"]
-        every = {"conv2d.forward": "onednn", "bias.forward": "onednn", "relu.forward": "loops", "mse.forward": "loops"}
-        blocks = {f"block.{op}": "parts" for op in ("forward", "backward_input", "backward_weights")}
-        for name, selection in (("with", {**every, **blocks}), ("without", every)):
-            run["configuration"]["selection"] = selection
-            file = self.write(f"{name}.json", json.dumps(run))
-            again = self.path(name)
-            self.assert_succeeded(self.run_program("train", "--config", file, "--run-dir", again), "block.*")
-            self.assertEqual(losses_of(again), losses_of(first), name)
-            self.assertEqual(read_run(again)["configuration"]["chosen"]["conv2d.forward"], "onednn")
-
-    def test_a_selection_with_names_of_before_is_read_and_told_once(self):
-        self.assert_succeeded(self.train("--select", "block.forward=parts"),
-                              "the selection names block.*, which are variants of conv2d.* now")
-
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
-        run = self.earlier_run(save="last.safetensors", run_dir="runs/1")
+        run = self.run_file(save="last.safetensors", run_dir="runs/1")
         self.assertEqual(self.settings("--config", run)["run"], dict(folder="", save="", probe=False))
 
     def test_a_resumed_run_keeps_its_settings_and_folder(self):
-        folder = os.path.dirname(self.earlier_run(save="last.safetensors"))
+        folder = os.path.dirname(self.run_file(save="last.safetensors"))
         settings = self.settings("--resume", folder, "--steps", "9", "--model", "autoencoder", "--seed", "5")
         self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
     def test_a_resumed_run_keeps_its_model_and_seed(self):
-        folder = os.path.dirname(self.earlier_run(model="autoencoder"))
+        folder = os.path.dirname(self.run_file(model="autoencoder"))
         for option, value in {"--validation": "0.5", "--seed": "6", "--init": "x"}.items():
             self.assert_refused(["config", "--resume", folder, option, value], option, "cannot change", "resumed run")
         self.assert_refused(["config", "--resume", folder, "--shuffle"], "--shuffle", "cannot change")

@@ -115,39 +115,6 @@ class Bench(ProgramCase):
         self.assert_succeeded(ended)
         self.assertIn("with bias, relu", ended.out[ended.out.index("against"):])
 
-    def test_bench_reads_files_with_names_of_before(self):
-        ended = self.run_program(*QUICK_BENCH, "--json", self.path("bench.json"))
-        self.assert_succeeded(ended)
-        with open(self.path("bench.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        row = next(row for row in report["rows"] if "skipped" not in row)
-        added = ("covered", "rule", "dropout_rate", "salt")
-        shape = {key: row["shape"][key] for key in row["shape"] if key not in added}
-        shape.update(upsample=True, relu=True, pool=False, masked=False)
-        report["rows"].append({**row, "op": "block.forward", "variant": "loops", "shape": shape})
-        with open(self.path("before.json"), "w", encoding="utf-8") as file:
-            json.dump(report, file)
-        ended = self.run_program(*QUICK_BENCH, "--against", self.path("before.json"))
-        self.assert_succeeded(ended)
-        self.assertIn("no longer there: conv2d.forward loops, with bias, relu, upsample2d", ended.out)
-
-    def test_bench_knows_poolings_of_before_by_their_windows(self):
-        quick = ("bench", "--device", "cpu", "--op", "maxpool2d.backward", "--precision", "fp32", "--samples", "2")
-        ended = self.run_program(*quick, "--shape", "2x8x8x16", "--shape", "2x1x9x4:1x3",
-                                 "--json", self.path("bench.json"))
-        self.assert_succeeded(ended)
-        self.assertIn("maxpool2d.backward  2x1x9x4, 1x3  fp32", ended.out)
-        with open(self.path("bench.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        for row in report["rows"]:
-            if row["shape"]["kernel_height"] == 2:
-                row["shape"].update(kernel_height=1, kernel_width=1)
-        with open(self.path("before.json"), "w", encoding="utf-8") as file:
-            json.dump(report, file)
-        ended = self.run_program(*quick, "--shape", "2x8x8x16", "--against", self.path("before.json"))
-        self.assert_succeeded(ended)
-        self.assertIn("maxpool2d.backward 2x8x8x16", ended.out.split("against", 1)[1])
-
     def file_of_a_gpu(self):
         """A file as bench writes it on another machine: relu.forward by two variants, the second in the step twice."""
         self.assert_succeeded(self.run_program(*QUICK_BENCH, "--json", self.path("bench.json")))

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/former_ops.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/variant.h"
@@ -457,16 +456,6 @@ TEST(Contract, PoolingTellsWindowsOtherThan2x2) {
   EXPECT_EQ(describe(Op::maxpool2d_backward, shape), "64x30x1014x256, 1x3");
   EXPECT_EQ(operand_of(Op::maxpool2d_backward, Name::argmax).elements(shape), 64 * 30 * 338 * 256);
   EXPECT_EQ(contract(Op::maxpool2d_forward).flops(shape), 2.0 * 64 * 30 * 338 * 256);
-}
-
-TEST(Contract, PoolingOfFormerFilesHadWindowsOf2x2) {
-  const OpShape former{.batch = 2, .height = 8, .width = 8, .in_channels = 3};
-  EXPECT_EQ(shape_now(Op::maxpool2d_backward, former).kernel_height, 2);
-  EXPECT_EQ(shape_now(Op::maxpool2d_backward, former).kernel_width, 2);
-  EXPECT_EQ(shape_now(Op::relu_forward, former), former);
-  OpShape line = former;
-  line.kernel_width = 3;
-  EXPECT_EQ(shape_now(Op::maxpool2d_forward, line), line) << "1x3, of today";
 }
 
 TEST(Contract, GradientsStayInSinglePrecisionWhereActivationsAreHalf) {

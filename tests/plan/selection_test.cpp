@@ -8,7 +8,6 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/variant.h"
-#include "gpu/plan/former_names.h"
 
 namespace warpscope::plan {
 namespace {
@@ -154,65 +153,6 @@ TEST(VariantNames, AreWhatAllTakes) {
   EXPECT_EQ(variant_names(core::DeviceKind::cpu),
             (std::vector<std::string>{"reference", "loops", "gather_rows", "onednn", "onednn_fused",
                                       "scatter_rows"}));
-}
-
-/// What the text of before means today.
-Selection of_before(const std::string& text, const core::DeviceInfo& device, Precision precision) {
-  Selection selection{precision, {}};
-  apply(selection, text, device);
-  return selection;
-}
-
-TEST(FormerNames, OfVariantsAreRead) {
-  core::DeviceInfo gpu;
-  gpu.kind = core::DeviceKind::cuda;
-  gpu.compute_capability = 90;
-  if (ops::variants_of(Op::conv2d_forward, gpu.kind).empty()) GTEST_SKIP() << "this build has no CUDA";
-  const auto variant = [&](const char* text, Op op) {
-    const Selection selection = of_before(text, gpu, Precision::bf16);
-    const auto found = selection.variants.find(op);
-    return found == selection.variants.end() ? std::string("automatic") : found->second;
-  };
-  EXPECT_EQ(variant("conv2d.forward=wmma_fused", Op::conv2d_forward), "mma_fused");
-  EXPECT_EQ(variant("conv2d.backward_bias=fused", Op::conv2d_backward_bias), "automatic");
-  EXPECT_EQ(variant("block.forward=hopper", Op::conv2d_forward), "automatic") << "which is hopper";
-  EXPECT_EQ(variant("block.backward_input=fused,relu.backward=naive", Op::conv2d_backward_input), "fused");
-  EXPECT_EQ(variant("block.forward=fused,relu.forward=naive", Op::relu_forward), "automatic")
-      << "within blocks it was not seen";
-  const char* parts =
-      "block.forward=parts,block.backward_weights=parts,block.backward_input=parts,conv2d.forward=naive";
-  EXPECT_EQ(variant(parts, Op::conv2d_forward), "naive");
-  EXPECT_EQ(variant(parts, Op::conv2d_backward_weights), "mma");
-  EXPECT_EQ(variant(parts, Op::conv2d_backward_input), "mma");
-}
-
-TEST_F(CpuSelection, NamesOfBeforeTakeBackWhatTheyHid) {
-  apply(selection, "conv2d.forward=loops,relu.forward=reference,mse.forward=reference", device);
-  apply(selection, "block.forward=onednn_fused", device);
-  EXPECT_EQ(selection_text(selection), "mse.forward=reference") << "the first is what is automatic";
-  apply(selection, "relu.forward=reference,block.forward=loops,relu.forward=loops", device);
-  EXPECT_EQ(selection_text(selection), "conv2d.forward=loops,mse.forward=reference");
-}
-
-TEST_F(CpuSelection, OfNamesOfBeforeTheLastOneWinsToo) {
-  apply(selection, "conv2d.forward=loops,conv2d.forward=onednn_fused,block.forward=parts", device);
-  EXPECT_EQ(selection_text(selection), "") << "the last is what is automatic";
-  apply(selection, "block.forward=onednn,block.backward_input=parts,conv2d.backward_bias=loops", device);
-  EXPECT_EQ(selection_text(selection), "conv2d.backward_bias=loops") << "if one was parts, all were";
-  apply(selection, "all=loops,block.forward=parts", device);
-  EXPECT_EQ(selection.variants[Op::conv2d_forward], "loops");
-  EXPECT_EQ(selection.variants[Op::conv2d_backward_input], "loops");
-}
-
-TEST(FormerNames, AreTold) {
-  EXPECT_EQ(told_of_former_names("conv2d.forward=naive"), "");
-  EXPECT_EQ(told_of_former_names("block.forward=parts"),
-            "the selection names block.*, which are variants of conv2d.* now: they were read as these");
-  EXPECT_NE(told_of_former_names("conv2d.backward_bias=fused"), "");
-  EXPECT_EQ(
-      told_of_former_names("all=wmma,conv2d.forward=wmma_fused,conv2d.backward_input=wmma"),
-      "the selection names wmma, which is called mma now; the selection names wmma_fused, which is called "
-      "mma_fused now");
 }
 
 }  // namespace

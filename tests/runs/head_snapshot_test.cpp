@@ -53,16 +53,6 @@ TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
   EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
 }
 
-TEST(HeadSnapshot, OpsOfBeforeHaveTodaysNames) {
-  const json head{{"device", {{"kind", "cpu"}}},
-                  {"configuration",
-                   {{"precision", "fp32"},
-                    {"selection",
-                     {{"block.forward", "loops"}, {"conv2d.forward", "onednn"}, {"mse.forward", "loops"}}}}}};
-  const plan::Selection selection = snapshot_of(head).selection;
-  EXPECT_EQ(selection.variants.at(ops::Op::conv2d_forward), "loops");
-}
-
 TEST(HeadSnapshot, NonsenseIsLeftOut) {
   for (const json& head : {json(), json::array(), json{{"configuration", 5}},
                            json{{"configuration",

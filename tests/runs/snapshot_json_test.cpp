@@ -223,81 +223,6 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   expect_every_field(s, Snapshot(), members, 14);
 }
 
-TEST(SnapshotJson, ConvolutionsOfEarlierVersionsHaveStrideOneAndSamePadding) {
-  Snapshot snapshot;
-  snapshot.timings = {timing()};
-  json earlier = snapshot;
-  for (const char* added : {"stride", "dilation", "valid"}) earlier["timings"][0]["shape"].erase(added);
-  const ops::OpShape shape = read(earlier).timings[0].shape;
-  EXPECT_EQ(shape.stride, 1);
-  EXPECT_EQ(shape.dilation, 1);
-  EXPECT_FALSE(shape.valid);
-}
-
-TEST(SnapshotJson, ShapesOfEarlierVersionsHaveAFactorOfOne) {
-  Snapshot snapshot;
-  snapshot.timings = {timing()};
-  json earlier = snapshot;
-  earlier["timings"][0]["shape"].erase("factor");
-  EXPECT_EQ(read(earlier).timings[0].shape.factor, 1.0f);
-}
-
-TEST(SnapshotJson, WhatEarlierVersionsAbsorbedIsCoveredByTheOpBefore) {
-  Snapshot snapshot;
-  snapshot.timings.resize(4);
-  snapshot.timings[0].op = ops::Op::conv2d_forward;
-  snapshot.timings[0].layer = "conv1";
-  snapshot.timings[1].op = ops::Op::bias_forward;
-  snapshot.timings[2].op = ops::Op::relu_forward;
-  snapshot.timings[3].op = ops::Op::conv2d_forward;
-  json earlier = snapshot;
-  for (json& row : earlier["timings"]) {
-    for (const char* added : {"covered_by", "covers", "reason"}) row.erase(added);
-    row["shape"].erase("covered");
-    row["absorbed"] = row["op"] == "bias.forward" || row["op"] == "relu.forward";
-  }
-  earlier["timings"][3]["op"] = "block.forward";
-  const Snapshot back = read(earlier);
-  EXPECT_FALSE(back.timings[0].covered_by);
-  const OpPlace first{ops::Op::conv2d_forward, "conv1"};
-  EXPECT_EQ(back.timings[1].covered_by, first);
-  EXPECT_EQ(back.timings[2].covered_by, first);
-  EXPECT_EQ(back.timings[3].op, ops::Op::conv2d_forward) << "blocks are variants of the convolution now";
-  EXPECT_TRUE(back.timings[3].shape.covered.has(ops::Op::bias_forward));
-}
-
-TEST(SnapshotJson, PoolingOfEarlierVersionsHadWindowsOf2x2) {
-  Snapshot snapshot;
-  snapshot.timings.resize(4);
-  snapshot.timings[0].op = ops::Op::maxpool2d_forward;
-  snapshot.timings[1].op = ops::Op::maxpool2d_backward;
-  snapshot.timings[2].op = ops::Op::relu_forward;
-  snapshot.timings[3].op = ops::Op::maxpool2d_forward;
-  snapshot.timings[3].shape.kernel_width = 3;
-  json earlier = snapshot;
-  for (json& row : earlier["timings"]) {
-    for (const char* added : {"dropout_rate", "salt"}) row["shape"].erase(added);
-  }
-  const Snapshot back = read(earlier);
-  for (const std::size_t pooling : {0, 1}) {
-    EXPECT_EQ(back.timings[pooling].shape.kernel_height, 2);
-    EXPECT_EQ(back.timings[pooling].shape.kernel_width, 2);
-  }
-  EXPECT_EQ(back.timings[2].shape.kernel_height, 1);
-  EXPECT_EQ(back.timings[3].shape.kernel_height, 1) << "1x3, of today";
-}
-
-TEST(SnapshotJson, SelectionsOfBeforeAreReadInTodaysNames) {
-  json earlier = full();
-  earlier["selection"]["variants"] = {{"block.forward", "hopper"}, {"conv2d.forward", "naive"}};
-  const Snapshot back = read(earlier);
-  const auto conv = back.selection.variants.find(ops::Op::conv2d_forward);
-  EXPECT_TRUE(conv == back.selection.variants.end() || conv->second == "hopper")
-      << "where a build has hopper it may be what is automatic; naive was hidden by the block";
-  earlier["ladder"][0]["selection"]["variants"] = {{"block.forward", "parts"}, {"relu.forward", "naive"}};
-  EXPECT_NO_THROW(read(earlier));
-}
-
 TEST(SnapshotJson, AFreshSnapshotComesBackToo) {
   const json written = Snapshot();
   const Snapshot back = read(written);
@@ -322,10 +247,6 @@ TEST(SnapshotJson, WhatIsNotFiniteIsNullAndComesBackAsNan) {
 TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
   const json whole = full();
   for (const auto& [key, value] : whole.items()) {
-    // Earlier versions did not write these.
-    if (key == "spike_threshold" || key == "head_loss" || key == "head_accuracy" || key == "augment" ||
-        key == "test_views" || key == "next_evaluation")
-      continue;
     json without = whole;
     without.erase(key);
     Snapshot snapshot;
@@ -338,18 +259,6 @@ TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
     }
     EXPECT_EQ(snapshot.step, 5u) << key;
   }
-}
-
-TEST(SnapshotJson, WhatEarlierVersionsWroteIsRead) {
-  json earlier = full();
-  earlier.erase("spike_threshold");
-  earlier.erase("augment");
-  earlier.erase("test_views");
-  const Snapshot back = read(earlier);
-  EXPECT_EQ(back.spike_threshold, 0);
-  EXPECT_EQ(back.augment, AugmentSettings{});
-  EXPECT_EQ(back.test_views, 1);
-  EXPECT_EQ(back.step, full().step);
 }
 
 TEST(SnapshotJson, WhatHasAnotherTypeIsRefused) {

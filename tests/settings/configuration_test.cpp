@@ -382,43 +382,33 @@ TEST(ConfigurationJson, NumbersHaveTheirShortestDigits) {
 }
 
 /// What version 0.1.0 wrote.
-const char* const kEarlierRun =
-    R"({"configuration": {"batch": 4, "data": "CIFAR-10 built in", "data_source": "built in",
+const char* const kRun =
+    R"({"configuration": {"batch": 4, "data": "built-in scenes", "data_source": "builtin",
   "device": "cpu", "epochs": 0, "init": "", "learning_rate": 0.009999999776482582, "model": "autoencoder",
-  "optimizer": "sgd", "precision": "fp32", "seed": 5, "selection": {"conv2d.forward": "onednn", "mse.forward": "loops"},
+  "optimizer": "sgd", "precision": "fp32", "seed": 5, "chosen": {"conv2d.forward": "onednn", "mse.forward": "loops"},
   "shuffle": true, "steps": 3, "test_images": 8, "train_images": 50000},
   "device": {"kind": "cpu"}, "status": "finished", "versions": {"warpscope": "0.1.0"}})";
 
-TEST(ConfigurationJson, RunsOfEarlierVersionsAreRead) {
+TEST(ConfigurationJson, ARunTellsItsSettings) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "run.json";
-  std::ofstream(file) << kEarlierRun;
-  const Configuration expected =
-      configuration_with({{"model", "autoencoder"},
-                          {"init", ""},
-                          {"data_source", "builtin"},
-                          {"shuffle", true},
-                          {"seed", std::int64_t{5}},
-                          {"test_images", std::int64_t{8}},
-                          {"device", "cpu"},
-                          {"precision", "fp32"},
-                          {"select", "block.forward=parts,conv2d.forward=onednn,mse.forward=loops"},
-                          {"optimizer", "sgd"},
-                          {"learning_rate", 0.01},
-                          {"batch", std::int64_t{4}},
-                          {"epochs", std::int64_t{0}},
-                          {"steps", std::int64_t{3}}});
+  std::ofstream(file) << kRun;
+  const Configuration expected = configuration_with({{"model", "autoencoder"},
+                                                     {"init", ""},
+                                                     {"data_source", "builtin"},
+                                                     {"shuffle", true},
+                                                     {"seed", std::int64_t{5}},
+                                                     {"test_images", std::int64_t{8}},
+                                                     {"device", "cpu"},
+                                                     {"precision", "fp32"},
+                                                     {"select", "conv2d.forward=onednn,mse.forward=loops"},
+                                                     {"optimizer", "sgd"},
+                                                     {"learning_rate", 0.01},
+                                                     {"batch", std::int64_t{4}},
+                                                     {"epochs", std::int64_t{0}},
+                                                     {"steps", std::int64_t{3}}});
   EXPECT_EQ(read_run(file), expected);
   EXPECT_TRUE(read_configuration(file).of_run);
-}
-
-TEST(ConfigurationJson, RunsThatTellOfBlocksKeepThem) {
-  const auto select = [](const char* selection) {
-    return from_json(nlohmann::json::parse(selection), "run.json").text("select");
-  };
-  EXPECT_EQ(select(R"({"selection": {"conv2d.forward": "naive", "block.forward": "fused"}})"),
-            "block.forward=fused,conv2d.forward=naive");
-  EXPECT_EQ(select(R"({"selection": {}})"), "");
 }
 
 TEST(ConfigurationJson, AConfigurationFromARunLeavesItsFilesAlone) {
