@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpu/ops/add/add.h"
-#include "gpu/ops/add/add_variants.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::add {
 namespace {

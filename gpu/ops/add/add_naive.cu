@@ -3,9 +3,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/add/add.h"
-#include "gpu/ops/add/add_variants.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::add {
 namespace {

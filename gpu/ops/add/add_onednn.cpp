@@ -2,8 +2,8 @@
 // FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Binary".
 
 #include "gpu/ops/add/add.h"
-#include "gpu/ops/add/add_variants.h"
 #include "gpu/ops/onednn_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::add {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/add/add.h"
-#include "gpu/ops/add/add_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::add {

@@ -3,8 +3,8 @@
 
 #include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_host.h"
-#include "gpu/ops/augment/augment_variants.h"
 #include "gpu/ops/loops_storage.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::augment {
 namespace {

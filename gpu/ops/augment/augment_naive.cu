@@ -5,7 +5,7 @@
 
 #include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_elements.cuh"
-#include "gpu/ops/augment/augment_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::augment {
 namespace {

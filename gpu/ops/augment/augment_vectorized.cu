@@ -9,7 +9,7 @@
 
 #include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_elements.cuh"
-#include "gpu/ops/augment/augment_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::augment {

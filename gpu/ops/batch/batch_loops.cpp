@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "gpu/ops/batch/batch.h"
-#include "gpu/ops/batch/batch_variants.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"
-#include "gpu/ops/batch/batch_variants.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch {
 namespace {

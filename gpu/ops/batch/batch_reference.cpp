@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/ops/batch/batch.h"
-#include "gpu/ops/batch/batch_variants.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch {
 namespace {

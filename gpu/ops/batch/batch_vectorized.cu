@@ -7,8 +7,8 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch/batch.h"
-#include "gpu/ops/batch/batch_variants.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::batch {

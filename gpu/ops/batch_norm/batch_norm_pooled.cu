@@ -11,12 +11,12 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/normalize_windows.cuh"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

@@ -16,11 +16,11 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/pooled_windows.cuh"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

@@ -21,12 +21,12 @@
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/normalization.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace recomputed {

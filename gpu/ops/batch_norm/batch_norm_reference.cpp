@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "gpu/ops/batch_norm/batch_norm.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/chains.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

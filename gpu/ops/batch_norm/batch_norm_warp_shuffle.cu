@@ -7,9 +7,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

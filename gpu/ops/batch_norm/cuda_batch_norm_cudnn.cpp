@@ -25,11 +25,11 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/batch_norm/batch_norm.h"
-#include "gpu/ops/batch_norm/batch_norm_variants.h"
 #include "gpu/ops/cuda_cudnn_graph.h"
 #include "gpu/ops/cudnn_widen.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

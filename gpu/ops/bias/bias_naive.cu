@@ -4,9 +4,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/bias/bias.h"
-#include "gpu/ops/bias/bias_variants.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::bias {
 namespace {

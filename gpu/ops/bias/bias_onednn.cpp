@@ -3,8 +3,8 @@
 // the CPU has it. Source: oneDNN's documentation, "Binary".
 
 #include "gpu/ops/bias/bias.h"
-#include "gpu/ops/bias/bias_variants.h"
 #include "gpu/ops/onednn_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::bias {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "gpu/ops/bias/bias.h"
-#include "gpu/ops/bias/bias_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::bias {
 namespace {

@@ -1,7 +1,12 @@
 #include "gpu/ops/bias/bias.h"
-#include "gpu/ops/bias/bias_variants.h"
 
 namespace warpscope::ops::bias {
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), loops_forward(), onednn_forward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), vectorized_forward();
+#endif
 
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_forward(), loops_forward(), onednn_forward()};

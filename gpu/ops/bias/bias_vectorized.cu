@@ -5,7 +5,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/bias/bias.h"
-#include "gpu/ops/bias/bias_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::bias {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/ops/cast/cast.h"
-#include "gpu/ops/cast/cast_variants.h"
 #include "gpu/ops/loops_storage.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cast {
 namespace {

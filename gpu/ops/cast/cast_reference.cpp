@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "gpu/ops/cast/cast.h"
-#include "gpu/ops/cast/cast_variants.h"
 #include "gpu/ops/reference_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cast {
 namespace {

@@ -10,10 +10,10 @@
 // those of forward.
 
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/implicit_gemm_general.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {

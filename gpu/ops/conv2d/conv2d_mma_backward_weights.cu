@@ -20,12 +20,12 @@
 // (2007), and NVIDIA, "CUDA C++ Programming Guide", "Warp Shuffle Functions".
 
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/conv2d/mma_general.cuh"
 #include "gpu/ops/conv2d/mma_loaders.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/conv2d/mma_tile.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace tensor_cores {

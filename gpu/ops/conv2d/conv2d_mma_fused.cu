@@ -8,8 +8,8 @@
 
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/mma_activations.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {

@@ -12,10 +12,10 @@
 #include "gpu/ops/bfloat16.h"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/taps_along.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {

@@ -21,8 +21,8 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {

@@ -21,9 +21,9 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/cuda_cudnn_graph.h"
 #include "gpu/ops/cudnn_widen.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/cross_entropy/cross_entropy_variants.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cross_entropy {
 namespace {

@@ -9,10 +9,10 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/cross_entropy/cross_entropy_variants.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cross_entropy {
 namespace {

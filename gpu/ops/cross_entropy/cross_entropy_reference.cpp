@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/cross_entropy/cross_entropy_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cross_entropy {
 namespace {

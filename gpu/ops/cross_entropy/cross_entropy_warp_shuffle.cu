@@ -16,9 +16,9 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/arrivals.h"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
-#include "gpu/ops/cross_entropy/cross_entropy_variants.h"
 #include "gpu/ops/cross_entropy/logits.cuh"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cross_entropy {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/dropout/dropout.h"
-#include "gpu/ops/dropout/dropout_variants.h"
 #include "gpu/ops/dropout/mask.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::dropout {
 namespace {

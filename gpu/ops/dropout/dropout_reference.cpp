@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "gpu/ops/dropout/dropout.h"
-#include "gpu/ops/dropout/dropout_variants.h"
 #include "gpu/ops/dropout/mask.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::dropout {
 namespace {

@@ -1,7 +1,12 @@
 #include "gpu/ops/dropout/dropout.h"
-#include "gpu/ops/dropout/dropout_variants.h"
 
 namespace warpscope::ops::dropout {
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
 
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};

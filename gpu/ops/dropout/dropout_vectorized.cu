@@ -5,8 +5,8 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/dropout/dropout.h"
-#include "gpu/ops/dropout/dropout_variants.h"
 #include "gpu/ops/dropout/mask.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::dropout {

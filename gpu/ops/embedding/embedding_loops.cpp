@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "gpu/ops/embedding/embedding.h"
-#include "gpu/ops/embedding/embedding_variants.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::embedding {
 namespace {

@@ -6,10 +6,10 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/embedding/embedding.h"
-#include "gpu/ops/embedding/embedding_variants.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::embedding {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "gpu/ops/embedding/embedding.h"
-#include "gpu/ops/embedding/embedding_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::embedding {
 namespace {

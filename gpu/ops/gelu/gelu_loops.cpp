@@ -5,9 +5,9 @@
 
 #include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/gelu/gelu_value.h"
-#include "gpu/ops/gelu/gelu_variants.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::gelu {
 namespace {

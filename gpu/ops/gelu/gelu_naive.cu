@@ -6,8 +6,8 @@
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/gelu/gelu_value.h"
-#include "gpu/ops/gelu/gelu_variants.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::gelu {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpu/ops/gelu/gelu.h"
-#include "gpu/ops/gelu/gelu_variants.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::gelu {
 namespace {

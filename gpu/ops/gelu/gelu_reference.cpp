@@ -6,9 +6,9 @@
 #include <numbers>
 
 #include "gpu/ops/gelu/gelu.h"
-#include "gpu/ops/gelu/gelu_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::gelu {
 namespace {

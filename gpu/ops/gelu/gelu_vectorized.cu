@@ -6,7 +6,7 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/gelu/gelu_value.h"
-#include "gpu/ops/gelu/gelu_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::gelu {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "gpu/ops/global_average_pool/global_average_pool.h"
-#include "gpu/ops/global_average_pool/global_average_pool_variants.h"
 #include "gpu/ops/loops_storage.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::global_average_pool {
 namespace {

@@ -3,8 +3,8 @@
 // "Pooling".
 
 #include "gpu/ops/global_average_pool/global_average_pool.h"
-#include "gpu/ops/global_average_pool/global_average_pool_variants.h"
 #include "gpu/ops/onednn_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::global_average_pool {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/ops/global_average_pool/global_average_pool.h"
-#include "gpu/ops/global_average_pool/global_average_pool_variants.h"
 #include "gpu/ops/reference_support.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::global_average_pool {

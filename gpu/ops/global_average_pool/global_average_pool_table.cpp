@@ -1,7 +1,13 @@
 #include "gpu/ops/global_average_pool/global_average_pool.h"
-#include "gpu/ops/global_average_pool/global_average_pool_variants.h"
 
 namespace warpscope::ops::global_average_pool {
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
+    onednn_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), warp_shuffle_forward(), vectorized_backward();
+#endif
 
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),

@@ -6,7 +6,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/global_average_pool/global_average_pool.h"
-#include "gpu/ops/global_average_pool/global_average_pool_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::global_average_pool {

@@ -9,8 +9,8 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/global_average_pool/global_average_pool.h"
-#include "gpu/ops/global_average_pool/global_average_pool_variants.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::global_average_pool {
 namespace {

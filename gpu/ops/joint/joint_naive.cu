@@ -4,9 +4,9 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/joint/joint.h"
-#include "gpu/ops/joint/joint_variants.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::joint {
 namespace {

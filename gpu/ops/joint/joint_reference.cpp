@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "gpu/ops/joint/joint.h"
-#include "gpu/ops/joint/joint_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::joint {
 namespace {

@@ -1,7 +1,12 @@
 #include "gpu/ops/joint/joint.h"
-#include "gpu/ops/joint/joint_variants.h"
 
 namespace warpscope::ops::joint {
+
+// Each is defined in the file named for its variant.
+Variant reference_weigh(), loops_weigh();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_weigh();
+#endif
 
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_weigh(), loops_weigh()};

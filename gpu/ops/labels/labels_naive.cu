@@ -6,9 +6,9 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/labels/labels.h"
-#include "gpu/ops/labels/labels_variants.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::labels {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "gpu/ops/labels/labels.h"
-#include "gpu/ops/labels/labels_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::labels {
 namespace {

@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "gpu/ops/layer_norm/layer_norm.h"
-#include "gpu/ops/layer_norm/layer_norm_variants.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/position_sums.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::layer_norm {
 namespace {

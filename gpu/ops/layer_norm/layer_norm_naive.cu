@@ -8,10 +8,10 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/layer_norm/layer_norm.h"
-#include "gpu/ops/layer_norm/layer_norm_variants.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::layer_norm {
 namespace {

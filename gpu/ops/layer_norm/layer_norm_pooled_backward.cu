@@ -13,9 +13,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/layer_norm/layer_norm.h"
-#include "gpu/ops/layer_norm/layer_norm_variants.h"
 #include "gpu/ops/layer_norm/layer_norm_windows.cuh"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::layer_norm {
 namespace {

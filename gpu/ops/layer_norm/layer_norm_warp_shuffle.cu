@@ -14,10 +14,10 @@
 #include "gpu/ops/chains.h"
 #include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/layer_norm/layer_norm_rows.cuh"
-#include "gpu/ops/layer_norm/layer_norm_variants.h"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::layer_norm {
 namespace {

@@ -27,7 +27,7 @@
 #include "gpu/ops/chains.h"
 #include "gpu/ops/linear/cublaslt_library.h"
 #include "gpu/ops/linear/linear.h"
-#include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {

@@ -12,9 +12,11 @@
 #include "gpu/ops/chains.h"
 #include "gpu/ops/linear/backward_chain.h"
 #include "gpu/ops/linear/hopper_layers.h"
-#include "gpu/ops/linear/linear_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
+
+Variant split_k_fused_forward(), split_k_fused_backward_weights();  // cuda_linear_split_k.cpp
 namespace hopper {
 namespace {
 

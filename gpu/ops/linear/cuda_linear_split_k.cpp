@@ -4,8 +4,8 @@
 #include "gpu/ops/arrivals.h"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/linear/backward_chain.h"
-#include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/linear/split_k.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {

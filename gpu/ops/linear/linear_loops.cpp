@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "gpu/ops/linear/linear.h"
-#include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/loops_storage.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {

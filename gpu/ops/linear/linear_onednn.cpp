@@ -8,8 +8,8 @@
 
 #include "gpu/ops/bfloat16.h"
 #include "gpu/ops/linear/linear.h"
-#include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/onednn_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {

@@ -9,8 +9,8 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/linear/linear.h"
-#include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/ops/linear/linear.h"
-#include "gpu/ops/linear/linear_variants.h"
 #include "gpu/ops/reference_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {

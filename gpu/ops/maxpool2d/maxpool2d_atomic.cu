@@ -6,8 +6,8 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
-#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::maxpool2d {
 namespace {

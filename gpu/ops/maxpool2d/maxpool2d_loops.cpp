@@ -8,7 +8,7 @@
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
-#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::maxpool2d {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "gpu/ops/maxpool2d/maxpool2d.h"
-#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
 #include "gpu/ops/reference_support.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::maxpool2d {

@@ -3,12 +3,14 @@
 #include <numeric>
 
 #include "gpu/ops/maxpool2d/maxpool2d.h"
-#include "gpu/ops/maxpool2d/maxpool2d_variants.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::maxpool2d {
+
+Variant reference_forward();  // maxpool2d_reference.cpp
 namespace {
 
 OpShape windowed(OpShape shape, int height, int width) {

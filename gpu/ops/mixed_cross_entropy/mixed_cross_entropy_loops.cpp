@@ -6,8 +6,8 @@
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy.h"
-#include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy_variants.h"
 #include "gpu/ops/mixed_cross_entropy/mixed_host.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mixed_cross_entropy {
 namespace {

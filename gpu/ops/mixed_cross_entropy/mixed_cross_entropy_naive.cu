@@ -10,8 +10,8 @@
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy.h"
-#include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy_variants.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mixed_cross_entropy {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy.h"
-#include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy_variants.h"
 #include "gpu/ops/mixed_cross_entropy/mixed_host.h"
 #include "gpu/ops/reference_support.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mixed_cross_entropy {
 namespace {

@@ -13,7 +13,7 @@
 #include "gpu/ops/augment/mixup.h"
 #include "gpu/ops/cross_entropy/logits.cuh"
 #include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy.h"
-#include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mixed_cross_entropy {
 namespace {

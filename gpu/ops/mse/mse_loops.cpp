@@ -7,8 +7,8 @@
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/mse/mse.h"
-#include "gpu/ops/mse/mse_variants.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mse {
 namespace {

@@ -9,9 +9,9 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/mse/mse.h"
-#include "gpu/ops/mse/mse_variants.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mse {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpu/ops/mse/mse.h"
-#include "gpu/ops/mse/mse_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mse {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/mse/mse.h"
-#include "gpu/ops/mse/mse_variants.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::mse {

@@ -6,9 +6,9 @@
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/one_hot/one_hot.h"
-#include "gpu/ops/one_hot/one_hot_variants.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::one_hot {
 namespace {

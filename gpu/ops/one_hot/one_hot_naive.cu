@@ -4,10 +4,10 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/one_hot/one_hot.h"
-#include "gpu/ops/one_hot/one_hot_variants.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::one_hot {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpu/ops/one_hot/one_hot.h"
-#include "gpu/ops/one_hot/one_hot_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::one_hot {
 namespace {

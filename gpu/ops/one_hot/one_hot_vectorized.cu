@@ -5,9 +5,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/one_hot/one_hot.h"
-#include "gpu/ops/one_hot/one_hot_variants.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::one_hot {

@@ -9,8 +9,8 @@
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/optimizer/optimizer_variants.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
 namespace {

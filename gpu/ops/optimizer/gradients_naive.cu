@@ -10,10 +10,10 @@
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/optimizer/optimizer_variants.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
 namespace {

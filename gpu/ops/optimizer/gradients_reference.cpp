@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/optimizer/optimizer_variants.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
 namespace {

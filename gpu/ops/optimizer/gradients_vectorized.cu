@@ -8,9 +8,9 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/optimizer/optimizer_variants.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::optimizer {

@@ -8,9 +8,9 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/optimizer/optimizer_variants.h"
 #include "gpu/ops/optimizer/update_block.cuh"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/optimizer/optimizer.h"
-#include "gpu/ops/optimizer/optimizer_variants.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/optimizer/update_block.cuh"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::optimizer {

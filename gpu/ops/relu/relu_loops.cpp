@@ -5,7 +5,7 @@
 
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/relu/relu.h"
-#include "gpu/ops/relu/relu_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::relu {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/relu/relu.h"
-#include "gpu/ops/relu/relu_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::relu {
 namespace {

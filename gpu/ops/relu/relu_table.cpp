@@ -1,7 +1,13 @@
 #include "gpu/ops/relu/relu.h"
-#include "gpu/ops/relu/relu_variants.h"
 
 namespace warpscope::ops::relu {
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
+    onednn_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
 
 std::vector<Variant> variants() {
   std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),

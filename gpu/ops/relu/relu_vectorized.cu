@@ -5,7 +5,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/relu/relu.h"
-#include "gpu/ops/relu/relu_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::relu {

@@ -5,8 +5,8 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/scale/scale.h"
-#include "gpu/ops/scale/scale_variants.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::scale {
 namespace {

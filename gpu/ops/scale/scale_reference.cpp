@@ -5,8 +5,8 @@
 
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/scale/scale.h"
-#include "gpu/ops/scale/scale_variants.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::scale {
 namespace {

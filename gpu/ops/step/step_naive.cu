@@ -8,8 +8,8 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/step/step.h"
-#include "gpu/ops/step/step_variants.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::step {
 namespace {

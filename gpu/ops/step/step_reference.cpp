@@ -3,7 +3,7 @@
 
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step_host.h"
-#include "gpu/ops/step/step_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::step {
 namespace {

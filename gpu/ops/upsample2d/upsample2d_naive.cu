@@ -6,7 +6,7 @@
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/upsample2d/upsample2d.h"
-#include "gpu/ops/upsample2d/upsample2d_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::upsample2d {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
-#include "gpu/ops/upsample2d/upsample2d_variants.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::upsample2d {
 namespace {

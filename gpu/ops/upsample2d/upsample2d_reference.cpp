@@ -5,7 +5,7 @@
 
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
-#include "gpu/ops/upsample2d/upsample2d_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::upsample2d {

@@ -6,7 +6,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/upsample2d/upsample2d.h"
-#include "gpu/ops/upsample2d/upsample2d_variants.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::upsample2d {

@@ -19,13 +19,17 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/fused.h"
 #include "gpu/ops/conv2d/fused/general.h"
 #include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
+
+// conv2d_warp_shuffle.cu, conv2d_implicit_gemm_backward_weights.cu, conv2d_mma_backward_weights.cu
+Variant warp_shuffle_backward_bias(), implicit_gemm_backward_weights(), mma_backward_weights();
+
 namespace fused::general {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/general.h"
 #include "gpu/ops/conv2d/fused/gradient_sum.h"
 #include "gpu/ops/conv2d/fused/hopper_lines.h"
@@ -16,6 +15,7 @@
 #include "gpu/ops/conv2d/fused/hopper_small.h"
 #include "gpu/ops/conv2d/fused/hopper_wide.h"
 #include "gpu/ops/conv2d/fused/routes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused {

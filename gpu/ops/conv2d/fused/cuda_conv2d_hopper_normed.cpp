@@ -15,9 +15,9 @@
 
 #include "gpu/ops/batch_norm/partial_moments.h"
 #include "gpu/ops/chains.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper_normed.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused {

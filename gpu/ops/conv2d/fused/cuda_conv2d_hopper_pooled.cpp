@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "gpu/ops/chains.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/hopper_lines.h"
 #include "gpu/ops/conv2d/fused/hopper_maps.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused {

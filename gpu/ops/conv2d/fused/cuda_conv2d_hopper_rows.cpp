@@ -1,8 +1,8 @@
 // conv2d.backward_weights, variant `hopper_rows` (hopper_rows.cu), which is built as sm_90a.
 
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/hopper_rows.h"
 #include "gpu/ops/conv2d/fused/rows.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 

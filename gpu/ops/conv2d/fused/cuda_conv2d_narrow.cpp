@@ -5,10 +5,10 @@
 
 #include <stdexcept>
 
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/general.h"
 #include "gpu/ops/conv2d/fused/narrow.h"
 #include "gpu/ops/conv2d/fused/routes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused {

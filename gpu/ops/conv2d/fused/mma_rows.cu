@@ -32,13 +32,13 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/rows.h"
 #include "gpu/ops/conv2d/fused/rows_gradients.cuh"
 #include "gpu/ops/conv2d/fused/rows_text.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused::rows {

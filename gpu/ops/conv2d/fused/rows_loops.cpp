@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/rows.h"
 #include "gpu/ops/conv2d/taps_along.h"
 #include "gpu/ops/loops_storage.h"
+#include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
 namespace warpscope::ops::conv2d {

@@ -29,12 +29,12 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/rows.h"
 #include "gpu/ops/conv2d/fused/shared_rows.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused::rows {

@@ -29,13 +29,13 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
-#include "gpu/ops/conv2d/conv2d_variants.h"
 #include "gpu/ops/conv2d/fused/hopper_ptx.cuh"
 #include "gpu/ops/conv2d/fused/rows.h"
 #include "gpu/ops/conv2d/fused/shared_rows_sums.cuh"
 #include "gpu/ops/layer_norm/layer_norm_at_once.cuh"
 #include "gpu/ops/linear/hopper_cluster.cuh"
 #include "gpu/ops/mma.cuh"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace fused::rows {
