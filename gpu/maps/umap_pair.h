@@ -4,14 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu/core/both.h"
 #include "gpu/core/random.h"
 #include "gpu/maps/umap_step.h"
-
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
 
 namespace warpscope::maps {
 

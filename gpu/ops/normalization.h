@@ -7,11 +7,7 @@
 
 #include <cmath>
 
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
+#include "gpu/core/both.h"
 
 namespace warpscope::ops {
 
@@ -34,5 +30,3 @@ WARPSCOPE_BOTH T variance_of(T reciprocal_deviation) {
 }
 
 }  // namespace warpscope::ops
-
-#undef WARPSCOPE_BOTH

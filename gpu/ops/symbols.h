@@ -3,21 +3,15 @@
 // back exactly from each precision, because k / 255 is nearer to what is stored than half of 1 / 255: the error of BF16
 // is at most 2^-9 below 1, that of the others less.
 
-namespace warpscope::ops {
+#include "gpu/core/both.h"
 
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
+namespace warpscope::ops {
 
 /// The symbol that stands as `x`: round(255 x) if that is 1 to `most`, which is at most 255, else 0. NaN is 0 too.
 WARPSCOPE_BOTH inline int symbol_of(float x, int most) {
   const float above = 255.0f * x + 0.5f;
   return above >= 1.0f && above < static_cast<float>(most + 1) ? static_cast<int>(above) : 0;
 }
-
-#undef WARPSCOPE_BOTH
 
 /// The most symbols beside 0 that a byte tells apart.
 inline constexpr int kMostSymbols = 255;

@@ -14,11 +14,7 @@
 #include <cmath>
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
+#include "gpu/core/both.h"
 
 namespace warpscope::classifiers::linear {
 

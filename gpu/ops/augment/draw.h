@@ -4,16 +4,11 @@
 
 #include <cstdint>
 
+#include "gpu/core/both.h"
 #include "gpu/ops/augment/mixup.h"
 #include "gpu/ops/op.h"
 
 namespace warpscope::ops::augment {
-
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
 
 /// An image's extents.
 struct Extents {
@@ -169,7 +164,5 @@ WARPSCOPE_BOTH Real element_of(const ImageDraw<Real>& draw, const std::uint8_t* 
       std::int64_t{source_row(draw, row, extents)} * extents.width + source_column(draw, column, extents);
   return shade(draw, bytes + pixel * extents.channels, extents.channels, c);
 }
-
-#undef WARPSCOPE_BOTH
 
 }  // namespace warpscope::ops::augment

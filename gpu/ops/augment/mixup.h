@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu/core/both.h"
 #include "gpu/ops/dropout/mask.h"
 #include "gpu/ops/step/step.h"
 
@@ -23,12 +24,6 @@ namespace warpscope::ops::augment {
 inline constexpr std::uint32_t kSalt = 0xA0C3E5D7u;
 /// The counter of the batch's bits: no image has this one.
 inline constexpr std::uint64_t kBatchCounter = ~std::uint64_t{0};
-
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
 
 /// How much of image n and of the next one there is in image n of a mixed batch; the sum is 1.
 template <class Real>
@@ -75,7 +70,5 @@ WARPSCOPE_BOTH Shares<Real> shares_of(const step::StepControl& control) {
   const bool next_leads = (bits >> 63) != 0;
   return next_leads ? Shares<Real>{less, 1 - less, true} : Shares<Real>{1 - less, less, false};
 }
-
-#undef WARPSCOPE_BOTH
 
 }  // namespace warpscope::ops::augment

@@ -4,13 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu/core/both.h"
 #include "gpu/ops/normalization.h"
-
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
 
 namespace warpscope::ops::batch_norm {
 
@@ -35,5 +30,3 @@ WARPSCOPE_BOTH void track_channel(T mean, T reciprocal, T unbias, Stored& runnin
 }
 
 }  // namespace warpscope::ops::batch_norm
-
-#undef WARPSCOPE_BOTH

@@ -6,17 +6,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu/core/both.h"
 #include "gpu/core/random.h"
 #include "gpu/ops/op.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::dropout {
-
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
 
 /// The key of a call's random numbers: of this step, this micro-batch and this layer.
 WARPSCOPE_BOTH inline std::uint64_t key_of(const step::StepControl& control, std::uint32_t salt) {
@@ -34,8 +29,6 @@ WARPSCOPE_BOTH inline std::uint32_t element_bits(std::uint64_t key, std::uint64_
   const std::uint64_t pair = pair_bits(key, element / 2);
   return static_cast<std::uint32_t>(element % 2 == 0 ? pair : pair >> 32);
 }
-
-#undef WARPSCOPE_BOTH
 
 /// Elements with fewer bits than this are dropped: rate 2^32, rounded.
 inline std::uint32_t threshold_of(const OpShape& shape) {

@@ -10,15 +10,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "gpu/core/both.h"
 #include "gpu/ops/op.h"
 #include "gpu/ops/optimizer/update_rule.h"
 #include "gpu/ops/step/step.h"
-
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
 
 namespace warpscope::ops::optimizer {
 
@@ -197,5 +192,3 @@ WARPSCOPE_BOTH inline step::StepControl unclipped(step::StepControl control) {
 }
 
 }  // namespace warpscope::ops::optimizer
-
-#undef WARPSCOPE_BOTH

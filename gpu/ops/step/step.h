@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpu/core/both.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::step {
@@ -100,12 +101,6 @@ struct StepRecord {
   float head_loss = 0.0f;     ///< cross-entropy of the head, before it is weighed
 };
 
-#ifdef __CUDACC__
-#define WARPSCOPE_BOTH __host__ __device__
-#else
-#define WARPSCOPE_BOTH
-#endif
-
 /// x is neither an infinity nor a NaN.
 WARPSCOPE_BOTH inline bool is_finite(float x) {
   return x - x == 0.0f;  // NOLINT(misc-redundant-expression): false for infinities and NaN
@@ -161,7 +156,6 @@ WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_
   control.micro_batch = 0;
   return control;
 }
-#undef WARPSCOPE_BOTH
 
 OpContract micro_batch_contract();
 OpContract record_contract();

@@ -1,0 +1,58 @@
+#pragma once
+// pointwise, variant `naive`: the first rung on CUDA. One thread per element, 4 bytes at a time (2 in 16-bit precisions).
+// Limits: none on the shape. Bound by memory. No shared memory, no spills.
+
+#include <string>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/pointwise/pointwise.h"
+#include "gpu/ops/storage.cuh"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::pointwise {
+
+// `from` and `to` may be the same memory, hence no __restrict__ on them.
+template <class Formula, class Index, class T>
+__global__ void pointwise_naive(Formula formula, Index count, const T* from, const T* __restrict__ beside,
+                                T* to) {
+  const auto each = begin(formula);
+  for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
+    float value[1] = {to_float(from[i])};
+    float other[1] = {};
+    if constexpr (kHasBeside<Formula>) other[0] = to_float(beside[i]);
+    apply<Formula>(each, i, value, other);
+    to[i] = from_float<T>(value[0]);
+  }
+}
+
+template <class Formula>
+void run_naive(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      pointwise_naive<Formula, Index, T>
+          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              Formula(call), static_cast<Index>(count), call.operand<const T>(Formula::kFrom),
+              beside_of<T, Formula>(call), call.operand<T>(Formula::kTo));
+    });
+  });
+  core::check_launch(to_string(Formula::kOp));
+}
+
+template <class Formula>
+Variant naive(std::string (*refuses)(const OpShape&) = nullptr) {
+  return {.op = Formula::kOp,
+          .name = "naive",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
+          .summary = "One thread per element.",
+          .launch = run_naive<Formula>,
+          .refuses = refuses};
+}
+
+}  // namespace warpscope::ops::pointwise

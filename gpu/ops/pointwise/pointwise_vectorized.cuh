@@ -1,0 +1,69 @@
+#pragma once
+// pointwise, variant `vectorized`: over `naive` it adds 16-byte accesses, four or eight elements a thread, so that fewer
+// instructions keep the same bytes in flight. Limits: none on the shape; what is left over after the last whole vector,
+// and memory that is not aligned to 16 bytes, goes element by element. Bound by memory. No shared memory, no spills.
+// Source: vectorized.cuh.
+
+#include <string>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ops/pointwise/pointwise.h"
+#include "gpu/ops/variant.h"
+#include "gpu/ops/vectorized.cuh"
+
+namespace warpscope::ops::pointwise {
+
+// `from` and `to` may be the same memory, hence no __restrict__ on them.
+template <class Formula, class Index, class T>
+__global__ void pointwise_vectorized(Formula formula, Index vectors, Index count, const T* from,
+                                     const T* __restrict__ beside, T* to) {
+  const auto each = begin(formula);
+  for_each_vector<kWide<T>>(vectors, count, [=](Index i, auto width) {
+    float values[decltype(width)::value];
+    float others[decltype(width)::value] = {};
+    if constexpr (kHasBeside<Formula>) {
+      if constexpr (Formula::kReadsOnce) {
+        load_floats_once(beside + i, others);
+      } else {
+        load_floats(beside + i, others);
+      }
+    }
+    load_floats(from + i, values);
+    apply<Formula>(each, i, values, others);
+    store_floats(to + i, values);
+  });
+}
+
+template <class Formula>
+void run_vectorized(const OpCall& call) {
+  const std::int64_t count = input_elements(call.shape);
+  with_storage(call.precision, [&](auto storage) {
+    using T = decltype(storage);
+    const T* from = call.operand<const T>(Formula::kFrom);
+    const T* beside = beside_of<T, Formula>(call);
+    T* to = call.operand<T>(Formula::kTo);
+    const VectorCover covered = cover(count, kWide<T>, aligned_16(from, beside, to));
+    with_index(count, [&](auto index) {
+      using Index = decltype(index);
+      pointwise_vectorized<Formula, Index, T>
+          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
+              Formula(call), static_cast<Index>(covered.vectors), static_cast<Index>(count), from, beside,
+              to);
+    });
+  });
+  core::check_launch(to_string(Formula::kOp));
+}
+
+template <class Formula>
+Variant vectorized(std::string (*refuses)(const OpShape&) = nullptr) {
+  return {.op = Formula::kOp,
+          .name = "vectorized",
+          .device = core::DeviceKind::cuda,
+          .precisions = all_precisions(),
+          .minimum_compute_capability = 75,
+          .summary = "16 bytes at a time: four or eight elements a thread.",
+          .launch = run_vectorized<Formula>,
+          .refuses = refuses};
+}
+
+}  // namespace warpscope::ops::pointwise
