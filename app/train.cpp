@@ -74,7 +74,9 @@ std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
   const bool tested = now.test_loss > 0 && detail >= Detail::test;
   const char* const split = now.validation_images > 0 ? "validation" : "test";
   const double speed = now.images_per_second;
-  return fmt::format("{}{}  loss {:.5f}{}  {} {}/s{}", progress_bar(now, bar_width), epoch, now.train_loss,
+  const std::string loss =
+      std::isnan(now.train_loss) ? "not a number" : fmt::format("{:.5f}", now.train_loss);
+  return fmt::format("{}{}  loss {}{}  {} {}/s{}", progress_bar(now, bar_width), epoch, loss,
                      tested ? fmt::format("  {} {:.5f}", split, now.test_loss) : "",
                      speed > 0 ? fmt::format("{:.0f}", speed) : "-", items_of(now), time_left(now));
 }
