@@ -213,7 +213,7 @@ void add_map_options(CLI::App& app, app::MapArguments& a) {
       ->capture_default_str();
   app.add_option("--min-dist", a.options.umap.min_dist, "umap: how close points may lie")
       ->capture_default_str();
-  app.add_option("--seed", a.options.seed, "Of random numbers")->capture_default_str();
+  app.add_option("--seed", a.options.seed, "Seed of the random numbers")->capture_default_str();
   app.add_option("--out", a.out, "File to write")->type_name("FILE")->required();
   app.add_option("--format", a.format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
 }
@@ -229,7 +229,7 @@ void add_classify_options(CLI::App& app, app::ClassifyArguments& a) {
   app.add_option("--C,-C", settings.c, "Weight of the errors (default: rbf 10, the others as suits them)")
       ->check(app::refuse_not_positive);
   app.add_option("--gamma", settings.gamma, "rbf: scale, auto or a number")->capture_default_str();
-  app.add_option("--tolerance", settings.tolerance, "Of the stopping rule")
+  app.add_option("--tolerance", settings.tolerance, "Tolerance of the stopping rule")
       ->capture_default_str()
       ->check(app::refuse_not_positive);
   app.add_option("--neighbours", settings.neighbours, "nearest: how many vote, 1 to 64")

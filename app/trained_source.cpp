@@ -20,8 +20,8 @@ void add_network_options(CLI::App& app, TrainedArguments& a) {
                  "Folder of a run, its name in the folder runs, or a safetensors file of weights")
       ->type_name("RUN|FILE")
       ->required();
-  app.add_option("--checkpoint", a.checkpoint, "Of a run: best, last or a file (default: last)");
-  app.add_option("--model", a.model, "Of a file of weights that names none (default: autoencoder)");
+  app.add_option("--checkpoint", a.checkpoint, "Checkpoint of a run: best, last or a file (default: last)");
+  app.add_option("--model", a.model, "Network of a file of weights that names none (default: autoencoder)");
   app.add_option("--device", a.device, "auto, cpu or cuda:N")->capture_default_str();
   app.add_option("--precision", a.precision, "fp32, tf32, fp16 or bf16 (default: the run's)");
 }

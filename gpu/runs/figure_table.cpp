@@ -48,7 +48,7 @@ constexpr std::array kRunFigures{
 constexpr std::array kSeries{
     Figure{"train_loss", "train loss", kLoss,
            "The mean over the batch of one step, before its update, written by the device."},
-    Figure{"train_accuracy", "train accuracy", kAccuracy, "Of the batch of one step, before its update."},
+    Figure{"train_accuracy", "train accuracy", kAccuracy, "The batch of one step, before its update."},
     Figure{"gradient_norm", "gradient norm",
            "The length of the gradient over all parameters, which tells how steep the loss is.",
            "L2 norm of the mean gradient of one step's batch, before clipping."},
@@ -61,14 +61,13 @@ constexpr std::array kSeries{
         "loss_scale", "loss scale",
         "A factor that keeps small gradients from vanishing in FP16, taken out again before the update.",
         "It doubles after enough good steps and halves when a gradient overflows; such a step is skipped."},
-    Figure{
-        "images_per_second", "images/s", "How many images the training takes in a second.",
-        "Of one step: its batch over the time since the step before, by the device's clock. The first step "
-        "after a pause or a test has none."},
+    Figure{"images_per_second", "images/s", "How many images the training takes in a second.",
+           "One step: its batch over the time since the step before, by the device's clock. The first step "
+           "after a pause or a test has none."},
     Figure{"train_head_loss", "head loss", kHeadLoss,
            "The mean over the batch of one step, before joint multiplies it."},
     Figure{"train_head_accuracy", "head accuracy", kHeadAccuracy,
-           "Of the batch of one step, before its update."},
+           "The batch of one step, before its update."},
     Figure{"test_loss", "test loss", kLoss, kTest},
     Figure{"test_psnr", "test PSNR", kPsnr, kTest},
     Figure{"test_accuracy", "test accuracy", kAccuracy, kTest},

@@ -30,7 +30,7 @@ constexpr float kFiguresWidth = 208, kMostFiguresWidth = 280, kMatrixFrom = 200;
 
 enum : std::size_t { kClass, kRight, kOf, kAccuracy, kBar, kTaken };
 constexpr std::array<Column, 6> kColumns{{
-    {.label = "class", .tip = "Of the test images, the worst first.", .width = 88},
+    {.label = "class", .tip = "Class of the test images, the worst first.", .width = 88},
     {.label = "right", .tip = "Test images of the class that got it.", .width = 48, .right = true, .rank = 2},
     {.label = "of", .tip = "Test images of the class.", .width = 48, .right = true, .rank = 3},
     {.label = "accuracy", .tip = "The share that is right.", .width = 64, .right = true},

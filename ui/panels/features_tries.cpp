@@ -44,7 +44,7 @@ constexpr std::array<Column, 8> kColumns{{
      .rank = 2,
      .sort = Column::Sort::ascending},
     {.label = "gamma",
-     .tip = "Of the RBF SVM's kernel.",
+     .tip = "Width of the RBF SVM's kernel: exp(-gamma d^2).",
      .width = 96,
      .right = true,
      .rank = 3,

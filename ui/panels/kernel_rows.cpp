@@ -155,7 +155,7 @@ TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder) {
   }
   change.ratio = before.images_per_second / now.images_per_second;
   change.tip =
-      fmt::format("Of whole steps, as in Ladder: {} images/s before, {} now{}.",
+      fmt::format("Whole steps, as in Ladder: {} images/s before, {} now{}.",
                   with_thousands(before.images_per_second, 0), with_thousands(now.images_per_second, 0),
                   change.difference == training::Difference::noise
                       ? ", which is within the noise: nearer than the steps of each spread"

@@ -40,7 +40,10 @@ enum : std::size_t {
 constexpr std::array<Column, 11> kColumns{{
     {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
     {.label = "selection", .tip = "A preset, or what was changed.", .width = 144},
-    {.label = "precision", .tip = "Of the operands of the matrix products.", .width = 56, .rank = 2},
+    {.label = "precision",
+     .tip = "Precision of the operands of the matrix products.",
+     .width = 56,
+     .rank = 2},
     {.label = "batch", .tip = "", .width = 48, .right = true, .rank = 3},
     {.label = "steps", .tip = "Steps with it, so far.", .width = 56, .right = true, .rank = 5},
     {.label = "its images/s", .tip = "", .width = 88, .right = true},

@@ -53,7 +53,7 @@ constexpr std::array<Column, 9> kColumns{{
             "sampled steps. A call that covers several layers counts to the layer of its own op.",
      .width = 72,
      .right = true},
-    {.label = "share", .tip = "Of the whole step.", .width = 80, .rank = 1},
+    {.label = "share", .tip = "Share of the whole step.", .width = 80, .rank = 1},
     {.label = "for backward",
      .tip =
          "Memory of what the layer's forward pass writes and the backward pass reads, so that it is held in "

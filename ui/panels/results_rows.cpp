@@ -133,7 +133,7 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   const bool known = snapshot.step > 0, one_update = known && !snapshot.optimizer.per_sample;
   const char* const of_what = snapshot.optimizer.per_sample
                                   ? "Each image updates by itself: no step has one gradient to measure."
-                                  : "Of the last step.";
+                                  : "That of the last step.";
   std::vector<ResultCell> cells;
   cells.push_back({"gradient norm",
                    one_update ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
@@ -148,8 +148,8 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   }
   const bool scaled = snapshot.selection.precision == core::Precision::fp16;
   if (scaled) {
-    cells.push_back(
-        {"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "", "Of the last step."});
+    cells.push_back({"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "",
+                     "That of the last step."});
   }
   if (scaled || snapshot.skipped_steps > 0) {
     cells.push_back(

@@ -45,7 +45,7 @@ constexpr int kDroppedFirst = 99;
 
 constexpr const char* kOptimizerTip = "As it is now. * was changed during the run.";
 constexpr const char* kPrecisionTip =
-    "Of the operands of the matrix products, as it is now. * was changed during the run.";
+    "Precision of the operands of the matrix products, as it is now. * was changed during the run.";
 
 constexpr std::array<Column, 16> kColumns{{
     {.label = "", .tip = "Colour of the run's curves; click to choose another.", .width = 16, .fixed = true},

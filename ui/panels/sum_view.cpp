@@ -23,15 +23,15 @@ using inspect::Term;
 enum : std::size_t { kPlace, kChannel, kInput, kWeight, kProduct };
 constexpr std::array<Column, 5> kTermColumns{{
     {"y, x", "Where the input stands; outside of it padding is 0.", 44, true},
-    {"channel", "Of the input.", 48, true},
+    {"channel", "The input's channel.", 48, true},
     {"input", "The value that the layer before has there.", 60, true},
-    {"weight", "Of the filter, rounded as the precision multiplies it.", 60, true},
+    {"weight", "The filter's weight, rounded as the precision multiplies it.", 60, true},
     {"product", "input \u00d7 weight", 72, true},
 }};
 
 enum : std::size_t { kShareChannel, kShareSum };
 constexpr std::array<Column, 2> kShareColumns{{
-    {"channel", "Of the input.", 56, true},
+    {"channel", "The input's channel.", 56, true},
     {"sum of its products", "What this channel adds to the sum.", 96, true},
 }};
 

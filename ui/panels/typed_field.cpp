@@ -115,7 +115,7 @@ std::string TypedField::lost_text(const Frame& frame) const {
     result += (result.empty() ? "" : " ") + sentence;
   };
   if (cut_ > 0) {
-    add(fmt::format("Of what was pasted the last {} characters had no room: the field holds {}.",
+    add(fmt::format("The last {} characters of what was pasted had no room: the field holds {}.",
                     with_thousands(cut_), with_thousands(kMostCharacters)));
   }
   if (replaced > 0) {

@@ -40,7 +40,7 @@ constexpr std::array<Column, 10> kColumns{{
     {"operation", "What is computed.", 156},
     {"variant", "Who computes it.", 96},
     {.label = "precision",
-     .tip = "Of the operands; the reference computes with 64 bits.",
+     .tip = "Precision of the operands; the reference computes with 64 bits.",
      .width = 56,
      .rank = 1},
     {"verdict",
