@@ -45,7 +45,7 @@ std::string selection_text(const json& selection, std::string_view where) {
   std::string text;
   for (const auto& [op, variant] : selection.items()) {
     if (!variant.is_string()) {
-      throw core::BadInput(fmt::format("{}: \"selection\" does not name a variant of {}", where, op));
+      throw core::BadInput(fmt::format("{}: \"chosen\" does not name a variant of {}", where, op));
     }
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", op, variant.get<std::string>());
   }

@@ -27,7 +27,8 @@ constexpr Range kSmallCount = {.most = 2147483647.0};
 constexpr Range kFromOne = {.least = 1, .most = 2147483647.0};
 
 static_assert(SpikeSettings{}.warm_up == 50, "the help of zscore tells it");
-static_assert(kWatched == 8 && kLeaping == 5 && kWatchedLong == 20 && kForgetting == 16,
+static_assert(kWatched == 8 && kLeaping == 5 && kWatchedLong == 20 && kForgetting == 16 &&
+                  kWatchedAfterChange == 200,
               "the help of leap tells it");
 
 constexpr std::array kStopRows{
@@ -102,9 +103,11 @@ constexpr std::array kStopRows{
         .label = "loss leap",
         .meaning =
             "five of eight losses so many times above that of a network that has learned nothing count as "
-            "divergence: above its first loss, and that of guessing; unless it is 0, so do sixteen of twenty "
-            "that are "
-            "suddenly twice their mean and half that of guessing",
+            "divergence: above its first loss, and that of guessing; unless it is 0, so do, within 200 steps "
+            "after "
+            "the optimizer was changed, sixteen of twenty that are suddenly twice their mean and half that "
+            "of "
+            "guessing",
         .unit = "",
         .range = kToMillion,
         .field = field([](auto& s) -> auto& { return s.spikes.leap; }),

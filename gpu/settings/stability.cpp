@@ -73,7 +73,8 @@ Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, b
   state.leaps = with_newest(state.leaps, watched && loss > verdict.bound, kWatched);
   const double much = std::max(nothing / 2, 2 * state.level);
   const bool learned = state.count > 0 && 2 * state.level < nothing;
-  state.forgotten = with_newest(state.forgotten, watched && learned && loss > much, kWatchedLong);
+  const bool changed = state.changed > 0 && state.count - state.changed < kWatchedAfterChange;
+  state.forgotten = with_newest(state.forgotten, watched && changed && learned && loss > much, kWatchedLong);
   if (verdict.stability == Stability::fine) {
     if (std::popcount(state.leaps) >= kLeaping) {
       verdict.stability = Stability::leap;
@@ -119,9 +120,9 @@ std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
 }
 
 void to_json(nlohmann::json& json, const SpikeState& state) {
-  json = {{"mean", state.mean},          {"variance", state.variance}, {"count", state.count},
-          {"first", state.first},        {"leaps", state.leaps},       {"level", state.level},
-          {"forgotten", state.forgotten}};
+  json = {{"mean", state.mean},           {"variance", state.variance}, {"count", state.count},
+          {"first", state.first},         {"leaps", state.leaps},       {"level", state.level},
+          {"forgotten", state.forgotten}, {"changed", state.changed}};
 }
 
 void from_json(const nlohmann::json& json, SpikeState& state) {
@@ -137,6 +138,7 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
   read.leaps = bits("leaps", kWatched);
   read.level = number_field(json, "level", kWhere, -kMost, kMost);
   read.forgotten = bits("forgotten", kWatchedLong);
+  read.changed = count_field(json, "changed", kWhere, read.count);
   state = read;
 }
 

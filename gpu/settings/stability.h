@@ -18,8 +18,9 @@
 //
 // A network has forgotten if of the last kWatchedLong losses kForgetting are above half of that of one that has learned
 // nothing, and above twice their mean of some 200 steps, which was below that half and to which no loss adds more than
-// that of one that has learned nothing. Large updates can leave a network whose loss is that of guessing from then on,
-// after too few high ones for a leap.
+// that of one that has learned nothing. Updates that a person has made larger can leave a network whose loss is that of
+// guessing from then on, after too few high ones for a leap. This is watched for kWatchedAfterChange steps after the
+// optimizer was changed only: some optimizers forget by themselves in small batches, and learn it again.
 //
 // Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
 
@@ -41,6 +42,7 @@ inline constexpr int kWatched = 8, kLeaping = 5;
 
 /// Losses that are watched together for a network that has forgotten, and how many of them must be too high.
 inline constexpr int kWatchedLong = 20, kForgetting = 16;
+inline constexpr std::uint64_t kWatchedAfterChange = 200;
 
 struct SpikeSettings {
   /// Times the loss of a network that has learned nothing; 0: neither leaps nor networks that forget are looked for.
@@ -68,6 +70,7 @@ struct SpikeState {
       0;             ///< a bit for each of the last kWatched losses, the newest lowest: it was too high
   double level = 0;  ///< the mean of some 200 steps
   std::uint32_t forgotten = 0;  ///< as `leaps`, of the last kWatchedLong losses
+  std::uint64_t changed = 0;    ///< `count` when a person changed the optimizer last; 0: never
 
   bool operator==(const SpikeState&) const = default;
 };

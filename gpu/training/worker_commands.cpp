@@ -183,6 +183,7 @@ void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
   engine_->set_optimizer(optimizer);
   clip_chosen_ = clip_chosen_ || optimizer.clip_norm != view_.optimizer.clip_norm;
   mark(change);
+  memory_.spikes.changed = memory_.spikes.count;
   view_.optimizer = optimizer;
   view_.learning_rate = optimizer.learning_rate;
   view_.plan_bytes = engine_->plan_bytes();

@@ -46,7 +46,7 @@ class Terminal(ProgramCase):
         drawn = re.findall(r"\r\x1b\[2K(\[[^\r\n]*)", text)
         self.assertGreater(len(drawn), 1, text)
         for line in drawn:
-            self.assertRegex(line, r"\A\[#*\.*\] +\d+%  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  \d+ images/s")
+            self.assertRegex(line, r"\A\[#*\.*\] +\d+%  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
         self.assertRegex(drawn[-1], r"[1-9]\d* images/s  (\d+:)?\d+:\d\d left\Z")
         # The bar is wiped before the results come.
         self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        \d+ ")

@@ -232,7 +232,7 @@ part_train() {
   return $code
 }
 
-# Every network with every optimizer at its default rate, small batches and large ones: a training whose loss leaps ends no
+# Every network with every optimizer at its default rate, small batches and large ones: a training that is stopped ends no
 # better than it began if nobody watches it. A loss that is not finite is told in other words.
 part_watch() {
   local network data rule batch code=0
@@ -247,7 +247,7 @@ part_watch() {
     how=(--model "$2" --data "$3" --device cuda:0 --optimizer "$4" --batch "$5" --steps $steps --test-every 100000 --test-images 64)
     "$1"/warpscope train "${how[@]}" >"$0/watch-$name.log" 2>&1 && exit
     tail -n 1 "$0/watch-$name.log"
-    grep -q "has leapt" "$0/watch-$name.log" || exit 0
+    grep -qE "has (leapt|forgotten)" "$0/watch-$name.log" || exit 0
     "$1"/warpscope train "${how[@]}" --leap 0 --run-dir "$0/watch-$name" >"$0/unwatched-$name.log" 2>&1
     python3 -c "
 import json, sys

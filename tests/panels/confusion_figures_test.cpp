@@ -49,7 +49,7 @@ TEST(ConfusionFigures, EqualsTheEvaluationsAccuracy) {
     evaluation.image_losses.push_back(1);
   }
   summarize(evaluation, labels.data());
-  EXPECT_DOUBLE_EQ(confusion_figures(evaluation).accuracy(), evaluation.accuracy);
+  EXPECT_EQ(static_cast<float>(confusion_figures(evaluation).accuracy()), evaluation.accuracy);
 }
 
 TEST(ConfusionTexts, ACellInWords) {

@@ -61,7 +61,7 @@ TEST(HeadSnapshot, NonsenseIsLeftOut) {
                                   {"optimizer", "none"},
                                   {"schedule", "never"},
                                   {"precision", "fp1"},
-                                  {"selection", {{"conv9d", "a"}, {"relu.forward", 4}}}}}},
+                                  {"chosen", {{"conv9d", "a"}, {"relu.forward", 4}}}}}},
                            json{{"device", "cpu"}, {"classes", {1, 2}}, {"status", 4}}}) {
     const training::Snapshot snapshot = snapshot_of(head);
     EXPECT_EQ(snapshot.batch, 0) << head;

@@ -42,7 +42,7 @@ inline nlohmann::json run_head(const std::string& status) {
             {"optimizer", "sgd"},
             {"batch", 64},
             {"learning_rate", 0.004999999888241291},
-            {"selection", {{"conv2d.forward", "onednn"}, {"relu.forward", "loops"}}}}},
+            {"chosen", {{"conv2d.forward", "onednn"}, {"relu.forward", "loops"}}}}},
           {"device", {{"kind", "cpu"}, {"name", "AMD EPYC"}}}};
 }
 

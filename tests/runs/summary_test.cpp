@@ -197,7 +197,7 @@ TEST(SettingsTest, OnlySettingsThatDifferAreListed) {
   runs::Run b = a;
   b.head["configuration"]["batch"] = 64.0;  // the same number
   b.head["configuration"]["learning_rate"] = 0.01f;
-  b.head["configuration"]["selection"]["conv2d.forward"] = "loops";
+  b.head["configuration"]["chosen"]["conv2d.forward"] = "loops";
   b.head["configuration"]["schedule"] = {{"name", "cosine"}, {"warmup", 100}};
   b.head["configuration"]["shuffle"] = true;
   b.head["status"] = "failed";  // no setting
@@ -206,10 +206,10 @@ TEST(SettingsTest, OnlySettingsThatDifferAreListed) {
   std::vector<std::pair<std::string, Values>> found;
   for (const SettingDifference& one : differences) found.emplace_back(one.key, one.values);
   EXPECT_EQ(found, (std::vector<std::pair<std::string, Values>>{
+                       {"chosen.conv2d.forward", {"onednn", "loops", "onednn"}},
                        {"learning_rate", {"0.005", "0.01", "0.005"}},
                        {"schedule.name", {std::nullopt, "cosine", std::nullopt}},
                        {"schedule.warmup", {std::nullopt, "100", std::nullopt}},
-                       {"selection.conv2d.forward", {"onednn", "loops", "onednn"}},
                        {"shuffle", {std::nullopt, "yes", std::nullopt}}}));
   EXPECT_TRUE(settings_that_differ({a, a}).empty());
   runs::Run changed = a;
@@ -233,7 +233,7 @@ TEST(SettingsTest, RunsAreComparedAsTheyAreNowAndChangesOnTheWayAreMarked) {
   changed.head["current"] = changed.head["configuration"];
   EXPECT_TRUE(settings_that_differ({start, changed}).empty()) << "nothing was changed";
   changed.head["current"]["learning_rate"] = 0.01f;
-  changed.head["current"]["selection"]["conv2d.forward"] = "loops";
+  changed.head["current"]["chosen"]["conv2d.forward"] = "loops";
   changed.head["current"].erase("batch");  // as at first
   changed.head["current"]["zscore"] = 8;   // of a later version, which went on with the run
   start.head["configuration"]["zscore"] = 8;
@@ -242,17 +242,17 @@ TEST(SettingsTest, RunsAreComparedAsTheyAreNowAndChangesOnTheWayAreMarked) {
 
   const auto differences = settings_that_differ({start, changed, other});
   ASSERT_EQ(differences.size(), 2u);
-  EXPECT_EQ(differences[0].key, "learning_rate");
-  EXPECT_EQ(shown_value(differences[0], 0), "0.005");
-  EXPECT_EQ(shown_value(differences[0], 1), "0.01 (at first 0.005)");
-  EXPECT_EQ(shown_value(differences[0], 2), "0.01");
-  EXPECT_EQ(differences[1].key, "selection.conv2d.forward");
-  EXPECT_EQ(shown_value(differences[1], 1), "loops (at first onednn)");
+  EXPECT_EQ(differences[0].key, "chosen.conv2d.forward");
+  EXPECT_EQ(shown_value(differences[0], 1), "loops (at first onednn)");
+  EXPECT_EQ(differences[1].key, "learning_rate");
+  EXPECT_EQ(shown_value(differences[1], 0), "0.005");
+  EXPECT_EQ(shown_value(differences[1], 1), "0.01 (at first 0.005)");
+  EXPECT_EQ(shown_value(differences[1], 2), "0.01");
 
   const auto same_now = settings_that_differ({changed, other});
-  EXPECT_EQ(same_now.front().key, "learning_rate") << "both end with 0.01, but one began with 0.005";
-  EXPECT_EQ(same_now.front().values, (std::vector<std::optional<std::string>>{"0.01", "0.01"}));
-  EXPECT_EQ(same_now.front().at_first, (std::vector<std::optional<std::string>>{"0.005", std::nullopt}));
+  EXPECT_EQ(same_now.back().key, "learning_rate") << "both end with 0.01, but one began with 0.005";
+  EXPECT_EQ(same_now.back().values, (std::vector<std::optional<std::string>>{"0.01", "0.01"}));
+  EXPECT_EQ(same_now.back().at_first, (std::vector<std::optional<std::string>>{"0.005", std::nullopt}));
 }
 
 TEST(SettingsTest, AllSettingsAreListedAsTheyAreNow) {
@@ -260,14 +260,14 @@ TEST(SettingsTest, AllSettingsAreListedAsTheyAreNow) {
   run.head = run_head("finished");
   run.head["current"] = run.head["configuration"];
   run.head["current"]["batch"] = 32;
-  run.head["current"]["selection"]["relu.forward"] = "onednn";
+  run.head["current"]["chosen"]["relu.forward"] = "onednn";
   std::vector<std::string> texts;
   for (const Setting& setting : settings_of(run.head))
     texts.push_back(setting.key + ": " + shown_value(setting));
-  EXPECT_EQ(texts, (std::vector<std::string>{"batch: 32 (at first 64)", "data: CIFAR-10", "device: cpu",
-                                             "learning_rate: 0.005", "model: autoencoder", "optimizer: sgd",
-                                             "precision: fp32", "selection.conv2d.forward: onednn",
-                                             "selection.relu.forward: onednn (at first loops)"}));
+  EXPECT_EQ(texts, (std::vector<std::string>{"batch: 32 (at first 64)", "chosen.conv2d.forward: onednn",
+                                             "chosen.relu.forward: onednn (at first loops)", "data: CIFAR-10",
+                                             "device: cpu", "learning_rate: 0.005", "model: autoencoder",
+                                             "optimizer: sgd", "precision: fp32"}));
   EXPECT_TRUE(settings_of(json()).empty());
 }
 

@@ -445,7 +445,7 @@ TEST(ConfigurationJson, BrokenRunsAreRefusedInOneSentence) {
   refused(R"({"configuration": {"seed": 18446744073709551615}})",
           {"\"seed\" must be at most 9223372036854775807"});
   refused(R"({"configuration": {"model": "magic"}})", {"\"model\": unknown model 'magic'"});
-  refused(R"({"configuration": {"selection": {"conv2d.forward": 3}}})", {"selection", "conv2d.forward"});
+  refused(R"({"configuration": {"chosen": {"conv2d.forward": 3}}})", {"chosen", "conv2d.forward"});
 }
 
 TEST(Configuration, WhatIsGivenOverWins) {

@@ -178,9 +178,10 @@ TEST(Leap, FourBadStepsThatComeBackAreNone) {
 }
 
 /// Steps until a network is told to have forgotten; 0 if it never is.
-std::size_t steps_to_forget(const std::vector<double>& losses) {
+std::size_t steps_to_forget(const std::vector<double>& losses, std::size_t changed_at = 390) {
   SpikeState state;
   for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (i == changed_at) state.changed = state.count;
     const Stability stability = observe({.guessing = 2.3}, state, losses[i], false).stability;
     if (stability == Stability::forgotten) return i + 1;
     EXPECT_EQ(stability, Stability::fine) << i;
@@ -218,6 +219,9 @@ TEST(Forgetting, NothingElseIsTakenForIt) {
   std::vector<double> single;
   for (std::uint64_t i = 0; i < 5000; ++i) single.push_back(core::random_unit(3, i) < 0.3 ? 5.0 : 1e-7);
   EXPECT_EQ(steps_to_forget(learned(0.02, single)), 0u) << "batches of one image";
+  const std::vector<double> forgets = learned(0.02, std::vector(40, 2.0));
+  EXPECT_EQ(steps_to_forget(forgets, forgets.size()), 0u) << "nobody changed the optimizer";
+  EXPECT_EQ(steps_to_forget(forgets, 200), 0u) << "that was long ago";
 }
 
 TEST(Forgetting, IsToldInWords) {
