@@ -21,8 +21,6 @@ constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr const char* kReset = R"({"step":0,"seconds":0,"marker":"reset"})"
                                "\n";
 
-constexpr auto number = written_number;
-
 /// The nearest float: nine digits give it back as it is, so that a resumed run finds the same median.
 double as_float(double value) {
   return static_cast<double>(static_cast<float>(value));
@@ -104,7 +102,7 @@ void RunRecorder::write_points() {
 /// What a step with loss scaling adds to its line.
 static std::string loss_scale_text(const LossPoint& point) {
   if (point.loss_scale == 1.0f && !point.skipped) return "";
-  return fmt::format(R"(,"loss_scale":{}{})", number(static_cast<double>(point.loss_scale)),
+  return fmt::format(R"(,"loss_scale":{}{})", written_number(static_cast<double>(point.loss_scale)),
                      point.skipped ? R"(,"skipped":true)" : "");
 }
 
@@ -112,35 +110,39 @@ static std::string loss_scale_text(const LossPoint& point) {
 template <class Point>
 static std::string head_text(const Point& point) {
   if (std::isnan(point.head_accuracy)) return "";
-  return fmt::format(R"(,"head_loss":{},"head_accuracy":{})", number(static_cast<double>(point.head_loss)),
-                     number(static_cast<double>(point.head_accuracy)));
+  return fmt::format(R"(,"head_loss":{},"head_accuracy":{})",
+                     written_number(static_cast<double>(point.head_loss)),
+                     written_number(static_cast<double>(point.head_accuracy)));
 }
 
 void RunRecorder::note(const LossPoint& point, std::string& lines) {
-  fmt::format_to(
-      std::back_inserter(lines),
-      R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},)"
-      R"("gradient_norm":{},"update_ratio":{}{}{}{}}})"
-      "\n",
-      point.step, number(point.epoch), number(static_cast<double>(point.loss)),
-      number(static_cast<double>(point.learning_rate)), number(as_float(point.images_per_second)),
-      number(point.seconds), number(static_cast<double>(point.gradient_norm)),
-      number(static_cast<double>(point.update_ratio)),
-      classifies_ ? fmt::format(R"(,"accuracy":{})", number(static_cast<double>(point.accuracy))) : "",
-      loss_scale_text(point), head_text(point));
+  fmt::format_to(std::back_inserter(lines),
+                 R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},)"
+                 R"("gradient_norm":{},"update_ratio":{}{}{}{}}})"
+                 "\n",
+                 point.step, written_number(point.epoch), written_number(static_cast<double>(point.loss)),
+                 written_number(static_cast<double>(point.learning_rate)),
+                 written_number(as_float(point.images_per_second)), written_number(point.seconds),
+                 written_number(static_cast<double>(point.gradient_norm)),
+                 written_number(static_cast<double>(point.update_ratio)),
+                 classifies_
+                     ? fmt::format(R"(,"accuracy":{})", written_number(static_cast<double>(point.accuracy)))
+                     : "",
+                 loss_scale_text(point), head_text(point));
   tally_.note(point);
 }
 
 void RunRecorder::note(const TestPoint& test, std::string& lines) {
   const bool validation = test.split == Split::validation;
   const std::string quality =
-      classifies_ ? fmt::format(R"("accuracy":{})", number(static_cast<double>(test.accuracy)))
-                  : fmt::format(R"("psnr":{})", number(static_cast<double>(test.psnr)));
+      classifies_ ? fmt::format(R"("accuracy":{})", written_number(static_cast<double>(test.accuracy)))
+                  : fmt::format(R"("psnr":{})", written_number(static_cast<double>(test.psnr)));
   fmt::format_to(std::back_inserter(lines),
                  R"({{"step":{},"epoch":{},"test_loss":{},{},"seconds":{}{}{}}})"
                  "\n",
-                 test.step, number(test.epoch), number(static_cast<double>(test.loss)), quality,
-                 number(test.seconds), validation ? R"(,"split":"validation")" : "", head_text(test));
+                 test.step, written_number(test.epoch), written_number(static_cast<double>(test.loss)),
+                 quality, written_number(test.seconds), validation ? R"(,"split":"validation")" : "",
+                 head_text(test));
   tally_.note(test);
 }
 
@@ -154,13 +156,13 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
     fmt::format_to(out,
                    R"({{"step":{},"epoch":{},"split":"test","feature_accuracy":{},"seconds":{}}})"
                    "\n",
-                   probe->step, number(probe->epoch), number(static_cast<double>(probe->accuracy)),
-                   number(probe->seconds));
+                   probe->step, written_number(probe->epoch),
+                   written_number(static_cast<double>(probe->accuracy)), written_number(probe->seconds));
   } else if (const auto* marker = std::get_if<Marker>(&item)) {
     fmt::format_to(out,
                    R"({{"step":{},"seconds":{},"marker":{}}})"
                    "\n",
-                   marker->step, number(marker->seconds), nlohmann::json(marker->text).dump());
+                   marker->step, written_number(marker->seconds), nlohmann::json(marker->text).dump());
   } else if (std::holds_alternative<Restart>(item)) {
     lines += kReset;
     tally_.reset();
