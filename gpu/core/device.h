@@ -28,7 +28,8 @@ struct DeviceInfo {
   std::string id() const;
 };
 
-/// Memory of a device, in bytes. `process_bytes` counts what this process allocated through Device.
+/// Memory of a device, in bytes. `process_bytes` counts what was allocated through one Device object: other objects of
+/// this process, and libraries, hold memory besides.
 struct MemoryUse {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;

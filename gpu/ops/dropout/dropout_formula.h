@@ -1,6 +1,6 @@
 #pragma once
-// The formula of dropout.h for pointwise variants (pointwise/pointwise.h): both directions do the same. Two elements share
-// 64 random bits, which are drawn once where both are at hand. `reference` has its own in double.
+// The formula of dropout.h for pointwise variants (pointwise/pointwise.h): both directions do the same. Two elements
+// share 64 random bits, which are drawn once where both are at hand. `reference` has its own in double.
 
 #include <cstdint>
 

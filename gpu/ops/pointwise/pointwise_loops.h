@@ -1,6 +1,6 @@
 #pragma once
-// pointwise, variant `loops`: one loop over all elements in FP32, of which the compiler makes vectors; over pairs of them
-// where the formula depends on the place. Limits: none on the shape; one thread.
+// pointwise, variant `loops`: one loop over all elements in FP32, of which the compiler makes vectors; over pairs of
+// them where the formula depends on the place. Limits: none on the shape; one thread.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// pointwise, variant `naive`: the first rung on CUDA. One thread per element, 4 bytes at a time (2 in 16-bit precisions).
-// Limits: none on the shape. Bound by memory. No shared memory, no spills.
+// pointwise, variant `naive`: the first rung on CUDA. One thread per element, 4 bytes at a time (2 in 16-bit
+// precisions). Limits: none on the shape. Bound by memory. No shared memory, no spills.
 
 #include <string>
 

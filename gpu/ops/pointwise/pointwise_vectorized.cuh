@@ -1,8 +1,8 @@
 #pragma once
-// pointwise, variant `vectorized`: over `naive` it adds 16-byte accesses, four or eight elements a thread, so that fewer
-// instructions keep the same bytes in flight. Limits: none on the shape; what is left over after the last whole vector,
-// and memory that is not aligned to 16 bytes, goes element by element. Bound by memory. No shared memory, no spills.
-// Source: vectorized.cuh.
+// pointwise, variant `vectorized`: over `naive` it adds 16-byte accesses, four or eight elements a thread, so that
+// fewer instructions keep the same bytes in flight. Limits: none on the shape; what is left over after the last whole
+// vector, and memory that is not aligned to 16 bytes, goes element by element. Bound by memory. No shared memory, no
+// spills. Source: vectorized.cuh.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The formula of scale.h for pointwise variants (pointwise/pointwise.h): both directions do the same. `reference` has its
-// own in double.
+// The formula of scale.h for pointwise variants (pointwise/pointwise.h): both directions do the same. `reference` has
+// its own in double.
 
 #include "gpu/core/both.h"
 #include "gpu/ops/variant.h"
