@@ -1,6 +1,6 @@
 // What needs the window's code: the window itself, and plots as pixels.
 
-#include "ui/window.h"
+#include "ui/frame/window.h"
 
 #include <filesystem>
 #include <string>

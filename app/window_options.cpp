@@ -10,8 +10,8 @@
 
 #include "app/interrupt.h"
 #include "gpu/core/error.h"
+#include "ui/frame/software_drawing.h"
 #include "ui/paint/x11_presenter.h"
-#include "ui/software_drawing.h"
 
 namespace warpscope::app {
 namespace {

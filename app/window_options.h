@@ -2,7 +2,7 @@
 // What the commands that open a window have in common.
 
 #include "app/commands.h"
-#include "ui/window.h"
+#include "ui/frame/window.h"
 
 namespace warpscope::app {
 

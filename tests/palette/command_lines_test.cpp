@@ -1,4 +1,4 @@
-#include "ui/command_lines.h"
+#include "ui/settings/command_lines.h"
 
 #include <cctype>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
-#include "ui/undo.h"
+#include "ui/settings/undo.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/undo.h"
+#include "ui/settings/undo.h"
 
 #include <algorithm>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/terms.h"
+#include "ui/text/terms.h"
 
 namespace warpscope::ui {
 namespace {

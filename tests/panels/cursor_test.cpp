@@ -1,10 +1,10 @@
-#include "ui/cursor.h"
+#include "ui/input/cursor.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_classifier.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/image_selection.h"
-#include "ui/pointing.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/cut_texts.h"
+#include "ui/text/cut_texts.h"
 
 #include <gtest/gtest.h>
 

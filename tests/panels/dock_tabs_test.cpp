@@ -1,4 +1,4 @@
-#include "ui/dock_tabs.h"
+#include "ui/docking/dock_tabs.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "ui/docking.h"
+#include "ui/docking/docking.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ui/frame_clock.h"
+#include "ui/frame/frame_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ui/frame_phases.h"
+#include "ui/frame/frame_phases.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_folder.h"
-#include "ui/trace.h"
+#include "ui/frame/trace.h"
 
 namespace warpscope::ui {
 namespace {

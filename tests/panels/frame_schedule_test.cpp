@@ -1,4 +1,4 @@
-#include "ui/frame_schedule.h"
+#include "ui/frame/frame_schedule.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "ui/frame_state.h"
+#include "ui/frame/frame_state.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "ui/layouts.h"
+#include "ui/docking/layouts.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_classifier.h"
-#include "ui/value_scale.h"
+#include "ui/widgets/value_scale.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/numbers.h"
+#include "ui/text/numbers.h"
 
 #include <cmath>
 

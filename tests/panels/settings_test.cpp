@@ -1,4 +1,4 @@
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 #include <fstream>
 #include <string>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_folder.h"
-#include "ui/layout.h"
+#include "ui/docking/layout.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/snapshot_changes.h"
+#include "ui/frame/snapshot_changes.h"
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "ui/software_drawing.h"
+#include "ui/frame/software_drawing.h"
 
 #include <cstdlib>
 #include <string>

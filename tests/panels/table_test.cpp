@@ -1,4 +1,4 @@
-#include "ui/table.h"
+#include "ui/widgets/table.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/fonts.h"
 #include "ui/panels/runs_panel.h"
-#include "ui/theme.h"
+#include "ui/widgets/fonts.h"
+#include "ui/widgets/theme.h"
 
 namespace warpscope::ui {
 namespace {

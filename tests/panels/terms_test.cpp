@@ -1,4 +1,4 @@
-#include "ui/terms.h"
+#include "ui/text/terms.h"
 
 #include <algorithm>
 #include <cctype>
@@ -19,7 +19,7 @@
 #include "ui/panels/results_rows.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/sum_view.h"
-#include "ui/setting_spec.h"
+#include "ui/settings/setting_spec.h"
 
 namespace warpscope::ui {
 namespace {

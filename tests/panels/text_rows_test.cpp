@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/contrast.h"
 #include "ui/panels/typed_field.h"
-#include "ui/theme.h"
+#include "ui/widgets/contrast.h"
+#include "ui/widgets/theme.h"
 
 namespace warpscope::ui {
 namespace {

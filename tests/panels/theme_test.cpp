@@ -1,4 +1,4 @@
-#include "ui/theme.h"
+#include "ui/widgets/theme.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/contrast.h"
 #include "ui/images/conversion.h"
+#include "ui/widgets/contrast.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/tour.h"
+#include "ui/text/tour.h"
 
 #include <string>
 

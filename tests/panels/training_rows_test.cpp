@@ -10,8 +10,8 @@
 #include "ui/panels/pending.h"
 #include "ui/panels/results_rows.h"
 #include "ui/panels/schedule_preview.h"
-#include "ui/setting_spec.h"
-#include "ui/terms.h"
+#include "ui/settings/setting_spec.h"
+#include "ui/text/terms.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,6 +1,6 @@
 // Sliders and typed numbers.
 
-#include "ui/value_scale.h"
+#include "ui/widgets/value_scale.h"
 
 #include <cmath>
 

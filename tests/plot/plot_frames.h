@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/fonts.h"
 #include "ui/plot/plot.h"
-#include "ui/theme.h"
-#include "ui/widgets.h"
+#include "ui/widgets/fonts.h"
+#include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::tests {
 

@@ -1,4 +1,4 @@
-"""The real window on a display that no other test uses meanwhile (display.py), clicked and typed at, seen as pixels and through its trace (ui/trace.h)."""
+"""The real window on a display that no other test uses meanwhile (display.py), clicked and typed at, seen as pixels and through its trace (ui/frame/trace.h)."""
 import collections
 import ctypes
 import json
@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     MISSING = str(error)
 
-# Of the dark palette (ui/theme.cpp).
+# Of the dark palette (ui/widgets/theme.cpp).
 ACCENT = (0x8C, 0x9E, 0xFF)
 TRAIN_CURVE = (0x56, 0xB4, 0xE9)
 TEST_CURVE = (0xE6, 0x9F, 0x00)

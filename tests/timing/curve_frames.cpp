@@ -12,11 +12,11 @@
 #include <ctime>
 #include <vector>
 
-#include "ui/fonts.h"
 #include "ui/panels/loss_history.h"
 #include "ui/plot/plot.h"
-#include "ui/theme.h"
-#include "ui/widgets.h"
+#include "ui/widgets/fonts.h"
+#include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 
 namespace {
 

@@ -9,7 +9,7 @@ from warpscope_program import main, wait_until  # noqa: E402
 from window_driver import (ACCENT, TEST_CURVE, TRAIN_CURVE, WindowCase, colors_in, overlap, pixels_near,  # noqa: E402
                            read_picture)
 
-# Of the palette of data (ui/theme.cpp): the first colour an earlier run gets, and the one chosen for it.
+# Of the palette of data (ui/widgets/theme.cpp): the first colour an earlier run gets, and the one chosen for it.
 GREEN, PURPLE, PURPLE_INDEX = (0x00, 0x9E, 0x73), (0xCC, 0x79, 0xA7), 3
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::images {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/images/conversion.h"
 
 namespace warpscope::ui::images {

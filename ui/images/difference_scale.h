@@ -1,7 +1,7 @@
 #pragma once
 // The colour scale of the difference row.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/images/conversion.h"
 
 namespace warpscope::ui::images {

@@ -13,7 +13,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/core/error.h"
-#include "ui/frame_phases.h"
+#include "ui/frame/frame_phases.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 

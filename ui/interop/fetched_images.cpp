@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/frame_phases.h"
+#include "ui/frame/frame_phases.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 

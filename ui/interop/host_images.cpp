@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ui/frame_phases.h"
+#include "ui/frame/frame_phases.h"
 #include "ui/interop/convert_images.h"
 #include "ui/interop/image_path.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/frame_phases.h"
+#include "ui/frame/frame_phases.h"
 
 namespace warpscope::ui::interop {
 namespace {

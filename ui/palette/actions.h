@@ -11,9 +11,9 @@
 #include "gpu/messages/commands.h"
 #include "gpu/messages/snapshot.h"
 #include "gpu/profiling/laboratory.h"
-#include "ui/keys.h"
+#include "ui/input/keys.h"
 #include "ui/panels/loss_metrics.h"
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/frame/trace.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

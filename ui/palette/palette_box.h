@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/palette/actions.h"
 #include "ui/palette/fuzzy.h"
 

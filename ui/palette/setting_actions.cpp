@@ -10,7 +10,7 @@
 #include "gpu/core/error.h"
 #include "gpu/settings/numbers.h"
 #include "gpu/settings/setting.h"
-#include "ui/setting_spec.h"
+#include "ui/settings/setting_spec.h"
 
 namespace warpscope::ui {
 namespace {

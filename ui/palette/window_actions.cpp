@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/runs/figure_table.h"
-#include "ui/terms.h"
+#include "ui/text/terms.h"
 
 namespace warpscope::ui {
 namespace {

@@ -14,7 +14,7 @@ std::vector<Action> window_actions(const ActionScene& scene);
 /// What else can be done with panels and layouts: close, float, save, delete.
 std::vector<Action> arranging_actions(const ActionScene& scene);
 
-/// Explains each term (ui/terms.h).
+/// Explains each term (ui/text/terms.h).
 std::vector<Action> term_actions(const ActionScene& scene);
 
 /// "save layout NAME"; nothing if `query` is something else.

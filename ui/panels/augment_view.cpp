@@ -9,9 +9,9 @@
 #include "gpu/core/error.h"
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
-#include "ui/paragraph.h"
-#include "ui/setting_spec.h"
-#include "ui/widgets.h"
+#include "ui/settings/setting_spec.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "gpu/messages/augmented_images.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/pending.h"
-#include "ui/value_field.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::training {
 struct Setting;

@@ -9,8 +9,8 @@
 #include "ui/panels/job_bar.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
-#include "ui/steering.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
-#include "ui/laboratory_controller.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/laboratory_controller.h"
 #include "ui/panels/bench_rows.h"
 #include "ui/plot/bars.h"
 #include "ui/plot/roofline.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
-#include "ui/terms.h"
+#include "ui/text/numbers.h"
+#include "ui/text/terms.h"
 
 namespace warpscope::ui {
 namespace {

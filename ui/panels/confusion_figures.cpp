@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
 #include "ui/panels/image_selection.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
-#include "ui/hit_area.h"
 #include "ui/images/colour_bar.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

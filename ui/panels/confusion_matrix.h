@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/confusion_layout.h"

@@ -6,7 +6,7 @@
 
 #include "gpu/data/dataset.h"
 #include "gpu/messages/snapshot.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

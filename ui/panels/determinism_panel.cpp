@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "ui/panels/determinism_rows.h"
-#include "ui/steering.h"
-#include "ui/table.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "ui/frame.h"
-#include "ui/table.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
-#include "ui/hit_area.h"
+#include "ui/input/cursor.h"
 #include "ui/plot/draw_curve.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
-#include "ui/hit_area.h"
 #include "ui/images/colour_bar.h"
-#include "ui/numbers.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/input/cursor.h"
+#include "ui/text/numbers.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

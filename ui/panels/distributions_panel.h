@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gpu/models/model.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/distribution_plot.h"
 #include "ui/panels/distribution_rows.h"

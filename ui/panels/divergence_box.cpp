@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "ui/paragraph.h"
-#include "ui/steering.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/frame/trace.h"
+#include "ui/settings/steering.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // The box that asks what to do after a loss that is not finite, or a spike.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/divergence_watch.h"
 
 namespace warpscope::ui {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/picture_grid.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

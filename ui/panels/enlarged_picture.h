@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/images/grid_layout.h"
 #include "ui/panels/picture_scene.h"
 

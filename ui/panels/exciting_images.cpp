@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
 #include "ui/images/byte_colours.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/latent_rows.h"
 #include "ui/panels/network_rows.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/messages/channel_activations.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/tile_page.h"
 
 namespace warpscope::ui {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "ui/features_controller.h"
-#include "ui/frame.h"
-#include "ui/value_field.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/features_controller.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

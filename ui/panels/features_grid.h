@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "ui/features_controller.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/features_controller.h"
 
 namespace warpscope::ui {
 

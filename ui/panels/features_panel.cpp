@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ui/cursor.h"
+#include "ui/input/cursor.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/features_grid.h"
 #include "ui/panels/features_rows.h"
-#include "ui/paragraph.h"
-#include "ui/table.h"
-#include "ui/widgets.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

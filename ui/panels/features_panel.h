@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "ui/features_controller.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/features_controller.h"
 #include "ui/panels/confusion_matrix.h"
 #include "ui/panels/features_controls.h"
 #include "ui/panels/features_pictures.h"

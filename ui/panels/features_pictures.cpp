@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
 #include "ui/images/byte_colours.h"
+#include "ui/input/cursor.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/data_texts.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "gpu/features/feature_desk.h"
 #include "gpu/messages/evaluation.h"
-#include "ui/value_scale.h"
+#include "ui/widgets/value_scale.h"
 
 namespace warpscope::ui {
 

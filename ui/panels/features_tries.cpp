@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "ui/plot/scatter.h"
-#include "ui/table.h"
-#include "ui/widgets.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 // All tries of this session: a table, and accuracy against the time of learning.
 
-#include "ui/features_controller.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/features_controller.h"
 
 namespace warpscope::ui {
 

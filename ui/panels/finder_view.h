@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/finder_curve.h"
 #include "ui/panels/optimizer_view.h"
-#include "ui/value_field.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

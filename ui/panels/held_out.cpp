@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/text_rows.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

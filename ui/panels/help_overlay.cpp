@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Keys, mouse, and what each panel shows.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

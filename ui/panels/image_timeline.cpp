@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "gpu/messages/image_history.h"
-#include "ui/cursor.h"
-#include "ui/widgets.h"
+#include "ui/input/cursor.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

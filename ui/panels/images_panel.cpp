@@ -9,15 +9,15 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/cursor.h"
 #include "ui/images/difference_scale.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/picture_magnifier.h"
 #include "ui/panels/picture_memory.h"
 #include "ui/panels/selection_chip.h"
-#include "ui/pointing.h"
-#include "ui/steering.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu/messages/image_exchange.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/image_view.h"
 #include "ui/interop/past_images.h"
 #include "ui/panels/enlarged_picture.h"
@@ -21,7 +21,7 @@
 #include "ui/panels/picture_menu.h"
 #include "ui/panels/picture_order.h"
 #include "ui/panels/picture_scene.h"
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/steering.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

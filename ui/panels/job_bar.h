@@ -1,8 +1,8 @@
 #pragma once
 // The button that starts a job of the laboratory or cancels it, and how far the job is.
 
-#include "ui/frame.h"
-#include "ui/laboratory_controller.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/laboratory_controller.h"
 
 namespace warpscope::ui {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/kernel_rows.h"
-#include "ui/table.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

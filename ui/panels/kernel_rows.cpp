@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "gpu/messages/running.h"
-#include "ui/numbers.h"
 #include "ui/panels/ladder_rows.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "gpu/models/model.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/kernel_rows.h"
 #include "ui/panels/variant_menus.h"
-#include "ui/table.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

@@ -11,8 +11,8 @@
 #include "ui/panels/ladder_rows.h"
 #include "ui/panels/selection_text.h"
 #include "ui/plot/bars.h"
-#include "ui/table.h"
-#include "ui/widgets.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

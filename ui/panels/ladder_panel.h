@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "ui/frame.h"
-#include "ui/laboratory_controller.h"
-#include "ui/table.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/laboratory_controller.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/latent_rows.h"
 

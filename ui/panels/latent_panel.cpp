@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
+#include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

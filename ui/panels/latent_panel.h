@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "ui/frame.h"
-#include "ui/map_controller.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/map_controller.h"
 #include "ui/panels/latent_map.h"
 #include "ui/panels/latent_walk.h"
 #include "ui/panels/map_controls.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/latent_map.h"
 #include "ui/panels/latent_rows.h"

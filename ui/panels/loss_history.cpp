@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

@@ -8,7 +8,7 @@
 #include "ui/panels/loss_history.h"
 #include "ui/panels/run_overlay.h"
 #include "ui/plot/plot.h"
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
+#include "ui/input/cursor.h"
 #include "ui/plot/grid.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

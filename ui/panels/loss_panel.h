@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "gpu/messages/feed.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/loss_history.h"
 #include "ui/panels/loss_plot.h"
 #include "ui/panels/marker_names_box.h"
 #include "ui/panels/plot_export.h"
 #include "ui/panels/run_overlay.h"
 #include "ui/panels/step_pointer.h"
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 

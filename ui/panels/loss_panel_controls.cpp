@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame/trace.h"
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/panels/loss_panel.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -11,7 +11,7 @@
 #include "ui/panels/loss_picture.h"
 #include "ui/plot/grid.h"
 #include "ui/plot/picture.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

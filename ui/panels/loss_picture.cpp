@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ui/plot/draw_curve.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

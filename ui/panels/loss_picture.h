@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/loss_lines.h"
 
 namespace warpscope::ui {

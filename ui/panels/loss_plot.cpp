@@ -10,8 +10,8 @@
 #include "ui/panels/data_texts.h"
 #include "ui/panels/loss_legend.h"
 #include "ui/panels/loss_picture.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/loss_history.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/plot/plot.h"
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/paragraph.h"
-#include "ui/widgets.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

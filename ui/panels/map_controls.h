@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
-#include "ui/map_controller.h"
-#include "ui/value_field.h"
+#include "ui/frame/frame.h"
+#include "ui/jobs/map_controller.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
 #include "ui/panels/features_rows.h"
-#include "ui/terms.h"
+#include "ui/text/numbers.h"
+#include "ui/text/terms.h"
 
 namespace warpscope::ui {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "gpu/features/map_desk.h"
 #include "gpu/messages/snapshot.h"
-#include "ui/value_field.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

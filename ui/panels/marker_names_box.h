@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu/messages/feed.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/marker_rows.h"
 
 namespace warpscope::ui {

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "ui/contrast.h"
-#include "ui/cursor.h"
-#include "ui/hit_area.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/plot/axis.h"
-#include "ui/pointing.h"
-#include "ui/table.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/contrast.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

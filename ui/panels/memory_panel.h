@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/memory_rows.h"
-#include "ui/table.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

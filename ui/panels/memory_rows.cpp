@@ -10,7 +10,7 @@
 #include "gpu/core/error.h"
 #include "gpu/engine/recipe.h"
 #include "gpu/plan/presets.h"
-#include "ui/numbers.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

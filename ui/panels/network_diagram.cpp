@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
-#include "ui/hit_area.h"
+#include "ui/frame/trace.h"
+#include "ui/input/cursor.h"
 #include "ui/panels/kernel_cells.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

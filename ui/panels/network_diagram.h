@@ -8,10 +8,10 @@
 #include <string>
 
 #include "gpu/models/model.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/network_diagram_rows.h"
-#include "ui/table.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

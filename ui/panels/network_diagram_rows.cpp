@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/plan/model_figures.h"
-#include "ui/numbers.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

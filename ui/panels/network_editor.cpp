@@ -11,12 +11,12 @@
 
 #include "gpu/core/error.h"
 #include "gpu/models/model_file.h"
-#include "ui/cursor.h"
-#include "ui/paragraph.h"
-#include "ui/pointing.h"
-#include "ui/steering.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/frame/trace.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
+#include "ui/settings/steering.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

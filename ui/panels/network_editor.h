@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/network_editor_rows.h"
 #include "ui/panels/network_input_form.h"
 #include "ui/panels/network_layer_form.h"

@@ -8,17 +8,17 @@
 #include <fmt/format.h>
 
 #include "gpu/data/dataset.h"
-#include "ui/contrast.h"
-#include "ui/cursor.h"
-#include "ui/frame_phases.h"
-#include "ui/hit_area.h"
+#include "ui/frame/frame_phases.h"
 #include "ui/images/colour_bar.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/data_texts.h"
-#include "ui/paragraph.h"
-#include "ui/pointing.h"
-#include "ui/steering.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/text/paragraph.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/contrast.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "gpu/inspect/explain.h"
 #include "gpu/models/model.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/exciting_images.h"
 #include "ui/panels/network_diagram.h"

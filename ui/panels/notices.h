@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gpu/messages/feed.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

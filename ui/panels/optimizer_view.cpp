@@ -10,9 +10,9 @@
 #include "gpu/settings/augment_settings.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/optimizer_words.h"
-#include "ui/paragraph.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/text/paragraph.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

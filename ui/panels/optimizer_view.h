@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/pending.h"
-#include "ui/setting_spec.h"
+#include "ui/settings/setting_spec.h"
 
 namespace warpscope::ui {
 

@@ -9,7 +9,7 @@
 
 namespace warpscope::ui {
 
-/// Which part of the window a panel stands in at first (ui/layouts.h). Panels of one place are tabs.
+/// Which part of the window a panel stands in at first (ui/docking/layouts.h). Panels of one place are tabs.
 enum class Place : std::uint8_t { curves, images, workbench, training };
 
 struct PanelRow {

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "ui/features_controller.h"
-#include "ui/laboratory_controller.h"
-#include "ui/map_controller.h"
+#include "ui/jobs/features_controller.h"
+#include "ui/jobs/laboratory_controller.h"
+#include "ui/jobs/map_controller.h"
 #include "ui/panels/bench_panel.h"
 #include "ui/panels/determinism_panel.h"
 #include "ui/panels/distributions_panel.h"
@@ -22,7 +22,7 @@
 #include "ui/panels/time_panel.h"
 #include "ui/panels/training_panel.h"
 #include "ui/panels/verify_panel.h"
-#include "ui/settings.h"
+#include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 

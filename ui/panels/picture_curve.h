@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/plot/curve.h"
 

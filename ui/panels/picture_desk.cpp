@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
-#include "ui/frame_phases.h"
+#include "ui/frame/frame_phases.h"
 #include "ui/images/draw_part.h"
+#include "ui/input/cursor.h"
 
 namespace warpscope::ui {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/image_view.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/picture_figures.h"

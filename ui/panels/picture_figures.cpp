@@ -9,7 +9,7 @@
 
 #include "gpu/inspect/ssim.h"
 #include "ui/images/psnr.h"
-#include "ui/terms.h"
+#include "ui/text/terms.h"
 
 namespace warpscope::ui {
 namespace {

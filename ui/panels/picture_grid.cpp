@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/input/pointing.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

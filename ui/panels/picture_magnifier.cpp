@@ -13,7 +13,7 @@
 #include "ui/images/beside_pointer.h"
 #include "ui/images/difference_scale.h"
 #include "ui/panels/picture_grid.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

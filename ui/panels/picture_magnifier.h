@@ -1,7 +1,7 @@
 #pragma once
 // The tool-tip over an image: all its rows enlarged, and their values under the pointer.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/images/grid_layout.h"
 #include "ui/panels/picture_scene.h"
 

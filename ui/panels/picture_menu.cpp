@@ -10,11 +10,11 @@
 
 #include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
-#include "ui/cursor.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/image_timeline.h"
 #include "ui/panels/menu_choices.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -2,7 +2,7 @@
 // The row of choices above the pictures: which rows there are, the figure, the order, the class, the curve, and a
 // person's own images.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/own_pictures.h"
 #include "ui/panels/picture_scene.h"
 #include "ui/panels/weights_list.h"

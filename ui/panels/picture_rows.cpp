@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/plan/presets.h"
-#include "ui/numbers.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "ui/images/beside_pointer.h"
 #include "ui/panels/confusion_figures.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // One image of the prediction grid: its caption, its outline, and the tool-tip that enlarges it.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/interop/tile_page.h"
 #include "ui/panels/held_out.h"
 

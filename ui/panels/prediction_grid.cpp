@@ -8,16 +8,16 @@
 
 #include <fmt/format.h>
 
-#include "ui/cursor.h"
 #include "ui/images/byte_colours.h"
 #include "ui/images/grid_layout.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/prediction_cell.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/panels/tinted_text.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/images/cell_grid.h"
 #include "ui/images/tile_cache.h"
 #include "ui/interop/tile_page.h"

@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "gpu/files/utf8.h"
-#include "ui/numbers.h"
+#include "ui/frame/trace.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/prediction_cell.h"
 #include "ui/panels/text_rows.h"
 #include "ui/panels/tinted_text.h"
-#include "ui/pointing.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/text/numbers.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/held_out.h"
 
 namespace warpscope::ui {

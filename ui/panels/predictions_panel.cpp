@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame/trace.h"
 #include "ui/panels/data_texts.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/confusion_matrix.h"
 #include "ui/panels/held_out.h"
 #include "ui/panels/prediction_grid.h"

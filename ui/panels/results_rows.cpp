@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
 #include "ui/panels/data_texts.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "ui/panels/data_texts.h"
-#include "ui/steering.h"
-#include "ui/terms.h"
-#include "ui/value_field.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/value_field.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // The "Results" tab: how the training stands.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/results_rows.h"
 
 namespace warpscope::ui {

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
-#include "ui/numbers.h"
+#include "ui/frame/trace.h"
 #include "ui/panels/loss_lines.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/text/numbers.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/run_overlay.h"
 #include "ui/panels/run_rows.h"
-#include "ui/table.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/numbers.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include "gpu/settings/schedule.h"
 #include "ui/plot/chart.h"
 #include "ui/plot/curve.h"
-#include "ui/value_field.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

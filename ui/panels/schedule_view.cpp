@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/schedule_preview.h"
-#include "ui/value_field.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

@@ -7,15 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
 #include "ui/panels/data_texts.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
 
-// What the entries are, by the names of ui/terms.h.
+// What the entries are, by the names of ui/text/terms.h.
 constexpr const char *kImagePath = "Image path", *kFrames = "Frames/s", *kMemory = "device memory",
                      *kViews = "Views", *kData = "Data set";
 constexpr std::array kEntryTerms{kImagePath, kFrames, kMemory, kViews, kData};

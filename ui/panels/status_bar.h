@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpu/messages/feed.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 
@@ -20,7 +20,7 @@ struct WindowFacts {
 
 class StatusBar {
  public:
-  /// What its entries are, by the names of ui/terms.h.
+  /// What its entries are, by the names of ui/text/terms.h.
   static std::span<const char* const> terms();
   void consume(const training::FeedItem& item);
   /// A line of the window's own.

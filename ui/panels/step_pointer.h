@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ui/cursor.h"
+#include "ui/input/cursor.h"
 
 namespace warpscope::ui {
 

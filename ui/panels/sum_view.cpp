@@ -10,9 +10,9 @@
 
 #include "ui/images/conversion.h"
 #include "ui/panels/sum_rows.h"
-#include "ui/paragraph.h"
-#include "ui/table.h"
-#include "ui/widgets.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "gpu/inspect/explain.h"
-#include "ui/frame.h"
-#include "ui/table.h"
+#include "ui/frame/frame.h"
+#include "ui/widgets/table.h"
 
 namespace warpscope::ui {
 

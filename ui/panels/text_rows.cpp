@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "gpu/files/utf8.h"
-#include "ui/numbers.h"
-#include "ui/widgets.h"
+#include "ui/text/numbers.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gpu/messages/text_attributions.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "ui/contrast.h"
-#include "ui/cursor.h"
-#include "ui/hit_area.h"
+#include "ui/input/cursor.h"
+#include "ui/input/pointing.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/plot/axis.h"
-#include "ui/pointing.h"
-#include "ui/widgets.h"
+#include "ui/widgets/contrast.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

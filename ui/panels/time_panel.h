@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/models/model.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/time_rows.h"
 
 namespace warpscope::ui {

@@ -8,7 +8,7 @@
 #include "gpu/files/utf8.h"
 #include "ui/images/colour_bar.h"
 #include "ui/panels/text_rows.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gpu/messages/text_attributions.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

@@ -10,9 +10,9 @@
 #include "ui/panels/data_texts.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
-#include "ui/steering.h"
-#include "ui/terms.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // The top row: start, pause, step, reset; what is trained on what; how fast and how far.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

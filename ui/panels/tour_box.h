@@ -1,9 +1,9 @@
 #pragma once
 // The box that tells of a stop of the tour, beside what it tells of.
 
-#include "ui/docking.h"
-#include "ui/frame.h"
-#include "ui/tour.h"
+#include "ui/docking/docking.h"
+#include "ui/frame/frame.h"
+#include "ui/text/tour.h"
 
 namespace warpscope::ui {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "ui/panels/data_texts.h"
-#include "ui/setting_spec.h"
-#include "ui/steering.h"
-#include "ui/widgets.h"
+#include "ui/settings/setting_spec.h"
+#include "ui/settings/steering.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

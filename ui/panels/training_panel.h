@@ -5,14 +5,14 @@
 #include <span>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/augment_view.h"
 #include "ui/panels/finder_view.h"
 #include "ui/panels/optimizer_view.h"
 #include "ui/panels/pending.h"
 #include "ui/panels/results_view.h"
 #include "ui/panels/schedule_view.h"
-#include "ui/value_field.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
-#include "ui/numbers.h"
+#include "ui/frame/trace.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/text_rows.h"
 #include "ui/panels/tinted_text.h"
-#include "ui/paragraph.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/text/numbers.h"
+#include "ui/text/paragraph.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/typed_field.h"
 
 namespace warpscope::ui {

@@ -7,9 +7,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "ui/numbers.h"
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/frame/trace.h"
+#include "ui/text/numbers.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

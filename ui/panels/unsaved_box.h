@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gpu/runs/unsaved.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

@@ -10,8 +10,8 @@
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/selection_text.h"
-#include "ui/steering.h"
-#include "ui/widgets.h"
+#include "ui/settings/steering.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/profiling/laboratory.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/panels/kernel_rows.h"
 
 namespace warpscope::ui {

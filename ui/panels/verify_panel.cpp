@@ -9,8 +9,8 @@
 
 #include "ui/panels/job_bar.h"
 #include "ui/panels/verify_rows.h"
-#include "ui/table.h"
-#include "ui/widgets.h"
+#include "ui/widgets/table.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // The strip below the toolbar that says that this window shows a run of another process.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 

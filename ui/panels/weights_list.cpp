@@ -10,8 +10,8 @@
 #include "gpu/files/file.h"
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/run_reader.h"
-#include "ui/numbers.h"
 #include "ui/panels/run_overlay.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/palette/actions.h"
 
 namespace warpscope::ui {

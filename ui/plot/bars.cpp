@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/trace.h"
-#include "ui/widgets.h"
+#include "ui/frame/trace.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/hit_area.h"
 #include "ui/plot/draw_curve.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

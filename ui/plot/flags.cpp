@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

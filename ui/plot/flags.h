@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/plot/axis.h"
 
 namespace warpscope::ui::plot {

@@ -6,8 +6,8 @@
 
 #include "gpu/export/plot_layout.h"
 #include "gpu/files/utf8.h"
-#include "ui/theme.h"
-#include "ui/widgets.h"
+#include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gpu/core/error.h"
 #include "ui/paint/painter.h"
-#include "ui/theme.h"
+#include "ui/widgets/theme.h"
 
 namespace warpscope::ui::plot {
 namespace {

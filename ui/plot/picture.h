@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ui/fonts.h"
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/paint/picture.h"
+#include "ui/widgets/fonts.h"
 
 namespace warpscope::ui::plot {
 

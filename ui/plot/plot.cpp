@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/hit_area.h"
 #include "ui/plot/draw_curve.h"
 #include "ui/plot/plot_room.h"
 #include "ui/plot/range_box.h"
 #include "ui/plot/read_out.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/plot/axis.h"
 #include "ui/plot/curve.h"
 #include "ui/plot/flags.h"

@@ -1,7 +1,7 @@
 #pragma once
 // The room of one plot in pixels, and the axes in it.
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/plot/axis.h"
 #include "ui/plot/view.h"
 

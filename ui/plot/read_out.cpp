@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

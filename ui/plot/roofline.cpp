@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/hit_area.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

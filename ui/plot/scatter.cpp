@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/hit_area.h"
-#include "ui/widgets.h"
+#include "ui/widgets/hit_area.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
 namespace {

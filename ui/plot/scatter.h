@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "ui/frame.h"
+#include "ui/frame/frame.h"
 #include "ui/plot/axis.h"
 #include "ui/plot/roofline.h"
 

@@ -1,0 +1,137 @@
+#pragma once
+// Everything the window shows, panel by panel.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ui/docking/dock_view.h"
+#include "ui/frame/frame.h"
+#include "ui/input/keys.h"
+#include "ui/palette/palette_box.h"
+#include "ui/panels/divergence_box.h"
+#include "ui/panels/notices.h"
+#include "ui/panels/panels.h"
+#include "ui/panels/status_bar.h"
+#include "ui/panels/toolbar.h"
+#include "ui/panels/unsaved_box.h"
+#include "ui/panels/window_menu.h"
+#include "ui/settings/settings.h"
+#include "ui/settings/undo.h"
+#include "ui/text/tour.h"
+
+namespace warpscope::ui {
+
+/// What a person asked of the window itself.
+struct WindowRequests {
+  bool quit = false;
+  bool screenshot = false;
+};
+
+class MainView {
+ public:
+  /// `model` is what the laboratory measures: the one that is trained. `viewed`: as Panels takes it.
+  MainView(const Settings& settings, const models::Model& model, const std::filesystem::path& viewed = {});
+
+  void consume(const std::vector<training::FeedItem>& items);
+  /// Takes the newest images; before draw(), with the OpenGL context current. `prepared`: prepare_images() follows the
+  /// frame.
+  void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame,
+                     bool prepared);
+  /// After a frame: makes colours of new images for the next. True if there were any.
+  bool prepare_images() { return panels_.images.prepare(); }
+  /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
+  WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
+  /// Shows files and folders of pictures: what was dropped on the window.
+  void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
+  /// A command on its way to the trainer, for undo and the log, which shows it as a command line.
+  void note_sent(const training::Command& command, const training::Snapshot& snapshot);
+  /// What the trainer has made of those before; before anything is drawn of this snapshot, or of what is seen of its
+  /// network.
+  void note_taken(const training::Snapshot& snapshot);
+  /// `banner` stands over everything ("Saving the run"); "" for none.
+  void draw(const Frame& frame, WindowFacts facts, const std::string& banner);
+  /// True once the snapshot's losses and times and, if there are any, images have been drawn.
+  bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
+  /// A message of the window's own, in the notice bar and in the log.
+  void tell(std::string text, training::LogLevel level, std::string details = {});
+  /// Offers to go on with the first of them, in a box, and with all of them in the palette.
+  void offer(std::vector<runs::UnsavedTraining> unsaved);
+  /// The folder of the one that somebody has chosen since the last call, else "".
+  std::filesystem::path take_go_on() { return std::exchange(go_on_, {}); }
+  /// Begins the tour; called by itself only at a first start.
+  void take_tour() { tour_.start(); }
+  /// Frees what belongs to OpenGL and CUDA; before the context goes.
+  void shutdown();
+
+  /// The settings as they are now.
+  Settings settings() const;
+  /// How everything is to look from the next frame on.
+  const Look& look() const { return settings_.look; }
+  std::size_t loss_points() const { return panels_.loss.history().steps(); }
+  /// What is drawn of what is seen (Frame::seen): pictures that are still being made are not.
+  training::Observations drawn_of(training::Observations seen) const {
+    seen.inspection = panels_.network.shown();
+    seen.comparison = panels_.images.compared();
+    return seen;
+  }
+  /// Between frames, with the OpenGL context current: brings images that are on their way further. True if
+  /// those, what is inside the network, the laboratory, tries on features, maps, what is read of earlier runs or the
+  /// predictions have come further than was drawn.
+  bool advance(const std::shared_ptr<training::ImageExchange>& images) {
+    bool newer = panels_.images.advance(images);
+    newer = panels_.network.advance() || newer;
+    return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
+           (dock_.sees("latent") && panels_.mapping.has_update()) || panels_.loss.has_update() ||
+           (dock_.sees("images") && panels_.predictions.waiting());
+  }
+
+ private:
+  void press(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
+  void press_with_control(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
+  void paste(const Frame& frame);
+  // In main_view_actions.cpp: the palette, undo and redo.
+  ViewChoices view_choices() const;
+  void show(const ViewChoices& view);
+  NetworkEditor* editor_to_change_back(const training::Snapshot& snapshot, bool redo);
+  void change_back(const Frame& frame, bool redo);
+  void watch_view();
+  ActionScene action_scene(const Frame& frame);
+  void add_panel_actions(ActionScene& scene);
+  void add_unsaved_actions(ActionScene& scene);
+  void use_layout(const std::string& name);
+  void save_layout(const std::string& name);
+  void delete_layout(const std::string& name);
+  void draw_palette(const Frame& frame);
+  void draw_window_menu(const Frame& frame);
+  void draw_tour_stop(const Frame& frame, const Area& toolbar);
+  void trace_changes(const Frame& frame);
+  void trace_laboratory(const Frame& frame);
+
+  Settings settings_;
+  std::shared_ptr<const models::Model> network_;  ///< that the panels show; nullptr: the one from the start
+  Toolbar toolbar_;
+  Panels panels_;
+  DockView dock_;
+  StatusBar status_;
+  Notices notices_;
+  DivergenceBox divergence_;
+  bool help_open_ = false;
+  PaletteBox palette_;
+  WindowMenu window_menu_;
+  Tour tour_;
+  const TourStop* toured_ = nullptr;  ///< the stop whose panel was brought to the front
+  Undo undo_;
+  bool undoing_ = false;       ///< what is sent is an undo or redo
+  bool undid_edit_ = false;    ///< the last undo was one of the editor of the network
+  std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse
+  WindowRequests asked_;       ///< by the palette, for the next frame
+  std::vector<runs::UnsavedTraining> unsaved_;
+  UnsavedBox unsaved_box_;
+  std::filesystem::path go_on_;
+  std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
+};
+
+}  // namespace warpscope::ui

@@ -1,0 +1,230 @@
+// The command palette in the window, and undo and redo.
+
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ui/frame/main_view.h"
+#include "ui/frame/trace.h"
+#include "ui/palette/window_actions.h"
+#include "ui/panels/tour_box.h"
+#include "ui/settings/command_lines.h"
+#include "ui/settings/steering.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr const char* kEditOfNetwork = "an edit of the network, which is not applied";
+
+bool takes_commands(const training::Snapshot& snapshot) {
+  return snapshot.state == training::TrainerState::running ||
+         snapshot.state == training::TrainerState::paused;
+}
+
+}  // namespace
+
+void MainView::note_sent(const training::Command& command, const training::Snapshot& snapshot) {
+  if (std::holds_alternative<training::SetDisturbed>(command)) return;  // nobody asked for it
+  status_.log_command(command_line(command, snapshot, undo_.change_by(command, snapshot)),
+                      std::holds_alternative<training::Observe>(command));
+  undo_.sent(command, snapshot, undoing_);
+}
+
+ViewChoices MainView::view_choices() const {
+  const Settings now = settings();
+  return {now.plot, now.images, now.docking, now.look};
+}
+
+void MainView::show(const ViewChoices& view) {
+  if (view.plot.over != panels_.plot.over || view.plot.metrics != panels_.plot.metrics)
+    panels_.loss.show_all();
+  panels_.plot = view.plot;
+  Docking docking = view.docking;
+  keep_fronts(docking, dock_.docking);
+  dock_.docking = std::move(docking);
+  settings_.look = view.look;
+  panels_.images.remember(view.images);
+}
+
+// After all that may change the view. What changes while a button is held, or as it is let go, is one gesture.
+void MainView::watch_view() {
+  if (ImGui::IsMouseClicked(0)) ++gesture_;
+  const bool held = ImGui::IsMouseDown(0) || ImGui::IsMouseReleased(0);
+  undo_.see(view_choices(), held ? gesture_ : 0);
+}
+
+/// The editor of the network, if it is open and has the edit that is taken back or made again next: one that is not
+/// applied comes before what was changed of the training and the view.
+NetworkEditor* MainView::editor_to_change_back(const training::Snapshot& snapshot, bool redo) {
+  NetworkEditor* const editor = dock_.sees("network") ? panels_.network.open_editor() : nullptr;
+  if (editor == nullptr) return nullptr;
+  const bool first =
+      redo ? editor->can_redo() && (undid_edit_ || undo_.redoable() == nullptr)
+           : editor->can_undo(std::get<TrainingInUse>(undo_.coming(snapshot, TrainingInUse{})).network.get());
+  return first ? editor : nullptr;
+}
+
+void MainView::change_back(const Frame& frame, bool redo) {
+  NetworkEditor* const editor = editor_to_change_back(frame.snapshot, redo);
+  if (!redo) undid_edit_ = editor != nullptr;
+  if (editor != nullptr) {
+    editor->change_back(redo);
+    return tell(fmt::format("{}: {}", redo ? "redone" : "undone", kEditOfNetwork), training::LogLevel::info);
+  }
+  const Change* const next = redo ? undo_.redoable() : undo_.undoable();
+  if (next == nullptr) {
+    return tell(redo ? "there is nothing to redo" : "there is nothing to undo", training::LogLevel::info);
+  }
+  const bool returns = std::holds_alternative<TrainingInUse>(next->after) &&
+                       frame.snapshot.state == training::TrainerState::finished;
+  if (!is_of_view(next->after) && !returns && !takes_commands(frame.snapshot)) {
+    return tell("the training takes no changes now; Reset starts it again", training::LogLevel::info);
+  }
+  const std::optional<Change> change = redo ? undo_.redo() : undo_.undo();
+  if (const auto* const view = std::get_if<ViewChoices>(&change->after)) {
+    show(*view);
+  } else {
+    undoing_ = true;
+    frame.send(*command_of(change->after));
+    undoing_ = false;
+  }
+  const core::DeviceInfo& device = frame.snapshot.device;
+  tell(fmt::format("{}: {}", redo ? "redone" : "undone", in_one_line(*change, device)),
+       training::LogLevel::info, details_of(*change, device));
+}
+
+// The frame it is made in outlives it.
+ActionScene MainView::action_scene(const Frame& frame) {
+  const auto& snapshot = frame.snapshot;
+  const auto words = [&](const Change* change, bool redo) {
+    if (editor_to_change_back(snapshot, redo) != nullptr) return std::string(kEditOfNetwork);
+    return change == nullptr ? std::string() : in_one_line(*change, snapshot.device);
+  };
+  ActionScene scene{
+      .snapshot = snapshot,
+      .laboratory = &panels_.laboratory.state(),
+      .selection = std::get<plan::Selection>(undo_.coming(snapshot, plan::Selection{})),
+      .optimizer =
+          std::get<training::OptimizerSettings>(undo_.coming(snapshot, training::OptimizerSettings{})),
+      .why_no_steering = std::string(is_view(frame) ? kNoSteering : ""),
+      .plot = panels_.plot,
+      .seen = panels_.loss.history().seen(),
+      .follows = panels_.loss.follows(),
+      .panels = {},
+      .layouts = {},
+      .training_tabs = TrainingPanel::tabs(),
+      .training_tab = panels_.training.tab(),
+      .undoable = words(undo_.undoable(), false),
+      .redoable = words(undo_.redoable(), true),
+      .send = frame.send,
+      .press = [this, &frame](const KeyPress& key) { press(frame, key, false, asked_); },
+      .show_panel = [this](const std::string& id) { dock_.show(id); },
+      .close_panel = [this](const std::string& id) { dock_.close(id); },
+      .float_panel = [this](const std::string& id) { dock_.toggle_floating(id); },
+      .use_layout = [this](const std::string& name) { use_layout(name); },
+      .save_layout = [this](const std::string& name) { save_layout(name); },
+      .delete_layout = [this](const std::string& name) { delete_layout(name); },
+      .show_training_tab =
+          [this](int tab) {
+            dock_.show("training");
+            panels_.training.show(tab);
+          },
+      .set_plot =
+          [this](const PlotSettings& plot) {
+            ViewChoices view = view_choices();
+            view.plot = plot;
+            show(view);
+          },
+      .look = settings_.look,
+      .set_look = [this](const Look& look) { settings_.look = look; },
+      .follow = [this](bool follows) { panels_.loss.follow(follows); },
+      .copy_curves = [this] { panels_.loss.copy(); },
+      .take_tour = [this] { take_tour(); },
+      .tell = [this](const std::string& text) { tell(text, training::LogLevel::info); },
+      .judge_features = [this, &frame] { panels_.judging.judge(frame); },
+      .why_no_features = panels_.judging.why_not(frame),
+      .map_latents =
+          [this, &frame](const std::string& method) {
+            panels_.mapping.show(method);
+            panels_.mapping.make(frame);
+          },
+      .edit_network =
+          [this](bool file) {
+            dock_.show("network");
+            panels_.network.edit(file);
+          },
+      .why_no_map = panels_.mapping.why_not(frame),
+  };
+  add_panel_actions(scene);
+  add_unsaved_actions(scene);
+  return scene;
+}
+
+void MainView::offer(std::vector<runs::UnsavedTraining> unsaved) {
+  unsaved_ = std::move(unsaved);
+  if (!unsaved_.empty()) unsaved_box_.offer(unsaved_text(unsaved_.front(), std::time(nullptr)));
+}
+
+void MainView::add_unsaved_actions(ActionScene& scene) {
+  for (const runs::UnsavedTraining& each : unsaved_) {
+    scene.unsaved.push_back(
+        {unsaved_text(each, std::time(nullptr)), [this, folder = each.folder] { go_on_ = folder; }});
+  }
+}
+
+void MainView::add_panel_actions(ActionScene& scene) {
+  for (const PanelRow& row : panel_table()) {
+    scene.panels.push_back({.id = row.id,
+                            .title = row.title,
+                            .open = is_open(dock_.docking, row.id),
+                            .seen = dock_.sees(row.id),
+                            .floats = is_floating(dock_.docking, row.id)});
+  }
+  const std::string now = name_of_layout(dock_.docking, settings_.layouts);
+  for (const LayoutRow& row : built_in_layouts()) scene.layouts.push_back({row.id, true, now == row.id});
+  for (const SavedLayout& layout : settings_.layouts) {
+    scene.layouts.push_back({layout.name, false, now == layout.name});
+  }
+}
+
+void MainView::use_layout(const std::string& name) {
+  if (const Docking* const layout = find_layout(name, settings_.layouts)) dock_.docking = *layout;
+}
+
+void MainView::save_layout(const std::string& name) {
+  std::erase_if(settings_.layouts, [&](const SavedLayout& layout) { return layout.name == name; });
+  settings_.layouts.push_back({name, dock_.docking});
+  tell(fmt::format("layout saved as {}", name), training::LogLevel::info);
+}
+
+void MainView::delete_layout(const std::string& name) {
+  std::erase_if(settings_.layouts, [&](const SavedLayout& layout) { return layout.name == name; });
+  tell(fmt::format("layout {} deleted", name), training::LogLevel::info);
+}
+
+void MainView::draw_palette(const Frame& frame) {
+  const auto list = [&] { return all_actions(action_scene(frame)); };
+  const auto typed = [&](const std::string& query) {
+    auto layout = typed_layout(query, action_scene(frame));
+    return layout.empty() ? typed_settings(query, action_scene(frame)) : layout;
+  };
+  palette_.draw(frame, list, typed);
+}
+
+void MainView::draw_window_menu(const Frame& frame) {
+  if (window_menu_.is_open()) window_menu_.draw(frame, window_actions(action_scene(frame)));
+}
+
+void MainView::draw_tour_stop(const Frame& frame, const Area& toolbar) {
+  const TourStop* const stop = tour_.stop();
+  if (stop != toured_) {
+    toured_ = stop;
+    trace_event("tour", fmt::format("\"stop\":{}", json_string(stop == nullptr ? "" : stop->title)));
+    if (stop != nullptr && *stop->panel != '\0') dock_.show(stop->panel);
+    return redraw_at(frame, ImGui::GetTime());  // with the panel in its place
+  }
+  if (stop != nullptr) draw_tour(frame, tour_, dock_.area_of(stop->panel).value_or(toolbar));
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,33 @@
+#include "ui/frame/snapshot_changes.h"
+
+namespace warpscope::ui {
+namespace {
+
+double newest_speed(const training::Snapshot& snapshot) {
+  return snapshot.ladder->empty() ? 0 : snapshot.ladder->back().images_per_second;
+}
+
+bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
+  return a.batch != b.batch || a.learning_rate != b.learning_rate || !(a.optimizer == b.optimizer) ||
+         !(a.augment == b.augment) || !(a.schedule == b.schedule) || a.spike_threshold != b.spike_threshold ||
+         !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes || a.total_epochs != b.total_epochs ||
+         a.steps_planned != b.steps_planned;
+}
+
+bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
+  return a.step != b.step || a.generation != b.generation || a.evaluation != b.evaluation ||
+         a.determinism != b.determinism || a.rate_search != b.rate_search ||
+         a.checkpoint_step != b.checkpoint_step || a.step_microseconds != b.step_microseconds ||
+         a.ladder->size() != b.ladder->size() || newest_speed(a) != newest_speed(b);
+}
+
+}  // namespace
+
+bool looks_different(const training::Snapshot& a, const training::Snapshot& b) {
+  return a.state != b.state || a.notice_id != b.notice_id || a.divergence.id != b.divergence.id ||
+         a.viewing != b.viewing || a.run_dir != b.run_dir || a.data != b.data || a.data_name != b.data_name ||
+         a.device.name != b.device.name || a.model != b.model || a.network_number != b.network_number ||
+         settings_differ(a, b) || results_differ(a, b);
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,79 @@
+#pragma once
+// What a person can change and change back: as plain values, as commands, in words and as options. No drawing here.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "gpu/messages/commands.h"
+#include "gpu/messages/snapshot.h"
+#include "ui/settings/settings.h"
+
+namespace warpscope::ui {
+
+struct BatchSize {
+  int images = 0;
+  bool operator==(const BatchSize&) const = default;
+};
+
+/// Snapshot::spike_threshold.
+struct SpikeThreshold {
+  double deviations = 0;
+  bool operator==(const SpikeThreshold&) const = default;
+};
+
+/// How the window shows things.
+struct ViewChoices {
+  PlotSettings plot;
+  ImageSettings images;
+  Docking docking;
+  Look look;
+  bool operator==(const ViewChoices&) const = default;
+};
+
+/// What trains: Snapshot::training. Of two in a change the one with the higher number was begun by what `cause` says.
+struct TrainingInUse {
+  std::uint64_t number = 0;
+  std::shared_ptr<const models::Model> network = nullptr;  ///< nullptr: it is not known
+  std::uint64_t step = 0;                                  ///< when it was left
+  std::string cause = {};                                  ///< "reset"; "" of another network
+  bool operator==(const TrainingInUse& other) const { return number == other.number; }
+};
+
+using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::AugmentSettings,
+                                training::Schedule, BatchSize, SpikeThreshold, TrainingInUse, ViewChoices>;
+
+/// Both of one kind.
+struct Change {
+  Changeable before;
+  Changeable after;
+};
+
+inline bool is_of_view(const Changeable& value) {
+  return std::holds_alternative<ViewChoices>(value);
+}
+
+/// The trainer's value of the kind of `like`, which is not ViewChoices.
+Changeable value_in(const training::Snapshot& snapshot, const Changeable& like);
+
+/// What `command` sets, where it is a setting, and not what trains; `now` are the optimizer's settings that a new rate
+/// goes into.
+std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now);
+
+/// The command that sets `value`; nothing for ViewChoices, which the window has itself.
+std::optional<training::Command> command_of(const Changeable& value);
+
+/// "precision fp32 -> bf16; conv2d.forward: automatic -> hopper", "batch: 64 -> 32", "value axis: logarithmic ->
+/// linear"; "" if nothing has changed.
+std::string describe(const Change& change);
+/// The same in one line: "preset: automatic -> loops" where many operations change at once.
+std::string in_one_line(const Change& change, const core::DeviceInfo& device);
+/// Each change of describe() in a line of its own where in_one_line() leaves them out; "" else.
+std::string details_of(const Change& change, const core::DeviceInfo& device);
+
+/// The change as a command line would have it, "--precision bf16 --select conv2d.forward=hopper"; "" of the view.
+std::string option_text(const Change& change);
+
+}  // namespace warpscope::ui

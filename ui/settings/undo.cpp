@@ -1,0 +1,191 @@
+#include "ui/settings/undo.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "gpu/models/model_file.h"
+
+namespace warpscope::ui {
+
+void Undo::push(Change change, std::uint64_t gesture) {
+  undone_.clear();
+  const bool goes_on = gesture != 0 && !done_.empty() && done_.back().gesture == gesture &&
+                       done_.back().change.after.index() == change.after.index();
+  if (goes_on) {
+    Change& last = done_.back().change;
+    last.after = std::move(change.after);
+    if (last.before == last.after) done_.pop_back();
+    return;
+  }
+  done_.push_back({std::move(change), ++last_id_, gesture});
+  if (done_.size() > kMost) done_.pop_front();
+}
+
+void Undo::forget(std::uint64_t id) {
+  const auto is_it = [id](const Entry& entry) { return entry.id == id; };
+  std::erase_if(done_, is_it);
+  std::erase_if(undone_, is_it);
+}
+
+// What was sent after it and is still under way starts from what there was before it, and is refused by a later
+// notice.
+void Undo::drop_refused(std::size_t place, const training::Snapshot& snapshot) {
+  const Sent refused = std::move(sent_[place]);
+  sent_.erase(sent_.begin() + static_cast<std::ptrdiff_t>(place));
+  forget(refused.id);
+  for (std::size_t i = place; i < sent_.size(); ++i) {
+    Sent& next = sent_[i];
+    if (next.change.before.index() != refused.change.before.index()) continue;
+    next.change.before = refused.change.before;
+    next.notice_id = snapshot.notice_id;
+    for (Entry& entry : done_) {
+      if (entry.id == next.id) entry.change.before = refused.change.before;
+    }
+    return;
+  }
+}
+
+Changeable Undo::coming(const training::Snapshot& snapshot, const Changeable& like) const {
+  const auto newest = std::find_if(sent_.rbegin(), sent_.rend(), [&](const Sent& sent) {
+    return sent.change.after.index() == like.index();
+  });
+  return newest == sent_.rend() ? value_in(snapshot, like) : newest->change.after;
+}
+
+// What the trainer will number it: it counts those that it begins.
+std::optional<Change> Undo::training_change(const training::Command& command,
+                                            const training::Snapshot& snapshot) const {
+  const auto now = std::get<TrainingInUse>(coming(snapshot, TrainingInUse{}));
+  TrainingInUse next{snapshot.trainings, now.network};
+  for (const Sent& sent : sent_) {
+    const auto* const training = std::get_if<TrainingInUse>(&sent.change.after);
+    if (training != nullptr) next.number = std::max(next.number, training->number + 1);
+  }
+  if (std::holds_alternative<training::Reset>(command)) {
+    next.cause = "reset";
+  } else if (std::holds_alternative<training::RollBack>(command)) {
+    next.cause = "return to earlier weights";
+  } else if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {
+    next.network = std::make_shared<const models::Model>(models::with_name_of_its_own(set->network));
+    if (now.network && *now.network == *next.network) return std::nullopt;
+  } else if (const auto* const back = std::get_if<training::ReturnTo>(&command)) {
+    next.number = back->training;
+    const auto find = [&](const auto& entries) {
+      for (const Entry& entry : entries) {
+        for (const Changeable* const side : {&entry.change.before, &entry.change.after}) {
+          const auto* const known = std::get_if<TrainingInUse>(side);
+          if (known != nullptr && known->number == next.number) next = *known;
+        }
+      }
+    };
+    find(done_);
+    find(undone_);
+  } else {
+    return std::nullopt;
+  }
+  return Change{now, std::move(next)};
+}
+
+std::optional<Change> Undo::change_by(const training::Command& command,
+                                      const training::Snapshot& snapshot) const {
+  if (auto change = training_change(command, snapshot)) return change;
+  const Changeable optimizer = coming(snapshot, training::OptimizerSettings{});
+  auto after = value_of(command, std::get<training::OptimizerSettings>(optimizer));
+  if (!after) return std::nullopt;
+  Change change{coming(snapshot, *after), std::move(*after)};
+  if (change.before == change.after) return std::nullopt;
+  return change;
+}
+
+void Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
+  std::optional<Change> change = change_by(command, snapshot);
+  if (!change) return;
+  if (!own) push(*change, 0);
+  sent_.push_back({std::move(*change), own ? 0 : last_id_, snapshot.notice_id});
+}
+
+std::vector<Change> Undo::settle(const training::Snapshot& snapshot) {
+  std::vector<Change> taken;
+  // From the newest on: the trainer keeps their order, and may have gone through several since the last look.
+  for (std::size_t i = sent_.size(); i-- > 0;) {
+    const Changeable after = sent_[i].change.after;
+    if (value_in(snapshot, after) != after) continue;
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (sent_[j].change.after.index() == after.index()) taken.push_back(sent_[j].change);
+    }
+    const auto end = sent_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    sent_.erase(std::remove_if(sent_.begin(), end,
+                               [&](const Sent& sent) { return sent.change.after.index() == after.index(); }),
+                end);
+    i = std::min(i, sent_.size());
+  }
+  for (std::size_t i = 0; i < sent_.size();) {
+    const bool refused = snapshot.notice_id != sent_[i].notice_id &&
+                         value_in(snapshot, sent_[i].change.before) == sent_[i].change.before;
+    refused ? drop_refused(i, snapshot) : static_cast<void>(++i);
+  }
+  note_divergence(snapshot);
+  note_left(snapshot);
+  return taken;
+}
+
+// The trainer has left the weights from before it as the newest training.
+void Undo::note_divergence(const training::Snapshot& snapshot) {
+  const training::Divergence& divergence = snapshot.divergence;
+  // It is told a moment before the weights from before it are there.
+  if (divergence.id == divergence_ || !divergence.can_roll_back || snapshot.left->empty()) return;
+  divergence_ = divergence.id;
+  TrainingInUse before{snapshot.left->back().number, snapshot.network, divergence.step};
+  push({before, TrainingInUse{snapshot.training, snapshot.network, divergence.step, "divergence"}}, 0);
+}
+
+// At which step each was left, and which the trainer keeps no more.
+void Undo::note_left(const training::Snapshot& snapshot) {
+  const bool under_way = std::any_of(sent_.begin(), sent_.end(), [](const Sent& sent) {
+    return std::holds_alternative<TrainingInUse>(sent.change.after);
+  });
+  if (under_way) return;
+  const auto is_gone = [&](const Changeable& wanted) {
+    const auto* const training = std::get_if<TrainingInUse>(&wanted);
+    return training != nullptr && training->number != snapshot.training &&
+           std::none_of(snapshot.left->begin(), snapshot.left->end(),
+                        [&](const training::LeftTraining& left) { return left.number == training->number; });
+  };
+  std::erase_if(done_, [&](const Entry& entry) { return is_gone(entry.change.before); });
+  std::erase_if(undone_, [&](const Entry& entry) { return is_gone(entry.change.after); });
+  for (Entry& entry : done_) {
+    auto* const before = std::get_if<TrainingInUse>(&entry.change.before);
+    const auto* const after = std::get_if<TrainingInUse>(&entry.change.after);
+    if (before == nullptr || after->cause == "divergence") continue;
+    for (const training::LeftTraining& left : *snapshot.left) {
+      if (left.number == before->number) before->step = left.step;
+    }
+  }
+}
+
+void Undo::see(const ViewChoices& view, std::uint64_t gesture) {
+  if (view_ && !(*view_ == view)) push({*view_, view}, gesture);
+  view_ = view;
+}
+
+std::optional<Change> Undo::undo() {
+  if (done_.empty()) return std::nullopt;
+  Entry last = std::move(done_.back());
+  done_.pop_back();
+  last.gesture = 0;
+  undone_.push_back(last);
+  if (const auto* const view = std::get_if<ViewChoices>(&last.change.before)) view_ = *view;
+  return Change{std::move(last.change.after), std::move(last.change.before)};
+}
+
+std::optional<Change> Undo::redo() {
+  if (undone_.empty()) return std::nullopt;
+  Entry last = std::move(undone_.back());
+  undone_.pop_back();
+  done_.push_back(last);
+  if (const auto* const view = std::get_if<ViewChoices>(&last.change.after)) view_ = *view;
+  return last.change;
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,73 @@
+#pragma once
+// What was changed in this window, so that it can be taken back: settings of the training and of the view, and what
+// ended a training that somebody may want back: a reset, another network, divergence. No drawing here.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ui/settings/changes.h"
+
+namespace warpscope::ui {
+
+class Undo {
+ public:
+  static constexpr std::size_t kMost = 100;  ///< changes that are kept
+
+  /// What `command` changes once the trainer has taken all that was sent before; nothing if it sets nothing new.
+  std::optional<Change> change_by(const training::Command& command, const training::Snapshot& snapshot) const;
+  /// A command goes to the trainer. If it sets something or ends a training, that can be undone from now on and nothing
+  /// can be redone. `own`: it is itself an undo or redo, which changes neither.
+  void sent(const training::Command& command, const training::Snapshot& snapshot, bool own = false);
+  /// Looks at what the trainer has taken. A command that it refused, which it tells by a new notice, leaves nothing
+  /// to undo; nor does a training that it does not keep any more. Divergence can be undone. Returns the changes that
+  /// have come into effect, in the order in which they were sent.
+  std::vector<Change> settle(const training::Snapshot& snapshot);
+  /// Once a frame: the view as it is. The first call is the start. Changes of one `gesture` (a number for each
+  /// press of the mouse; 0: none) are one.
+  void see(const ViewChoices& view, std::uint64_t gesture);
+  /// The view has changed without anybody's doing: nothing of that can be undone.
+  void start_from(const ViewChoices& view) { view_ = view; }
+
+  /// What undo() and redo() would take back or make again; nullptr if there is nothing.
+  const Change* undoable() const { return done_.empty() ? nullptr : &done_.back().change; }
+  const Change* redoable() const { return undone_.empty() ? nullptr : &undone_.back().change; }
+  /// Takes the last change back, in the history alone: the caller brings `after` of what is returned into effect.
+  std::optional<Change> undo();
+  std::optional<Change> redo();
+
+  /// The value of the kind of `like` once the trainer has taken all that was sent.
+  Changeable coming(const training::Snapshot& snapshot, const Changeable& like) const;
+
+ private:
+  struct Entry {
+    Change change;
+    std::uint64_t id = 0;
+    std::uint64_t gesture = 0;
+  };
+  struct Sent {
+    Change change;
+    std::uint64_t id = 0;  // of its entry; 0: it has none
+    std::uint64_t notice_id = 0;
+  };
+
+  void push(Change change, std::uint64_t gesture);
+  std::optional<Change> training_change(const training::Command& command,
+                                        const training::Snapshot& snapshot) const;
+  void note_divergence(const training::Snapshot& snapshot);
+  void note_left(const training::Snapshot& snapshot);
+  void forget(std::uint64_t id);
+  void drop_refused(std::size_t place, const training::Snapshot& snapshot);
+
+  std::deque<Entry> done_;
+  std::vector<Entry> undone_;
+  std::vector<Sent> sent_;
+  std::optional<ViewChoices> view_;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t divergence_ = 0;  // the last one that was seen
+};
+
+}  // namespace warpscope::ui

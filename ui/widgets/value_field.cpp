@@ -1,0 +1,170 @@
+#include "ui/widgets/value_field.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ui/widgets/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr float kLabel = 104, kBox = 88, kChoice = 120, kLeastChoice = 96;  // design pixels
+constexpr float kLeastWithUnit = 96;  // of a slider beside which its unit stands
+
+// What a text behind the slider takes from its row: nothing where the slider would get short.
+float room_behind(const Frame& frame, std::string_view text) {
+  if (text.empty()) return 0;
+  const float wanted = std::ceil(text_width(frame.fonts.small, text)) + 12 * frame.scale;
+  return ImGui::GetContentRegionAvail().x - wanted < kLeastWithUnit * frame.scale ? 0 : wanted;
+}
+
+}  // namespace
+
+float value_left(const Frame& frame) {
+  return kLabel * frame.scale;
+}
+
+float value_width(const Frame& frame) {
+  return kBox * frame.scale;
+}
+
+float choice_width(const Frame& frame, float beside) {
+  const float room = ImGui::GetContentRegionAvail().x - beside - 8 * frame.scale;
+  return room < kLeastChoice * frame.scale ? kChoice * frame.scale : std::min(room, kChoice * frame.scale);
+}
+
+void same_line_if_fits(const Frame& frame, float width) {
+  ImGui::SameLine(0, 8 * frame.scale);
+  if (ImGui::GetContentRegionAvail().x >= width) return;
+  ImGui::NewLine();
+  ImGui::SetCursorPosX(value_left(frame));
+}
+
+ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double current, float width) {
+  const std::string shown = field_text(current, spec.limits.integer, spec.zero_text);
+  // One that was hidden meanwhile is not being typed into any more.
+  typing_ = typing_ && frame_ + 1 >= ImGui::GetFrameCount();
+  frame_ = ImGui::GetFrameCount();
+  if (!typing_) text_ = shown;
+  char buffer[32] = {};
+  text_.copy(buffer, sizeof buffer - 1);
+  ImGui::PushFont(frame.fonts.numbers);
+  // Numbers are a pixel smaller than text: the same frame height as the other controls.
+  const float pad = std::max(0.0f, (ImGui::GetStyle().FramePadding.y * 2 + font_size(frame.fonts.text) -
+                                    font_size(frame.fonts.numbers)) /
+                                       2);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(8 * frame.scale, pad));
+  ImGui::SetNextItemWidth(width);
+  if (std::exchange(wants_keys_, false)) ImGui::SetKeyboardFocusHere();
+  const bool entered =
+      ImGui::InputText(fmt::format("##{}", spec.name).c_str(), buffer, sizeof buffer,
+                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific |
+                           ImGuiInputTextFlags_AutoSelectAll);
+  ImGui::PopStyleVar();
+  ImGui::PopFont();
+  text_ = buffer;
+  const bool was_typing = std::exchange(typing_, ImGui::IsItemActive());
+  typed_ = typing_ && text_ != shown;
+  if (typing_) {
+    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
+                                        frame.palette.accent, 3 * frame.scale);
+  }
+  trace_item(spec.name);
+  if (!typing_) tooltip(frame, spec.tip);
+  ValueEdit edit;
+  edit.value = current;
+  if (typing_ && !was_typing) first_ = shown;
+  const bool left =
+      was_typing && !typing_ && !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false);
+  // The text may have fewer digits than the value: Enter on what stands there changes nothing, nor does a look.
+  if (!(entered || (left && text_ != first_)) || text_ == shown) return edit;
+  const auto value = read_field(text_, spec.zero_text);
+  if (value && is_valid(spec.limits, *value)) {
+    edit.changed = edit.finished = true;
+    edit.value = *value;
+  } else {
+    std::string range = range_text(spec.limits, value.value_or(0));
+    constexpr std::string_view kNumber = "a number ";
+    if (value && range.starts_with(kNumber)) range.erase(0, kNumber.size());  // it is one
+    edit.refusal = fmt::format("{} must be {}", spec.label, range);
+  }
+  return edit;
+}
+
+// Leaves `beside` pixels of the row.
+void ValueField::draw_slider(const Frame& frame, const ValueSpec& spec, double current, float beside,
+                             ValueEdit& edit) {
+  const float s = frame.scale;
+  const float room = ImGui::GetContentRegionAvail().x - beside;
+  const float width = std::clamp(room, 40 * s, 240 * s);
+  const double before = dragging_ ? dragged_ : current;
+  auto position = static_cast<float>(position_of(*spec.scale, before));
+  const bool moved = slider(frame, (spec.name + "_slider").c_str(), &position, 0, 1, "", width, spec.tip);
+  if (ImGui::IsItemActivated() && ImGui::GetIO().KeyCtrl) asked_to_type_ = true;
+  if (asked_to_type_) {
+    // Taken from the slider only when the button is up: before that the box would lose the keyboard to it
+    // again.
+    if (ImGui::IsItemActive()) return;
+    asked_to_type_ = false;
+    wants_keys_ = true;
+    return;
+  }
+  if (ImGui::IsItemActive()) {
+    if (!dragging_) dragged_ = current;
+    dragging_ = true;
+    if (moved) dragged_ = value_at(*spec.scale, static_cast<double>(position));
+    edit.changed = dragged_ != before;
+    edit.value = dragged_;
+  } else if (dragging_) {
+    dragging_ = false;
+    edit.value = dragged_;
+    edit.changed = edit.finished = dragged_ != current;
+  }
+}
+
+ValueEdit ValueField::draw(const Frame& frame, const ValueSpec& spec, double current, float left,
+                           Refusal* refusal) {
+  row_text(frame, frame.fonts.text, frame.palette.muted, spec.label);
+  tooltip(frame, spec.tip);
+  ImGui::SameLine(left);
+  ValueEdit edit = draw_box(frame, spec, dragging_ ? dragged_ : current, value_width(frame));
+  Refusal none;
+  Refusal& shared = refusal == nullptr ? none : *refusal;
+  take_refusal(spec.name, edit, shared);
+  if (typing_ && shared.field == spec.name) shared = {};
+  const bool refused = shared.field == spec.name && !shared.text.empty();
+  if (!spec.scale && !refused && spec.unit.empty()) return edit;
+  ImGui::SameLine(0, 8 * frame.scale);
+  const float beside = spec.scale ? room_behind(frame, refused ? shared.text : spec.unit) : 0;
+  if (spec.scale && (!refused || beside > 0)) {
+    draw_slider(frame, spec, current, beside, edit);
+    take_refusal(spec.name, edit, shared);
+    if (beside <= 0) return edit;
+    ImGui::SameLine(0, 10 * frame.scale);
+  }
+  if (refused) {
+    draw_refusal(frame, {spec.name, shared.text});
+  } else {
+    caption(frame, ellipsize(frame.fonts.small, spec.unit, ImGui::GetContentRegionAvail().x));
+    tooltip(frame, spec.tip);
+  }
+  return edit;
+}
+
+void take_refusal(const std::string& name, const ValueEdit& edit, Refusal& refusal) {
+  if (!edit.refusal.empty()) refusal = {name, edit.refusal};
+  if (edit.finished) refusal = {};
+}
+
+void draw_refusal(const Frame& frame, const Refusal& refusal) {
+  row_text(frame, frame.fonts.small, frame.palette.warning,
+           ellipsize(frame.fonts.small, refusal.text, ImGui::GetContentRegionAvail().x));
+  trace_item(refusal.field + "_refusal");
+  tooltip(frame, refusal.text);
+}
+
+}  // namespace warpscope::ui

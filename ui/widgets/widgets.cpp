@@ -1,0 +1,318 @@
+#include "ui/widgets/widgets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ui/docking/dock_tabs.h"
+#include "ui/text/cut_texts.h"
+#include "ui/text/terms.h"
+#include "ui/widgets/hit_area.h"
+
+namespace warpscope::ui {
+namespace {
+
+// Dear ImGui takes fonts without const from 1.91.9 on, and changes none of them here.
+ImFont* mutable_font(const ImFont* font) {
+  return const_cast<ImFont*>(font);
+}
+
+}  // namespace
+
+float hairline(const Frame& frame) {
+  return std::max(1.0f, std::floor(frame.scale));
+}
+
+float font_size(const ImFont* font) {
+  return font->FontSize * ImGui::GetIO().FontGlobalScale;
+}
+
+float text_width(const ImFont* font, std::string_view text) {
+  if (text.empty()) return 0;  // it may have no address, which Dear ImGui does not take
+  return mutable_font(font)
+      ->CalcTextSizeA(font_size(font), FLT_MAX, 0, text.data(), text.data() + text.size())
+      .x;
+}
+
+std::string ellipsize(const ImFont* font, std::string_view text, float width) {
+  constexpr float kRounding = 0.75f;  // of a place that was made for the text
+  if (text_width(font, text) <= width + kRounding) return std::string(text);
+  const float dots = text_width(font, "...");
+  const char* cut = text.data();
+  mutable_font(font)->CalcTextSizeA(font_size(font), std::max(0.0f, width - dots), 0, text.data(),
+                                    text.data() + text.size(), &cut);
+  const auto length = static_cast<std::size_t>(cut - text.data());
+  std::string_view kept = without_cut_number(text.substr(0, length), text.substr(length));
+  while (kept.ends_with(' ')) kept.remove_suffix(1);
+  std::string shown(kept);
+  shown += "...";
+  note_cut(shown, text);
+  return shown;
+}
+
+void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+               std::string_view text) {
+  if (text.empty()) return;
+  const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
+  const ImVec2 position(std::floor(x), std::floor(baseline - ascent + 0.5f));
+  note_drawn(list, position, ImVec2(x + text_width(font, text), position.y + font_size(font)), text);
+  list->AddText(mutable_font(font), font_size(font), position, color, text.data(), text.data() + text.size());
+}
+
+float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+                   std::string_view text) {
+  draw_text(list, font, x, baseline, color, text);
+  return x + text_width(font, text);
+}
+
+ImU32 blend(ImU32 color, ImU32 background, float opacity) {
+  const ImVec4 a = ImGui::ColorConvertU32ToFloat4(color), b = ImGui::ColorConvertU32ToFloat4(background);
+  const auto mix = [opacity](float over, float under) { return under + (over - under) * opacity; };
+  return ImGui::ColorConvertFloat4ToU32(ImVec4(mix(a.x, b.x), mix(a.y, b.y), mix(a.z, b.z), 1));
+}
+
+float row_baseline(const Frame& frame, float top) {
+  const float ascent = frame.fonts.text->Ascent * ImGui::GetIO().FontGlobalScale;
+  return std::floor(top + (ImGui::GetFrameHeight() - font_size(frame.fonts.text)) / 2 + ascent + 0.5f);
+}
+
+void row_text(const Frame& frame, const ImFont* font, ImU32 color, std::string_view text) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text(ImGui::GetWindowDrawList(), font, at.x, row_baseline(frame, at.y), color, text);
+  ImGui::Dummy(ImVec2(text_width(font, text), ImGui::GetFrameHeight()));
+}
+
+void next_in_row(const Frame& frame, float gap, float width) {
+  ImGui::SameLine(0, std::floor(gap * frame.scale));
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+}
+
+void caption(const Frame& frame, std::string_view text) {
+  row_text(frame, frame.fonts.small, frame.palette.muted, text);
+}
+
+void value_with_unit(const Frame& frame, std::string_view value, std::string_view unit, std::string_view tip,
+                     float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float baseline = row_baseline(frame, at.y);
+  const float value_width = text_width(frame.fonts.numbers, value);
+  const float gap = unit.empty() ? 0.0f : std::floor(5 * frame.scale);
+  const float total = value_width + gap + text_width(frame.fonts.small, unit);
+  const float start = at.x + std::max(0.0f, width - total);
+  auto* const list = ImGui::GetWindowDrawList();
+  draw_text(list, frame.fonts.numbers, start, baseline, frame.palette.text, value);
+  draw_text(list, frame.fonts.small, start + value_width + gap, baseline, frame.palette.muted, unit);
+  ImGui::Dummy(ImVec2(std::max(total, width), ImGui::GetFrameHeight()));
+  tooltip(frame, tip);
+}
+
+void centered_text(const Frame& frame, std::string_view text) {
+  const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
+  const ImFont* const font = frame.fonts.text;
+  const float wrap = std::max(1.0f, std::min(room.x - 16 * frame.scale, 560 * frame.scale));
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const char* const end = text.data() + text.size();
+    const char* cut = font->CalcWordWrapPositionA(font_size(font) / font->FontSize, text.data(), end, wrap);
+    if (cut == text.data()) cut = end;
+    lines.emplace_back(text.data(), static_cast<std::size_t>(cut - text.data()));
+    text.remove_prefix(lines.back().size());
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  const float line = std::floor(1.25f * font_size(font)), height = line * static_cast<float>(lines.size());
+  float baseline =
+      at.y + std::max(0.0f, (room.y - height) / 2) + font->Ascent * ImGui::GetIO().FontGlobalScale;
+  for (const std::string_view each : lines) {
+    const float left = at.x + std::max(0.0f, (room.x - text_width(font, each)) / 2);
+    draw_text(ImGui::GetWindowDrawList(), font, left, baseline, frame.palette.muted, each);
+    baseline += line;
+  }
+  ImGui::Dummy(ImVec2(std::max(1.0f, room.x), std::max(1.0f, height)));
+}
+
+// Panels --------------------------------------------------------------------------------------------
+
+namespace {
+
+// Between the upper edge of a panel, its title row and the line below.
+constexpr float kTitleTop = 6, kTitleBottom = 5;
+
+// Where the title row begins that the cursor is in, kept by the window: its items may end it or not.
+float* title_row_top() {
+  return ImGui::GetStateStorage()->GetFloatRef(ImGui::GetID("title row"));
+}
+
+// A hairline below the title row; the cursor then stands below the line.
+void end_title_row(const Frame& frame) {
+  const float row_end = *title_row_top() + ImGui::GetFrameHeight();
+  ImGui::NewLine();
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float line = std::floor(at.y + row_end + kTitleBottom * frame.scale);
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      ImVec2(at.x, line), ImVec2(at.x + ImGui::GetWindowWidth(), line + hairline(frame)), frame.palette.grid);
+  ImGui::SetCursorPosY(line + hairline(frame) - at.y);
+}
+
+}  // namespace
+
+void begin_panel(const Frame& frame, const char* name, bool floats) {
+  const float s = frame.scale;
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.palette.panel);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, kTitleTop * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, floats ? hairline(frame) : 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
+  const ImGuiWindowFlags fixed =
+      ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus;
+  ImGui::Begin(name, nullptr,
+               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse |
+                   (floats ? ImGuiWindowFlags_None : fixed));
+  ImGui::PopStyleVar(3);
+  ImGui::PopStyleColor();
+  *title_row_top() = ImGui::GetCursorPosY();
+}
+
+void panel_title(const Frame& frame, const char* title) {
+  if (frame.tabbed) return;
+  row_text(frame, frame.fonts.strong, frame.palette.text, title);
+  ImGui::SameLine(0, 12 * frame.scale);
+}
+
+bool title_tab(const Frame& frame, const char* name, const char* label, bool active) {
+  const float s = frame.scale;
+  const bool clicked = hit_area(name, ImVec2(text_width(frame.fonts.strong, label), ImGui::GetFrameHeight()));
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  auto* const list = ImGui::GetWindowDrawList();
+  const ImU32 color = active || ImGui::IsItemHovered() ? frame.palette.text : frame.palette.muted;
+  draw_text(list, active ? frame.fonts.strong : frame.fonts.text, min.x, row_baseline(frame, min.y), color,
+            label);
+  if (active) {
+    const float bottom = max.y + std::floor(kTitleBottom * s);
+    list->PushClipRectFullScreen();
+    list->AddRectFilled(ImVec2(min.x, bottom - std::max(1.0f, std::floor(2 * s))), ImVec2(max.x, bottom),
+                        frame.palette.accent);
+    list->PopClipRect();
+  }
+  trace_item(name);
+  return clicked;
+}
+
+float tab_gap(const Frame& frame, std::span<const char* const> tabs) {
+  float words = 0;
+  for (const char* const label : tabs) words += text_width(frame.fonts.strong, label);
+  const float room = ImGui::GetContentRegionAvail().x - words - ImGui::GetFrameHeight();
+  return std::floor(std::clamp(room / static_cast<float>(std::max<std::size_t>(1, tabs.size())),
+                               6 * frame.scale, 16 * frame.scale));
+}
+
+std::optional<std::size_t> more_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs,
+                                     std::span<const std::size_t> others) {
+  const float s = frame.scale;
+  const std::string button = std::string(name) + ".more", popup = button + "##popup";
+  std::string tip;
+  for (const std::size_t i : others) tip.append(tip.empty() ? "" : ", ").append(tabs[i]);
+  if (text_button(frame, button.c_str(), fmt::format("+{}", others.size()).c_str(), tip))
+    ImGui::OpenPopup(popup.c_str());
+  const ImVec2 corner = ImGui::GetItemRectMax();
+  ImGui::SameLine(0, 0);
+  ImGui::SetNextWindowPos(ImVec2(corner.x, corner.y + 2 * s), ImGuiCond_Always, ImVec2(1, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
+  std::optional<std::size_t> chosen;
+  if (ImGui::BeginPopup(popup.c_str(), ImGuiWindowFlags_NoMove)) {
+    trace_open_list(button);
+    for (const std::size_t i : others) {
+      if (combo_item(frame, fmt::format("{}.{}", button, tabs[i]).c_str(), tabs[i], false)) chosen = i;
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+  return chosen;
+}
+
+bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active) {
+  if (frame.tabbed) {
+    end_title_row(frame);
+    *title_row_top() = ImGui::GetCursorPosY() + std::floor(4 * frame.scale);
+    ImGui::SetCursorPosY(*title_row_top());
+  }
+  const float gap = tab_gap(frame, tabs);
+  std::vector<float> widths;
+  for (const char* const label : tabs) widths.push_back(text_width(frame.fonts.strong, label));
+  const auto now = static_cast<std::size_t>(*active);
+  const auto seen =
+      tabs_that_fit(widths, now, gap, text_button_width(frame, "+8"), ImGui::GetContentRegionAvail().x);
+  std::size_t chosen = now;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < tabs.size(); ++i) {
+    if (!std::binary_search(seen.begin(), seen.end(), i)) {
+      others.push_back(i);
+      continue;
+    }
+    const std::string item = std::string(name) + "." + tabs[i];
+    if (title_tab(frame, item.c_str(), tabs[i], i == now)) chosen = i;
+    tooltip(frame, explain(tabs[i]));
+    ImGui::SameLine(0, gap);
+  }
+  if (!others.empty()) {
+    chosen = more_tabs(frame, name, tabs, others).value_or(chosen);
+    ImGui::SameLine(0, gap);
+  }
+  *active = static_cast<int>(chosen);
+  return chosen != now;
+}
+
+float title_height(const Frame& frame) {
+  return std::floor((kTitleTop + kTitleBottom) * frame.scale + ImGui::GetFrameHeight()) + hairline(frame);
+}
+
+float title_end(const Frame& frame) {
+  const float button = frame.tabbed ? ImGui::GetFrameHeight() + std::floor(8 * frame.scale) : 0;
+  return ImGui::GetWindowContentRegionMax().x - button;
+}
+
+void align_title_right(const Frame& frame, float width) {
+  const float target = title_end(frame) - width;
+  if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
+}
+
+float title_room(const Frame& frame) {
+  return ImGui::GetWindowContentRegionMax().x - ImGui::GetCursorPosX() - ImGui::GetFrameHeight() -
+         12 * frame.scale;
+}
+
+void align_right(const Frame&, float width) {
+  const float target = ImGui::GetWindowContentRegionMax().x - width;
+  if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
+}
+
+void panel_body(const Frame& frame, bool scrolls) {
+  end_title_row(frame);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  const float height = ImGui::GetWindowHeight() - ImGui::GetCursorPosY();
+  ImGui::BeginChild(
+      "body", ImVec2(0, std::max(1.0f, height)), false,
+      scrolls ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+}
+
+void begin_rest(const Frame& frame, float least) {
+  const float height = std::max(ImGui::GetContentRegionAvail().y, std::floor(least * frame.scale));
+  ImGui::BeginChild(
+      "rest", ImVec2(0, height), false,
+      ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+}
+
+void end_rest() {
+  ImGui::EndChild();
+}
+
+void end_panel() {
+  ImGui::EndChild();
+  ImGui::End();
+}
+
+}  // namespace warpscope::ui

@@ -1,0 +1,167 @@
+#pragma once
+// The pieces panels are made of, so that all of them look and behave alike: panel frames, numbers with units,
+// buttons, combos and tool-tips. All sizes follow Frame::scale; lengths given by callers are design pixels
+// unless said otherwise.
+//
+// Names such as "toolbar.pause" identify a widget: they are its ImGui id and its name in the trace (trace.h).
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <imgui.h>
+
+#include "ui/frame/frame.h"
+#include "ui/frame/trace.h"
+#include "ui/text/numbers.h"
+
+namespace warpscope::ui {
+
+/// Width in pixels of a hairline: 1 design pixel, at least one of the window.
+float hairline(const Frame& frame);
+
+// Text ----------------------------------------------------------------------------------------------
+
+/// Height in pixels of `font` as the window draws it.
+float font_size(const ImFont* font);
+/// Width in pixels of `text` in `font`.
+float text_width(const ImFont* font, std::string_view text);
+/// `text`, cut at the end with "..." so that it is at most `width` pixels wide. A number is left out whole. Where it is
+/// drawn, its tool-tip has all of the text.
+std::string ellipsize(const ImFont* font, std::string_view text, float width);
+/// Draws `text` with its baseline at `baseline`, so that fonts of different sizes can stand on one line.
+void draw_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+               std::string_view text);
+/// draw_text() that returns the x after the text.
+float advance_text(ImDrawList* list, const ImFont* font, float x, float baseline, ImU32 color,
+                   std::string_view text);
+/// `color` over `background`, with `opacity` from 0 to 1, as an opaque colour.
+ImU32 blend(ImU32 color, ImU32 background, float opacity);
+/// The baseline of a row whose top is `top` and whose height is a frame's (ImGui::GetFrameHeight()).
+float row_baseline(const Frame& frame, float top);
+
+/// Text as an item, one frame high, on the baseline of buttons and combos in the same row.
+void row_text(const Frame& frame, const ImFont* font, ImU32 color, std::string_view text);
+/// Small muted text as an item: captions, units.
+void caption(const Frame& frame, std::string_view text);
+/// "412,000 images/s": the value in `numbers`, the unit small and muted; an item one frame high with a
+/// tool-tip. `width` reserves room in pixels and aligns the value to its right, so that changing digits move
+/// nothing; 0 fits.
+void value_with_unit(const Frame& frame, std::string_view value, std::string_view unit, std::string_view tip,
+                     float width = 0);
+/// Goes on behind the last item, `gap` design pixels from it, if `width` pixels are left in the row; else in the next
+/// row.
+void next_in_row(const Frame& frame, float gap, float width);
+/// Tool-tip of the last item, shown while it is hovered (disabled ones too), wrapped at a readable width.
+void tooltip(const Frame& frame, std::string_view text);
+/// Tool-tip of a rectangle of the current window that is not an item.
+void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view text);
+/// At the end of a frame: all of a cut text under the pointer, unless another tool-tip is shown.
+void cut_text_tip(const Frame& frame);
+/// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
+void pointer_tip(const Frame& frame, std::string_view text);
+/// One muted sentence in the middle of the room that is left: what an empty panel says.
+void centered_text(const Frame& frame, std::string_view text);
+
+// Panels --------------------------------------------------------------------------------------------
+
+/// Starts the window of a panel at the position and size that was set for it; `floats`: it can be moved and resized.
+/// Items that follow stand in the title row until panel_body(). Always pair with end_panel().
+void begin_panel(const Frame& frame, const char* name, bool floats = false);
+/// In the title row: the title of a panel that has its place for itself. Nothing where it is a tab of several.
+void panel_title(const Frame& frame, const char* title);
+/// Tabs of the panel's own, in place of its title; below the title row where the panel itself is a tab. `tabs` name
+/// them, `*active` is the index of the chosen one. Tab i is traced as "<name>.<tabs[i]>"; those that do not fit are
+/// behind more_tabs(). True when it changed.
+bool panel_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs, int* active);
+/// One tab: a word, underlined in the accent colour where it is the active one. True when clicked.
+bool title_tab(const Frame& frame, const char* name, const char* label, bool active);
+/// A button "+3" that opens a list of the tabs that do not fit: `others` are indices into `tabs`. It is traced as
+/// "<name>.more", entry i as "<name>.more.<tabs[i]>". The one that was chosen.
+std::optional<std::size_t> more_tabs(const Frame& frame, const char* name, std::span<const char* const> tabs,
+                                     std::span<const std::size_t> others);
+/// The room between tabs: less where they, and a button at the end of the row, would not fit.
+float tab_gap(const Frame& frame, std::span<const char* const> tabs);
+/// Height in pixels of a title row with its line.
+float title_height(const Frame& frame);
+/// The x, counted from the window's left edge, up to which a panel may put items into its title row.
+float title_end(const Frame& frame);
+/// In the title row: moves the cursor so that `width` pixels remain up to title_end() (never left of where it is).
+void align_title_right(const Frame& frame, float width);
+/// Pixels left in the title row, less the room of one icon button at its end.
+float title_room(const Frame& frame);
+/// Moves the cursor so that `width` pixels remain to the right edge (never left of where it is).
+void align_right(const Frame& frame, float width);
+/// Ends the title row and starts the panel's body, a child region that fills what is left and scrolls if
+/// `scrolls`.
+void panel_body(const Frame& frame, bool scrolls = true);
+/// What fills the rest of a body that scrolls: a region that is `least` design pixels high at least, so that the body
+/// scrolls where less is left. Always pair with end_rest().
+void begin_rest(const Frame& frame, float least);
+void end_rest();
+void end_panel();
+
+// Controls ------------------------------------------------------------------------------------------
+
+enum class Icon : std::uint8_t {
+  play,
+  pause,
+  step,
+  reset,
+  close,
+  help,
+  camera,
+  left,
+  right,
+  up,
+  down,
+  fit,
+  follow,
+  enlarge,
+  shrink,
+  sliders
+};
+
+/// Draws an icon centred in the rectangle.
+void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color);
+/// A square button, one frame high. True when clicked.
+bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_view tip, bool enabled = true);
+/// Width in pixels of a text_button().
+float text_button_width(const Frame& frame, std::string_view label);
+/// A button with a word.
+bool text_button(const Frame& frame, const char* name, const char* label, std::string_view tip,
+                 bool enabled = true);
+/// Width in pixels of a toggle().
+float toggle_width(const Frame& frame, std::string_view label);
+/// A button that stays down: accented while `*value`. True when it changed.
+bool toggle(const Frame& frame, const char* name, const char* label, bool* value, std::string_view tip);
+/// Width in pixels of segmented() in one row.
+float segmented_width(const Frame& frame, std::span<const char* const> labels);
+/// Choices side by side, one of them active: "steps | time". Choice i is traced as "<name>.<labels[i]>". If it
+/// `wraps`, those that the row has no room for stand in the next. True when `*value` changed.
+bool segmented(const Frame& frame, const char* name, std::span<const char* const> labels, int* value,
+               std::string_view tip, bool wraps = false);
+/// next_in_row() and segmented() that wraps.
+bool segmented_in_row(const Frame& frame, float gap, const char* name, std::span<const char* const> labels,
+                      int* value, std::string_view tip);
+/// Closes the list, menu or page that was opened last: of a list in a menu the list alone. False if none is open.
+bool close_last_popup();
+/// A combo `width` pixels wide. True while it is open: then draw combo_item()s and call end_combo().
+bool begin_combo(const Frame& frame, const char* name, const std::string& preview, float width,
+                 std::string_view tip);
+/// One choice, traced as `name`. `note` stands behind it, small and muted. A choice with a `refusal` (why it
+/// cannot be taken) is disabled and shows the reason as its tool-tip. True when chosen.
+bool combo_item(const Frame& frame, const char* name, const char* label, bool selected,
+                std::string_view note = {}, std::string_view refusal = {});
+void end_combo();
+/// A bar `width` pixels wide, of which `part` (from 0 to 1) is done, as an item one frame high.
+void progress_bar(const Frame& frame, const char* name, float width, float part);
+/// A slider `width` pixels wide, with `text` (the value) at its right end, in the room of `widest`. True when it
+/// changed.
+bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
+            const char* text, float width, std::string_view tip, bool logarithmic = false,
+            std::string_view widest = "0.000");
+
+}  // namespace warpscope::ui
