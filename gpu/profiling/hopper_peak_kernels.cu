@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/conv2d/fused/hopper_ptx.cuh"
-#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/fused/hopper/hopper_ptx.cuh"
+#include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
 #include "gpu/profiling/hopper_wide_products.cuh"
 #include "gpu/profiling/peak_kernels.h"
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "gpu/ops/conv2d/fused/hopper_ptx.cuh"
+#include "gpu/ops/conv2d/fused/hopper/hopper_ptx.cuh"
 
 namespace warpscope::profiling {
 

@@ -28,7 +28,7 @@
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
 #include "gpu/ops/block_sum.cuh"
-#include "gpu/ops/conv2d/fused/narrow_permute.cuh"
+#include "gpu/ops/conv2d/fused/narrow/narrow_permute.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {

@@ -13,8 +13,8 @@
 
 #include "gpu/ops/batch_norm/recomputed.h"
 #include "gpu/ops/conv2d/fused/chain.h"
-#include "gpu/ops/conv2d/fused/narrow_patch.cuh"
-#include "gpu/ops/conv2d/fused/narrow_sum.h"
+#include "gpu/ops/conv2d/fused/narrow/narrow_patch.cuh"
+#include "gpu/ops/conv2d/fused/narrow/narrow_sum.h"
 #include "gpu/ops/mma.cuh"
 
 namespace warpscope::ops::batch_norm::recomputed {

@@ -1,6 +1,6 @@
 #pragma once
 // Hopper's instructions for clusters of blocks as functions, one instruction each, beside those of
-// conv2d/fused/hopper_ptx.cuh: copies of a box to several blocks (multicast), arrivals at another block's
+// conv2d/fused/hopper/hopper_ptx.cuh: copies of a box to several blocks (multicast), arrivals at another block's
 // barrier, numbers sent to another block, and the barrier of all threads of a cluster.
 //
 // Source: NVIDIA, "Parallel Thread Execution ISA", sections "cp.async.bulk.tensor" (.multicast::cluster), "mapa",

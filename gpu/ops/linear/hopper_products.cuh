@@ -25,8 +25,8 @@
 #include <cuda_runtime.h>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/conv2d/fused/hopper_epilogue.cuh"
-#include "gpu/ops/conv2d/fused/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/fused/hopper/hopper_epilogue.cuh"
+#include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
 #include "gpu/ops/linear/hopper_cluster.cuh"
 #include "gpu/ops/linear/hopper_layers.h"
 

@@ -1,0 +1,9 @@
+// The kernels of fused_mma_activations.cuh in FP16.
+
+#include "gpu/ops/conv2d/fused/general/fused_mma_activations.cuh"
+
+namespace warpscope::ops::conv2d::fused::general::tensor {
+
+template void launch_math<mma::Fp16>(const Activations& call);
+
+}  // namespace warpscope::ops::conv2d::fused::general::tensor

@@ -1,0 +1,87 @@
+// conv2d, variant `narrow`: over `fused` it adds kernels for layers with 1 to 4 channels on one side, which
+// are bound by memory: each wide element is read and written once (narrow_*.cu). Other shapes run as `fused`.
+// Limits: FP16 and BF16 (in TF32 the narrow kernels want 128 KB of shared memory a block, which not every GPU
+// of compute capability 8.0 and later has: `hopper` runs them there). Source: narrow.h.
+
+#include <stdexcept>
+
+#include "gpu/ops/conv2d/fused/general/general.h"
+#include "gpu/ops/conv2d/fused/narrow/narrow.h"
+#include "gpu/ops/conv2d/fused/routes.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::conv2d {
+namespace fused {
+namespace {
+
+bool takes_all(const ChainShape&, core::Precision) {
+  return true;
+}
+
+const std::vector<Route>& forward_routes() {
+  static const std::vector<Route> all{{in_any_precision<narrow::input_forward::takes>,
+                                       narrow::input_forward::workspace, narrow::input_forward::launch},
+                                      {in_any_precision<narrow::output_forward::takes>,
+                                       narrow::output_forward::workspace, narrow::output_forward::launch},
+                                      {takes_all, general::forward_workspace, general::forward}};
+  return all;
+}
+
+const std::vector<Route>& backward_weights_routes() {
+  static const std::vector<Route> all{
+      {in_any_precision<narrow::input_backward_weights::takes>, narrow::input_backward_weights::workspace,
+       narrow::input_backward_weights::launch},
+      {in_any_precision<narrow::output_backward_weights::takes>, narrow::output_backward_weights::workspace,
+       narrow::output_backward_weights::launch},
+      {takes_all, general::backward_weights_workspace, general::backward_weights}};
+  return all;
+}
+
+const std::vector<Route>& backward_input_routes() {
+  static const std::vector<Route> all{
+      {in_any_precision<narrow::output_backward_input::takes>, narrow::output_backward_input::workspace,
+       narrow::output_backward_input::launch},
+      {takes_all, general::backward_input_workspace, general::backward_input}};
+  return all;
+}
+
+Variant narrow_variant(Variant variant) {
+  variant.precisions = {core::Precision::fp16, core::Precision::bf16};
+  variant.minimum_compute_capability = 80;
+  variant.refuses = general::refuses;
+  return variant;
+}
+
+constexpr const char* kSummary = "One pass through memory for layers with at most 4 channels on one side.";
+
+}  // namespace
+
+const std::vector<Route>& narrow_routes(Op op) {
+  switch (op) {
+    case Op::conv2d_forward:
+      return forward_routes();
+    case Op::conv2d_backward_weights:
+      return backward_weights_routes();
+    case Op::conv2d_backward_input:
+      return backward_input_routes();
+    default:
+      throw std::logic_error("narrow kernels are of three ops");
+  }
+}
+
+}  // namespace fused
+
+Variant narrow_forward() {
+  return fused::narrow_variant(
+      fused::routed_variant<fused::forward_routes>(Op::conv2d_forward, "narrow", fused::kSummary));
+}
+Variant narrow_backward_weights() {
+  return fused::narrow_variant(fused::routed_variant<fused::backward_weights_routes>(
+      Op::conv2d_backward_weights, "narrow", fused::kSummary));
+}
+Variant narrow_backward_input() {
+  return fused::narrow_variant(fused::routed_variant<fused::backward_input_routes>(
+      Op::conv2d_backward_input, "narrow", fused::kSummary));
+}
+
+}  // namespace warpscope::ops::conv2d
