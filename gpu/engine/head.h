@@ -12,4 +12,7 @@ int head_classes_of(const data::DataSet& data);
 /// Whether `model` could have a head that learns these images' classes.
 bool can_have_head(const models::Model& model, const data::DataSet& data);
 
+/// Whether `model`, or its head, learns classes.
+bool needs_labels(const models::Model& model);
+
 }  // namespace warpscope::training

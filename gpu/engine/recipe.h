@@ -1,9 +1,11 @@
 #pragma once
-// What a training step does with images and gradients, from what a person has set.
+// What plans do with images and gradients, from what a person has set.
 
 #include "gpu/plan/program.h"
+#include "gpu/plan/views.h"
 #include "gpu/settings/augment_settings.h"
 #include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
 
@@ -22,6 +24,11 @@ inline plan::Recipe recipe_of(const OptimizerSettings& optimizer, const AugmentS
 /// Images of one pass of a training plan.
 inline int plan_batch(const OptimizerSettings& optimizer, int batch) {
   return optimizer.per_sample ? 1 : batch;
+}
+
+/// Which views evaluations look at.
+inline plan::ViewSettings view_settings(const EngineSettings& settings) {
+  return {settings.test_mirrored, settings.test_shift};
 }
 
 }  // namespace warpscope::training

@@ -202,9 +202,10 @@ void Trainer::Worker::prepare() {
   log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", options_.model.name, device_->info().name,
                                   charts::with_thousands(view_.train_images),
                                   options_.model.reads_text() ? "texts" : "images", view_.data_name));
-  if (!engine_->init_notice().empty() && options_.resume_dir.empty())
-    log(LogLevel::info, engine_->init_notice());
-  if (const auto& seeded = engine_->seeded_parameters(); !seeded.empty() && options_.resume_dir.empty()) {
+  if (!engine_->network().init_notice().empty() && options_.resume_dir.empty())
+    log(LogLevel::info, engine_->network().init_notice());
+  if (const auto& seeded = engine_->network().seeded_parameters();
+      !seeded.empty() && options_.resume_dir.empty()) {
     log(LogLevel::info, fmt::format("the initial weights are those of {}; nothing in it fits these, which "
                                     "are drawn from the seed: {}",
                                     options_.init_file, fmt::join(seeded, ", ")));
@@ -217,7 +218,7 @@ void Trainer::Worker::prepare() {
   }
   {
     const std::lock_guard lock(mutex_);
-    exchange_ = engine_->exchange();
+    exchange_ = engine_->pictures().exchange();
   }
   set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
 }
@@ -359,7 +360,7 @@ void Trainer::Worker::describe_training() {
   view_.data_name = data_->name;
   view_.train_images = data_->train.count;
   view_.validation_images = data_->validation.count;
-  view_.test_images = engine_->evaluated_images(Split::validation);
+  view_.test_images = engine_->evaluator().images(Split::validation);
   options_.spikes.guessing = loss_of_guessing(options_.model);
   view_.test_views = static_cast<int>(plan::views_of({options_.test_mirrored, options_.test_shift}).size());
   view_.plan_bytes = engine_->plan_bytes();
@@ -384,11 +385,11 @@ void Trainer::Worker::loop() {
   phases_.begin("training");
   while (true) {
     const bool waits = view_.state != TrainerState::running && memory_.steps_to_run == 0 &&
-                       !engine_->evaluation_running() && !rate_search_;
+                       !engine_->evaluator().running() && !rate_search_;
     if (!waits) engine_->wait_for_room();
     if (!wait_for_command(waits ? milliseconds(20) : milliseconds(0))) break;
     handle_commands();
-    if (view_.state == TrainerState::running || memory_.steps_to_run > 0 || engine_->evaluation_running() ||
+    if (view_.state == TrainerState::running || memory_.steps_to_run > 0 || engine_->evaluator().running() ||
         rate_search_) {
       advance();
     }
@@ -434,10 +435,10 @@ bool Trainer::Worker::wait_for_command(milliseconds timeout) {
 
 void Trainer::Worker::advance() {
   if (rate_search_) return advance_rate_search();
-  if (engine_->evaluation_running()) {
+  if (engine_->evaluator().running()) {
     const core::InnerPhase phase(phases_, "evaluation");
-    engine_->enqueue_evaluation_batch();
-    if (const auto evaluation = engine_->collect_evaluation()) note_evaluation(evaluation);
+    engine_->evaluator().enqueue_batch();
+    if (const auto evaluation = engine_->evaluator().collect()) note_evaluation(evaluation);
     return;
   }
   if (checkpoint_due()) write_checkpoint(false);
@@ -456,7 +457,7 @@ void Trainer::Worker::step() {
   const bool evaluates = memory_.plateau_due || engine_->steps() >= next_evaluation();
   if (view_.state == TrainerState::running && evaluates && !limit_reached()) {
     collect(true);  // the records of the steps before arrive before the evaluation's
-    engine_->start_evaluation(Split::validation);
+    engine_->evaluator().start(Split::validation);
   }
 }
 
@@ -498,7 +499,7 @@ void Trainer::Worker::finish() {
   evaluate_all();
   phases_.begin("ending");
   memory_.kept_for_run = recorder_ != nullptr;
-  engine_->publish_images(memory_.kept_for_run || image_history_ != nullptr);
+  engine_->pictures().publish(memory_.kept_for_run || image_history_ != nullptr);
   engine_->synchronize();
   hand_over_kept_images();
   {
@@ -531,11 +532,11 @@ void Trainer::Worker::evaluate_all() {
   const core::InnerPhase phase(phases_, "evaluation");
   for (const Split split : {Split::validation, Split::test}) {
     if (split == Split::validation && data_->validation.count == 0) continue;
-    if (!engine_->evaluation_running() || split == Split::test) engine_->start_evaluation(split);
-    while (!engine_->enqueue_evaluation_batch()) {
+    if (!engine_->evaluator().running() || split == Split::test) engine_->evaluator().start(split);
+    while (!engine_->evaluator().enqueue_batch()) {
     }
     engine_->synchronize();
-    if (const auto evaluation = engine_->collect_evaluation()) note_evaluation(evaluation);
+    if (const auto evaluation = engine_->evaluator().collect()) note_evaluation(evaluation);
   }
 }
 

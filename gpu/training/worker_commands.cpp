@@ -244,7 +244,7 @@ void Trainer::Worker::handle_spike_threshold(double threshold) {
 void Trainer::Worker::handle_roll_back() {
   drain();
   const std::uint64_t before = memory_.diverged ? view_.divergence.step - 1 : engine_->steps();
-  if (!engine_->remembers(before)) {
+  if (!engine_->rollback().remembers(before)) {
     throw core::BadInput("there are no weights from before to go back to");
   }
   leave_training();
@@ -252,7 +252,7 @@ void Trainer::Worker::handle_roll_back() {
   const Divergence& divergence = view_.divergence;
   slower.learning_rate =
       memory_.diverged && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
-  engine_->recall(before);
+  engine_->rollback().recall(before);
   engine_->set_optimizer(slower);
   mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", view_.optimizer.learning_rate,
                    slower.learning_rate));

@@ -23,9 +23,9 @@ std::size_t bytes_of(const EngineState& state) {
 
 }  // namespace
 
-/// As Engine::remember(), with what the worker knows of that step.
+/// As Rollback::remember(), with what the worker knows of that step.
 void Trainer::Worker::remember() {
-  engine_->remember();
+  engine_->rollback().remember();
   RememberedProgress now{memory_, view_, {}};
   now.progress.step = engine_->steps();
   now.progress.epoch = engine_->epoch();
@@ -43,7 +43,7 @@ Trainer::Worker::LeftState Trainer::Worker::left_now() {
                    .network = view_.network,
                    .init_file = options_.init_file,
                    .init_partly = options_.init_partly,
-                   .first_weights = engine_->first_weights(),
+                   .first_weights = engine_->network().first_weights(),
                    .optimizer = view_.optimizer,
                    .engine = engine_->state(),
                    .memory = memory_,
@@ -90,7 +90,7 @@ void Trainer::Worker::leave_training() {
 /// The rate of the last step behind the weights that RollBack brings back; half of it if that is the one that failed.
 float Trainer::Worker::rate_to_go_back(std::uint64_t steps) const {
   const float failed = view_.optimizer.learning_rate;
-  const float worked = engine_->remembered_rate(steps).value_or(failed);
+  const float worked = engine_->rollback().rate(steps).value_or(failed);
   return worked < failed ? worked : failed / 2;
 }
 
@@ -98,7 +98,7 @@ float Trainer::Worker::rate_to_go_back(std::uint64_t steps) const {
 void Trainer::Worker::keep_what_was_before_divergence() {
   Divergence& divergence = view_.divergence;
   const std::uint64_t before = divergence.step - 1;
-  std::optional<EngineState> state = engine_->remembered(before);
+  std::optional<EngineState> state = engine_->rollback().state(before);
   if (!state) return;
   divergence.can_roll_back = true;
   divergence.back_step = state->steps;
@@ -111,7 +111,7 @@ void Trainer::Worker::keep_what_was_before_divergence() {
                  .network = view_.network,
                  .init_file = options_.init_file,
                  .init_partly = options_.init_partly,
-                 .first_weights = engine_->first_weights(),
+                 .first_weights = engine_->network().first_weights(),
                  .optimizer = view_.optimizer,
                  .engine = std::move(*state),
                  .memory = found == remembered_.end() ? Memory{} : found->memory,
@@ -133,7 +133,7 @@ void Trainer::Worker::restore(const LeftState& target) {
   const bool other_network = *target.network != options_.model;
   if (other_network) engine_->set_network(*target.network);
   engine_->set_optimizer(target.optimizer);
-  if (other_network) engine_->set_first_weights(target.first_weights);
+  if (other_network) engine_->network().set_first_weights(target.first_weights);
   EngineState state = target.engine;
   const bool scales = view_.selection.precision == core::Precision::fp16;
   if ((state.control.growth_interval > 0) != scales) {

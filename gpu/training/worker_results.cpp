@@ -126,7 +126,7 @@ std::string Trainer::Worker::first_not_finite(std::uint64_t step) {
 void Trainer::Worker::remember_if_due() {
   if (memory_.diverged || rate_search_ || view_.state != TrainerState::running) return;
   if (Clock::now() - last_remembered_ < kRememberInterval) return;
-  if (!engine_->copy_due()) return;
+  if (!engine_->rollback().copy_due()) return;
   last_remembered_ = Clock::now();
   remember();
 }
@@ -185,20 +185,21 @@ void Trainer::Worker::steer_by(const Evaluation& evaluation) {
 
 void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
-  if (!engine_->exchange() || engine_->steps() == memory_.shown_step) return;
-  if (!memory_.image_pace.due(now, engine_->publish_seconds(), kImageShare, options_.image_seconds)) return;
+  if (!engine_->pictures().exchange() || engine_->steps() == memory_.shown_step) return;
+  if (!memory_.image_pace.due(now, engine_->pictures().seconds(), kImageShare, options_.image_seconds))
+    return;
   if (view_.state == TrainerState::finished) return;
   const bool for_run = keep_images_due();
   const bool kept = for_run || (image_history_ && image_history_->wants(engine_->steps()));
-  if (!kept && engine_->exchange()->unread()) return;
-  if (!engine_->publish_images(kept)) return;
+  if (!kept && engine_->pictures().exchange()->unread()) return;
+  if (!engine_->pictures().publish(kept)) return;
   memory_.kept_for_run = for_run;
   if (for_run) {
     const double wait = std::min(kKeptSeconds, kFirstKeptSeconds * ++memory_.kept_images);
     memory_.next_kept_images = now + std::chrono::duration_cast<Clock::duration>(duration<double>(wait));
   }
   memory_.shown_step = engine_->steps();
-  looked_seconds_ += engine_->publish_seconds();
+  looked_seconds_ += engine_->pictures().seconds();
   engine_->interrupt();
   memory_.image_pace.took_turn(now);
 }
@@ -216,7 +217,7 @@ bool Trainer::Worker::keep_images_due() const {
 }
 
 void Trainer::Worker::hand_over_kept_images() {
-  auto kept = engine_->take_kept_images();
+  auto kept = engine_->pictures().take_kept();
   if (!kept) return;
   kept->generation = view_.generation;
   if (image_history_ && image_history_->wants(kept->step)) image_history_->add(*kept);

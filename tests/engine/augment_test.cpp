@@ -85,11 +85,11 @@ TEST(Augmentation, VariantsTrainAlike) {
 TEST(Augmentation, IsOfTrainingStepsAlone) {
   const auto plain = make(classifier_with({})), augmented = make(classifier_with(kAll));
   const auto evaluate = [](Engine& engine) {
-    engine.start_evaluation(Split::test);
-    while (!engine.enqueue_evaluation_batch()) {
+    engine.evaluator().start(Split::test);
+    while (!engine.evaluator().enqueue_batch()) {
     }
     std::shared_ptr<const Evaluation> found;
-    while (!found) found = engine.collect_evaluation();
+    while (!found) found = engine.evaluator().collect();
     return found->loss;
   };
   EXPECT_EQ(evaluate(*augmented), evaluate(*plain));

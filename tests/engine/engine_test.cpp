@@ -43,12 +43,12 @@ class TinyEngine : public testing::TestWithParam<const char*> {
     return result;
   }
   static std::shared_ptr<const Evaluation> run_test(Engine& engine) {
-    engine.start_evaluation(Split::test);
-    while (!engine.enqueue_evaluation_batch()) EXPECT_EQ(engine.collect_evaluation(), nullptr);
+    engine.evaluator().start(Split::test);
+    while (!engine.evaluator().enqueue_batch()) EXPECT_EQ(engine.evaluator().collect(), nullptr);
     engine.synchronize();
-    auto result = engine.collect_evaluation();
+    auto result = engine.evaluator().collect();
     EXPECT_NE(result, nullptr);
-    EXPECT_FALSE(engine.evaluation_running());
+    EXPECT_FALSE(engine.evaluator().running());
     return result;
   }
 
@@ -278,7 +278,7 @@ TEST_P(TinyEngine, TestsAsManyImagesAsAskedFor) {
     options.test_images = images;
     const auto engine = make(options);
     const std::int64_t used = std::clamp<std::int64_t>(images, 1, 12);
-    EXPECT_EQ(engine->evaluated_images(Split::test), used);
+    EXPECT_EQ(engine->evaluator().images(Split::test), used);
     EXPECT_NEAR(run_test(*engine)->loss, expected_test(*engine, used).loss, 1e-6) << images;
   }
 }
@@ -289,15 +289,15 @@ TEST_P(TinyEngine, TestSurvivesChangesInItsMiddle) {
   const auto engine = make(options);
   run_steps(*engine, 4);
   const Evaluation wanted = expected_test(*engine, 12);
-  engine->start_evaluation(Split::test);
-  engine->enqueue_evaluation_batch();
+  engine->evaluator().start(Split::test);
+  engine->evaluator().enqueue_batch();
   engine->set_batch(5);
-  engine->enqueue_evaluation_batch();
+  engine->evaluator().enqueue_batch();
   engine->set_selection(all_of("reference"));
-  while (!engine->enqueue_evaluation_batch()) {
+  while (!engine->evaluator().enqueue_batch()) {
   }
   engine->synchronize();
-  const auto result = engine->collect_evaluation();
+  const auto result = engine->evaluator().collect();
   ASSERT_NE(result, nullptr);
   EXPECT_NEAR(result->loss, wanted.loss, 1e-6);
 }
@@ -318,12 +318,12 @@ TEST_P(TinyEngine, ResetGivesTheSameBitsAgain) {
   const auto first = losses(run_steps(*engine, 23));
   engine->step(false);
   engine->step(false);
-  engine->start_evaluation(Split::test);
-  engine->enqueue_evaluation_batch();
+  engine->evaluator().start(Split::test);
+  engine->evaluator().enqueue_batch();
   engine->reset();
   EXPECT_EQ(engine->steps(), 0u);
   EXPECT_EQ(engine->epoch(), 0.0);
-  EXPECT_FALSE(engine->evaluation_running());
+  EXPECT_FALSE(engine->evaluator().running());
   const auto again = run_steps(*engine, 23);
   EXPECT_EQ(again.front().step, 1u);
   EXPECT_EQ(again.front().step_seconds, 0);
@@ -387,15 +387,15 @@ TEST_P(TinyEngine, PublishesTheFirstTestImages) {
   options.shown_images = 5;
   const auto engine = make(options);
   const auto twin = make(tests::tiny_engine_options());
-  ASSERT_NE(engine->exchange(), nullptr);
-  EXPECT_EQ(engine->exchange()->shape().count, 5);
+  ASSERT_NE(engine->pictures().exchange(), nullptr);
+  EXPECT_EQ(engine->pictures().exchange()->shape().count, 5);
   run_steps(*engine, 6);
-  EXPECT_TRUE(engine->publish_images());
+  EXPECT_TRUE(engine->pictures().publish());
   engine->synchronize();
-  const ImageSlot* slot = engine->exchange()->acquire();
+  const ImageSlot* slot = engine->pictures().exchange()->acquire();
   ASSERT_NE(slot, nullptr);
   EXPECT_EQ(slot->step, 6u);
-  EXPECT_GT(engine->publish_seconds(), 0);
+  EXPECT_GT(engine->pictures().seconds(), 0);
   const tests::DoubleNetwork network(options.model);
   const std::vector<float> values = engine->parameters();
   const std::vector<double> parameters(values.begin(), values.end());
@@ -410,8 +410,8 @@ TEST_P(TinyEngine, PublishesTheFirstTestImages) {
   }
   run_steps(*twin, 6);
   EXPECT_EQ(losses(run_steps(*engine, 6)), losses(run_steps(*twin, 6))) << "showing disturbs nothing";
-  EXPECT_EQ(twin->exchange(), nullptr);
-  EXPECT_FALSE(twin->publish_images());
+  EXPECT_EQ(twin->pictures().exchange(), nullptr);
+  EXPECT_FALSE(twin->pictures().publish());
 }
 
 TEST_P(TinyEngine, ShowingWhileTestingMixesNothingUp) {
@@ -421,13 +421,13 @@ TEST_P(TinyEngine, ShowingWhileTestingMixesNothingUp) {
   const auto engine = make(options);
   run_steps(*engine, 6);
   const Evaluation wanted = expected_test(*engine, 12);
-  engine->start_evaluation(Split::test);
+  engine->evaluator().start(Split::test);
   do {
-    engine->publish_images();
-  } while (!engine->enqueue_evaluation_batch());
-  engine->publish_images();
+    engine->pictures().publish();
+  } while (!engine->evaluator().enqueue_batch());
+  engine->pictures().publish();
   engine->synchronize();
-  const auto result = engine->collect_evaluation();
+  const auto result = engine->evaluator().collect();
   ASSERT_NE(result, nullptr);
   EXPECT_NEAR(result->loss, wanted.loss, 1e-6);
 }
@@ -438,11 +438,11 @@ TEST(Engine, SaysWhenThePicturesBeforeAreStillUnderWay) {
   options.shown_images = 2;
   Engine engine(options, std::make_shared<data::DataSet>(tests::tiny_data()), device);
   auto held = device->hold();
-  EXPECT_TRUE(engine.publish_images());
-  EXPECT_FALSE(engine.publish_images()) << "nothing was published, so somebody must ask again";
+  EXPECT_TRUE(engine.pictures().publish());
+  EXPECT_FALSE(engine.pictures().publish()) << "nothing was published, so somebody must ask again";
   held.reset();
   engine.synchronize();
-  EXPECT_TRUE(engine.publish_images());
+  EXPECT_TRUE(engine.pictures().publish());
 }
 
 /// How many of ten steps an engine enqueues on a device that does none of them, before it waits for one.

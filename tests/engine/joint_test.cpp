@@ -140,11 +140,11 @@ TEST(Joint, LearnsToTellTheClassesApartWhileItReconstructs) {
   EXPECT_LT(results.back().loss, results.front().loss);
   EXPECT_LT(results.back().head_loss, 0.5f * results.front().head_loss);
   EXPECT_GT(results.back().accuracy, 0.8f);
-  engine->start_evaluation(Split::test);
-  while (!engine->enqueue_evaluation_batch()) {
+  engine->evaluator().start(Split::test);
+  while (!engine->evaluator().enqueue_batch()) {
   }
   engine->synchronize();
-  const auto found = engine->collect_evaluation();
+  const auto found = engine->evaluator().collect();
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->classes, 0) << "the network itself does not classify";
   EXPECT_GT(found->psnr, 0);

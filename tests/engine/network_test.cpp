@@ -253,17 +253,17 @@ TEST(Network, ReconstructionsAndEvaluationsAreOfTheNewOne) {
   state.parameters = engine.parameters();
   judge.restore(state);
   const auto evaluation_of = [](Engine& of) {
-    of.start_evaluation(Split::test);
-    while (!of.enqueue_evaluation_batch()) {
+    of.evaluator().start(Split::test);
+    while (!of.evaluator().enqueue_batch()) {
     }
     of.synchronize();
-    return of.collect_evaluation();
+    return of.evaluator().collect();
   };
   EXPECT_EQ(evaluation_of(engine)->image_losses, evaluation_of(judge)->image_losses);
   const auto pictures_of = [](Engine& of) {
-    EXPECT_TRUE(of.publish_images(true));
+    EXPECT_TRUE(of.pictures().publish(true));
     of.synchronize();
-    return of.take_kept_images()->reconstruction;
+    return of.pictures().take_kept()->reconstruction;
   };
   EXPECT_EQ(pictures_of(engine), pictures_of(judge));
 }
@@ -285,15 +285,15 @@ TEST(Network, AResetBeginsWithTheFirstWeightsOfTheNewOne) {
 TEST(Network, WeightsOfBeforeDoNotComeBack) {
   const auto engine = make(classifier_options());
   run_steps(*engine, 3);
-  engine->remember();
-  EXPECT_TRUE(engine->remembers(3));
+  engine->rollback().remember();
+  EXPECT_TRUE(engine->rollback().remembers(3));
   engine->set_network(wider(tests::tiny_classifier()));
-  EXPECT_FALSE(engine->remembers(100));
-  EXPECT_FALSE(engine->recall(100));
-  engine->remember();
+  EXPECT_FALSE(engine->rollback().remembers(100));
+  EXPECT_FALSE(engine->rollback().recall(100));
+  engine->rollback().remember();
   const std::vector<float> kept = engine->parameters();
   run_steps(*engine, 2);
-  EXPECT_TRUE(engine->recall(3));
+  EXPECT_TRUE(engine->rollback().recall(3));
   EXPECT_EQ(engine->parameters(), kept);
 }
 

@@ -175,16 +175,16 @@ TEST(Optimizers, WhatCannotBeIsRefusedAndChangesNothing) {
 
 TEST(Optimizers, EarlierWeightsComeBack) {
   const auto engine = make(options_with(UpdateRule::adam, 0.01f));
-  EXPECT_FALSE(engine->recall(100));
+  EXPECT_FALSE(engine->rollback().recall(100));
   run_steps(*engine, 3);
-  engine->remember();
+  engine->rollback().remember();
   const EngineState first = engine->state();
   run_steps(*engine, 3);
-  engine->remember();
+  engine->rollback().remember();
   run_steps(*engine, 3);
-  EXPECT_FALSE(engine->remembers(2));
-  ASSERT_TRUE(engine->remembers(5));
-  ASSERT_TRUE(engine->recall(5)) << "the copy after step 6 is too new";
+  EXPECT_FALSE(engine->rollback().remembers(2));
+  ASSERT_TRUE(engine->rollback().remembers(5));
+  ASSERT_TRUE(engine->rollback().recall(5)) << "the copy after step 6 is too new";
   EXPECT_EQ(engine->parameters(), first.parameters);
   EXPECT_EQ(engine->state().states, first.states);
   EXPECT_EQ(engine->state().control.updates, 3u);
@@ -194,47 +194,47 @@ TEST(Optimizers, EarlierWeightsComeBack) {
 TEST(Optimizers, WeightsThatMayBeRuinedAlreadyDoNotComeBack) {
   const auto engine = make(options_with(UpdateRule::adam, 0.01f));
   run_steps(*engine, 3);
-  engine->remember();
+  engine->rollback().remember();
   const std::vector<float> first = engine->parameters();
   run_steps(*engine, 33);
-  engine->remember();
+  engine->rollback().remember();
   const std::vector<float> second = engine->parameters();
   run_steps(*engine, 1);
-  ASSERT_TRUE(engine->recall(36)) << "the loss of step 37 shows what an update before it did";
+  ASSERT_TRUE(engine->rollback().recall(36)) << "the loss of step 37 shows what an update before it did";
   EXPECT_EQ(engine->parameters(), first);
 
-  engine->remember();  // after step 37, beside that of step 3
+  engine->rollback().remember();  // after step 37, beside that of step 3
   run_steps(*engine, 4);
   const std::vector<float> later = engine->parameters();
-  engine->remember();
+  engine->rollback().remember();
   run_steps(*engine, 32);
-  ASSERT_TRUE(engine->recall(73)) << "those of step 41 have trained on for long enough";
+  ASSERT_TRUE(engine->rollback().recall(73)) << "those of step 41 have trained on for long enough";
   EXPECT_EQ(engine->parameters(), later);
   EXPECT_NE(later, second);
 }
 
 TEST(Optimizers, ACopyTellsTheRateAndThePlaceItWasTrainedWith) {
   const auto engine = make(options_with(UpdateRule::adam, 0.01f));
-  EXPECT_TRUE(engine->copy_due());
+  EXPECT_TRUE(engine->rollback().copy_due());
   run_steps(*engine, 3);
   const EngineState state = engine->state();
   OptimizerSettings faster = engine->options().optimizer;
   faster.learning_rate = 5;
   engine->set_optimizer(faster);
-  engine->remember();
-  EXPECT_EQ(engine->remembered_rate(3), 0.01f) << "no step has been made with the new one";
+  engine->rollback().remember();
+  EXPECT_EQ(engine->rollback().rate(3), 0.01f) << "no step has been made with the new one";
   run_steps(*engine, 2);
-  const auto copy = engine->remembered(3);
+  const auto copy = engine->rollback().state(3);
   ASSERT_TRUE(copy);
   EXPECT_EQ(copy->parameters, state.parameters);
   EXPECT_EQ(copy->states, state.states);
   EXPECT_EQ(copy->steps, 3u);
   EXPECT_EQ(copy->epochs_done, state.epochs_done);
   EXPECT_EQ(copy->position, state.position);
-  engine->remember();
-  EXPECT_FALSE(engine->copy_due());
-  EXPECT_EQ(engine->remembered_rate(5), 0.01f) << "of two that are new the older one";
-  EXPECT_FALSE(engine->remembered(2));
+  engine->rollback().remember();
+  EXPECT_FALSE(engine->rollback().copy_due());
+  EXPECT_EQ(engine->rollback().rate(5), 0.01f) << "of two that are new the older one";
+  EXPECT_FALSE(engine->rollback().state(2));
 }
 
 TEST(NotFiniteNumbers, StopTheUpdatesAndAreFound) {
@@ -271,11 +271,11 @@ TEST(Classification, LearnsAndCountsWhatItGetsRight) {
   EXPECT_NEAR(results.front().loss, std::log(3.0), 1.0);
   EXPECT_LT(results.back().loss, 0.2f);
   EXPECT_GT(results.back().accuracy, 0.85f);
-  engine.start_evaluation(Split::test);
-  while (!engine.enqueue_evaluation_batch()) {
+  engine.evaluator().start(Split::test);
+  while (!engine.evaluator().enqueue_batch()) {
   }
   engine.synchronize();
-  const auto found = engine.collect_evaluation();
+  const auto found = engine.evaluator().collect();
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->classes, 3);
   ASSERT_EQ(found->predicted.size(), 30u);
@@ -307,11 +307,11 @@ TEST(Classification, EvaluatesValidationImagesApart) {
   data->validation = tests::labelled_images(17, 99);
   Engine engine(options, data, core::open_device("cpu"));
   const auto evaluate = [&](Split split) {
-    engine.start_evaluation(split);
-    while (!engine.enqueue_evaluation_batch()) {
+    engine.evaluator().start(split);
+    while (!engine.evaluator().enqueue_batch()) {
     }
     engine.synchronize();
-    return engine.collect_evaluation();
+    return engine.evaluator().collect();
   };
   const auto validation = evaluate(Split::validation);
   const auto test = evaluate(Split::test);
@@ -322,11 +322,11 @@ TEST(Classification, EvaluatesValidationImagesApart) {
   auto swapped = std::make_shared<data::DataSet>(*data);
   std::swap(swapped->test, swapped->validation);
   Engine other(options, swapped, core::open_device("cpu"));
-  other.start_evaluation(Split::test);
-  while (!other.enqueue_evaluation_batch()) {
+  other.evaluator().start(Split::test);
+  while (!other.evaluator().enqueue_batch()) {
   }
   other.synchronize();
-  EXPECT_EQ(other.collect_evaluation()->image_losses, validation->image_losses);
+  EXPECT_EQ(other.evaluator().collect()->image_losses, validation->image_losses);
 }
 
 TEST(Classification, RefusesLabelsItDoesNotKnow) {

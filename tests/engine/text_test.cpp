@@ -58,7 +58,7 @@ TEST(TextTraining, GoesOnWithTheAlphabetOfItsDataAlone) {
   } catch (const core::BadInput& error) {
     EXPECT_NE(std::string(error.what()).find("another alphabet"), std::string::npos) << error.what();
   }
-  EXPECT_EQ(engine.options().model, tests::tiny_text_model());
+  EXPECT_EQ(engine.model(), tests::tiny_text_model());
 }
 
 TEST(TextTraining, LearnsWhatSentencesAreAbout) {

@@ -35,7 +35,7 @@ data::DataSet held_out_data() {
 
 /// What a direct computation gives of the first images of a set.
 Evaluation expected(Engine& engine, const data::ImageSet& set, std::int64_t images) {
-  const models::Model& model = engine.options().model;
+  const models::Model& model = engine.model();
   const tests::DoubleNetwork network(model);
   const std::vector<float> values = engine.parameters();
   const std::vector<double> parameters(values.begin(), values.end());
@@ -67,13 +67,13 @@ void expect_same(const Evaluation& found, const Evaluation& wanted, float tolera
 }
 
 std::shared_ptr<const Evaluation> finish(Engine& engine) {
-  while (!engine.enqueue_evaluation_batch()) EXPECT_EQ(engine.collect_evaluation(), nullptr);
+  while (!engine.evaluator().enqueue_batch()) EXPECT_EQ(engine.evaluator().collect(), nullptr);
   engine.synchronize();
-  return engine.collect_evaluation();
+  return engine.evaluator().collect();
 }
 
 std::shared_ptr<const Evaluation> evaluate(Engine& engine, Split split = Split::test) {
-  engine.start_evaluation(split);
+  engine.evaluator().start(split);
   return finish(engine);
 }
 
@@ -139,10 +139,10 @@ TEST_P(Views, AreMadeInSeveralBatchesAndBeginAgainInTheirMiddle) {
   options.test_images = 530;
   Engine engine(options, many, device);
   run_steps(engine, 4);
-  engine.start_evaluation(Split::test);
-  ASSERT_FALSE(engine.enqueue_evaluation_batch()) << "there are more";
+  engine.evaluator().start(Split::test);
+  ASSERT_FALSE(engine.evaluator().enqueue_batch()) << "there are more";
   engine.set_selection(tests::other_selection(GetParam()));
-  ASSERT_FALSE(engine.enqueue_evaluation_batch());
+  ASSERT_FALSE(engine.evaluator().enqueue_batch());
   const auto found = finish(engine);
   ASSERT_NE(found, nullptr);
   expect_same(*found, expected(engine, many->test, 530));
@@ -178,15 +178,15 @@ TEST_P(Views, SurviveChangesInTheirMiddle) {
   const auto engine = make(classifier(2));
   run_steps(*engine, 4);
   const Evaluation wanted = expected(*engine, data->test, 11);
-  engine->start_evaluation(Split::test);
-  engine->enqueue_evaluation_batch();
+  engine->evaluator().start(Split::test);
+  engine->evaluator().enqueue_batch();
   engine->set_batch(5);
-  engine->enqueue_evaluation_batch();
+  engine->evaluator().enqueue_batch();
   engine->set_selection(tests::other_selection(GetParam()));
-  while (!engine->enqueue_evaluation_batch()) {
+  while (!engine->evaluator().enqueue_batch()) {
   }
   engine->set_selection(tests::plain_selection(GetParam()));
-  EXPECT_EQ(engine->collect_evaluation(), nullptr) << "its logits went with the plan";
+  EXPECT_EQ(engine->evaluator().collect(), nullptr) << "its logits went with the plan";
   const auto found = finish(*engine);
   ASSERT_NE(found, nullptr);
   expect_same(*found, wanted);
@@ -198,8 +198,8 @@ TEST_P(Views, FollowANetworkOfMoreClasses) {
   models::Model wider = tests::tiny_classifier();
   wider.name = "wider";
   wider.layers.back().out_channels = wider.classes = 7;
-  engine->start_evaluation(Split::test);
-  engine->enqueue_evaluation_batch();
+  engine->evaluator().start(Split::test);
+  engine->evaluator().enqueue_batch();
   engine->set_network(wider);
   const auto found = finish(*engine);
   ASSERT_NE(found, nullptr);

@@ -84,7 +84,7 @@ TEST_P(Activations, AreMeanAndMaximumOfEveryChannelOfEveryLayer) {
   run_steps(*engine, 4);
   const std::vector<float> narrow = engine->parameters();
   const std::vector<double> parameters(narrow.begin(), narrow.end());
-  const models::Model& model = engine->options().model;
+  const models::Model& model = engine->model();
   const tests::DoubleNetwork network(model);
   const std::int64_t most = GetParam().streams == tests::Streams::cuda ? 1024 : 96;
   const auto images = static_cast<std::size_t>(std::min(GetParam().images, most));
@@ -137,7 +137,7 @@ TEST_P(Activations, FollowTheSelectionAndRefuseLayersThatAreNotThere) {
   engine->set_selection(tests::other_selection(GetParam().streams));
   EXPECT_EQ(look(*engine, 3)->output, 3u);
   Observations seen;
-  observer.ask(of_output(engine->options().model.layers.size() + 1));
+  observer.ask(of_output(engine->model().layers.size() + 1));
   EXPECT_THROW(observer.start(engine->scene()), core::BadInput);
   EXPECT_FALSE(observer.take(seen));
 }

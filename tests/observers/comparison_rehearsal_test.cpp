@@ -24,9 +24,12 @@ class Rehearsals : public testing::TestWithParam<tests::Streams> {
  protected:
   void SetUp() override {
     if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
+    engine = std::make_unique<Engine>(options(), data, device);
+  }
+  static EngineOptions options() {
     EngineOptions options = tests::tiny_engine_options();
     options.selection = tests::plain_selection(GetParam());
-    engine = std::make_unique<Engine>(std::move(options), data, device);
+    return options;
   }
   static Reconstructor by(plan::Selection selection) {
     Reconstructor reconstructor;
@@ -120,7 +123,7 @@ TEST_P(Rehearsals, AnotherNetworkIsRehearsedAnew) {
 }
 
 TEST_P(Rehearsals, TheTrainingGoesOnBesideItWithTheSameBits) {
-  Engine alone(engine->options(), data, device);
+  Engine alone(options(), data, device);
   tests::run_steps(alone, 8);
   rehearsal.ask(two());
   tests::run_steps(*engine, 2);
@@ -148,7 +151,7 @@ TEST_P(Rehearsals, ManyRequestsOneAfterTheOtherEndInTheLast) {
 }
 
 TEST_P(Rehearsals, OneThatIsDroppedMeanwhileLeavesTheTrainingAsItIs) {
-  Engine alone(engine->options(), data, device);
+  Engine alone(options(), data, device);
   tests::run_steps(alone, 3);
   {
     ComparisonRehearsal dropped;

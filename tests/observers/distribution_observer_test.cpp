@@ -106,7 +106,7 @@ TEST_P(Distributing, CountsWeightsGradientsAndTheUpdateOfOneStep) {
   const std::vector<float> weights = engine->parameters(), gradients = engine->gradients();
   std::vector<float> updates;
   for (std::size_t i = 0; i < weights.size(); ++i) updates.push_back(weights[i] - before[i]);
-  const auto layout = models::parameter_layout(engine->options().model);
+  const auto layout = models::parameter_layout(engine->model());
   for (std::size_t i = 0; i < layout.parameters.size(); i += 2) {
     // A layer's weight and its bias follow each other.
     const auto both = [&](const std::vector<float>& values) {
@@ -145,7 +145,7 @@ TEST_P(Distributing, CountsWhatLayersMakeOfTheFirstTestImages) {
   run_steps(*engine, 3);
   DistributionObserver observer;
   const DistributionMoment moment = look(*engine, observer);
-  const models::Model& model = engine->options().model;
+  const models::Model& model = engine->model();
   const std::vector<float> narrow = engine->parameters();
   const std::vector<double> parameters(narrow.begin(), narrow.end());
   std::vector<std::vector<double>> outputs(model.layers.size() + 1);
@@ -185,7 +185,7 @@ TEST_P(Distributing, DisturbsNothing) {
 TEST_P(Distributing, SeesAReluDieWhoseBiasIsFarBelowZero) {
   const auto engine = make();
   EngineState state = engine->state();
-  const auto layout = models::parameter_layout(engine->options().model);
+  const auto layout = models::parameter_layout(engine->model());
   const models::Parameter& bias = layout.find("conv1.bias");
   for (const std::size_t channel : {std::size_t{1}, std::size_t{3}})
     state.parameters[bias.offset + channel] = -1e3f;
@@ -262,7 +262,7 @@ TEST_F(DistributionLooks, ThatComeLateDivideTheUpdateByTheStepsBetween) {
   const Observations seen = wait_for(observer_);
   const DistributionMoment& moment = *seen.distributions->moments.back();
   EXPECT_EQ(moment.update_steps, 3u);
-  const models::ParameterLayout layout = models::parameter_layout(engine_.options().model);
+  const models::ParameterLayout layout = models::parameter_layout(engine_.model());
   const models::Parameter& first = layout.find("conv1.weight");
   const std::vector<float> after = engine_.parameters();
   float most = -1e9f;

@@ -87,7 +87,7 @@ TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
   EXPECT_EQ(found.image, 7);
   EXPECT_EQ(found.parameters, engine->parameters());
   EXPECT_EQ(found.gradients, engine->gradients());
-  const models::Model& model = engine->options().model;
+  const models::Model& model = engine->model();
   const std::vector<double> image = tests::image_of(data->test, 7);
   const std::vector<double> parameters(found.parameters.begin(), found.parameters.end());
   const auto wanted = tests::DoubleNetwork(model).outputs(parameters, image);
@@ -136,7 +136,7 @@ TEST_P(Inspections, FollowTheSelection) {
   engine->set_selection(tests::other_selection(GetParam().streams));
   const Inspection found = look(*engine, inspector, 1);
   EXPECT_EQ(found.image, 1);
-  EXPECT_EQ(found.outputs.size(), engine->options().model.layers.size() + 1);
+  EXPECT_EQ(found.outputs.size(), engine->model().layers.size() + 1);
 }
 
 TEST_P(Inspections, OfImagesThatAreNotThereAreRefused) {

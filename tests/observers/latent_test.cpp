@@ -74,7 +74,7 @@ TEST_P(Latents, AreTheEncodersOutputOfEveryTestImage) {
   EXPECT_EQ(map->number, 1u);
   EXPECT_EQ(map->count, 12u);
   EXPECT_EQ(map->latent.layer, "pool1");
-  const models::Model& model = engine->options().model;
+  const models::Model& model = engine->model();
   const std::vector<float> weights = engine->parameters();
   EXPECT_EQ(*map->weights, weights);
   const std::vector<double> parameters(weights.begin(), weights.end());
@@ -113,7 +113,7 @@ TEST_P(Latents, AreDecodedToWhatTheWholeNetworkMakesOfTheImages) {
   EXPECT_EQ(pictures->map, map->number);
   EXPECT_EQ(pictures->step, 3u);
   const std::vector<double> parameters(map->weights->begin(), map->weights->end());
-  const tests::DoubleNetwork network(engine->options().model);
+  const tests::DoubleNetwork network(engine->model());
   for (const std::int64_t image : {7, 2}) {
     const float* const found = pictures->find({image});
     ASSERT_NE(found, nullptr);

@@ -33,7 +33,7 @@ class NetworkChanges : public testing::TestWithParam<tests::Streams> {
     ask();
   }
 
-  const models::Model& network() const { return engine->options().model; }
+  const models::Model& network() const { return engine->model(); }
 
   void ask() {
     ObservationRequest request;

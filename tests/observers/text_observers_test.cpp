@@ -164,7 +164,7 @@ TEST_P(Texts, TypedHaveTheSharesOfTheDefinition) {
     if (GetParam().first == LayerKind::one_hot) {
       EXPECT_EQ(one.shares[19], 0);
     }
-    EXPECT_GT(compare({engine->options().model, engine->parameters(), text}, one), 20);
+    EXPECT_GT(compare({engine->model(), engine->parameters(), text}, one), 20);
   }
 }
 
@@ -185,7 +185,7 @@ TEST_P(Texts, OfTheHeldOutSetComeInTheOrderAskedFor) {
     EXPECT_EQ(one.place, places[i]);
     EXPECT_EQ(found.find(places[i]), &one);
     EXPECT_EQ(one.text, data->test.texts[static_cast<std::size_t>(places[i])]);
-    compared += compare({engine->options().model, engine->parameters(), one.text}, one);
+    compared += compare({engine->model(), engine->parameters(), one.text}, one);
   }
   EXPECT_GT(compared, 200);
   EXPECT_EQ(found.find(99), nullptr);
