@@ -2,13 +2,18 @@
 
 #include "gpu/profiling/bench.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/bench_chart.h"
 #include "app/bench_report.h"
 #include "app/bench_shapes.h"
+#include "app/choices.h"
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "app/table.h"
@@ -21,6 +26,21 @@
 
 namespace warpscope::app {
 namespace {
+
+struct BenchArguments {
+  ChoiceArguments choices;
+  std::string model = "autoencoder";  ///< a name or a file
+  int batch = 0;                      ///< 0: as a training's
+  std::string optimizer = "adam";     ///< rule of the whole steps
+  std::string select;                 ///< against which whole steps of other choices are held; "": automatic
+  std::optional<int> samples;         ///< launches of each variant and steps of each selection, at most
+  bool variants = true;               ///< time them by themselves
+  std::vector<std::string> shapes;    ///< instead of the model's
+  std::optional<bool> steps;          ///< unset: unless ops, variants or shapes are chosen
+  std::string json;                   ///< file, "-" for standard output instead of the tables, "" for none
+  std::string csv;                    ///< file, "-" for standard output instead of the tables, "" for none
+  std::string against;                ///< an earlier --json file, "" for none
+};
 
 using core::Precision;
 using profiling::BenchCase;
@@ -144,9 +164,7 @@ void print(const BenchReport& report) {
   if (!report.complete) files::print("interrupted: the rest was not measured\n");
 }
 
-}  // namespace
-
-int bench(const BenchArguments& arguments) {
+int measure(const BenchArguments& arguments) {
   check(arguments);
   const Choices chosen = choices(arguments.choices);
   const models::Model model = models::model_of(arguments.model);
@@ -205,6 +223,44 @@ int bench(const BenchArguments& arguments) {
   write_output(arguments.json, to_json(report));
   write_output(arguments.csv, to_csv(report));
   return report.complete ? 0 : 1;
+}
+
+}  // namespace
+
+Run bench(CLI::App& app) {
+  const auto a = std::make_shared<BenchArguments>();
+  add_choice_options(app, a->choices);
+  app.add_option("--model", a->model, "A network's name, or a file that ends in .toml")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  app.add_option("--batch", a->batch, "Images a step (default: as train's)")->type_name("N");
+  app.add_option("--optimizer", a->optimizer, "Rule by which whole steps change the weights")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--select", a->select,
+                 "The choice of variants that whole steps of the others are timed against, as train takes it "
+                 "(default: automatic)")
+      ->type_name("OP=VARIANT,...");
+  app.add_option("--samples", a->samples,
+                 "Launches timed of each variant (default: 30) and steps of each selection (200), at most")
+      ->type_name("N");
+  app.add_option(
+         "--shape", a->shapes,
+         "Instead of the model's: NxHxWxC:KxRxS (convolutions; behind it :stride2, :dilationD, :valid), "
+         "NxHxWxC:RxS (pooling), NxC:K (linear), NxHxWx1:C (one-hot), NxHxWx1:VxD (embeddings, V above 3), "
+         "NxHxWxC (others)")
+      ->type_name("SHAPE");
+  // Read by hand: a flag bound to the option would turn "not given" into "no".
+  app.add_flag_callback(
+      "--steps", [a] { a->steps = true; },
+      "Time whole training steps too (default: if no op, variant or shape is chosen)");
+  app.add_flag_callback(
+      "--no-steps", [a] { a->steps = false; }, "Do not");
+  app.add_flag("!--no-variants", a->variants, "Time whole training steps only");
+  app.add_option("--json", a->json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  app.add_option("--csv", a->csv, "Write the result as CSV; - for standard output")->type_name("FILE");
+  app.add_option("--against", a->against, "Compare with an earlier --json file")->type_name("FILE");
+  return [a] { return measure(*a); };
 }
 
 }  // namespace warpscope::app

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -23,25 +24,37 @@ std::vector<std::string_view> names_of(const ops::OpSet& ops) {
 }
 
 ordered_json shape_json(const ops::OpShape& s) {
-  return {{"batch", s.batch},
-          {"height", s.height},
-          {"width", s.width},
-          {"in_channels", s.in_channels},
-          {"out_channels", s.out_channels},
-          {"kernel_height", s.kernel_height},
-          {"kernel_width", s.kernel_width},
-          {"count", s.count},
-          {"rule", ops::to_string(s.rule)},
-          {"covered", names_of(s.covered)},
-          {"stride", s.stride},
-          {"dilation", s.dilation},
-          {"valid", s.valid},
-          {"dropout_rate", s.dropout_rate},
-          {"salt", s.salt},
-          {"factor", s.factor},
-          {"window_height", s.window_height},
-          {"window_width", s.window_width},
-          {"patch_channels", s.patch_channels}};
+  ordered_json json{{"batch", s.batch},
+                    {"height", s.height},
+                    {"width", s.width},
+                    {"in_channels", s.in_channels},
+                    {"out_channels", s.out_channels},
+                    {"kernel_height", s.kernel_height},
+                    {"kernel_width", s.kernel_width},
+                    {"count", s.count},
+                    {"covered", names_of(s.covered)}};
+  ops::visit_parameters(s, [&](ops::Parameter parameter, const auto& value, auto) {
+    if constexpr (std::is_same_v<const ops::UpdateRule&, decltype(value)>) {
+      json[ops::row_of(parameter).name] = ops::to_string(value);
+    } else {
+      json[ops::row_of(parameter).name] = value;
+    }
+  });
+  return json;
+}
+
+void read(const ordered_json& json, const ops::ParameterRow& /*row*/, ops::UpdateRule& rule) {
+  rule = ops::parse_update_rule(json.get<std::string>());
+}
+
+template <class T>
+void read(const ordered_json& json, const ops::ParameterRow& row, T& value) {
+  const double number = std::is_same_v<T, bool> ? json.get<bool>() : json.get<double>();
+  if (!(number >= row.least && number <= row.most)) {
+    throw core::BadInput(
+        fmt::format("{} is {}, but it is from {} to {}", row.name, number, row.least, row.most));
+  }
+  value = static_cast<T>(number);
 }
 
 ops::OpShape shape_from(const ordered_json& json) {
@@ -54,20 +67,11 @@ ops::OpShape shape_from(const ordered_json& json) {
   s.kernel_height = json.at("kernel_height");
   s.kernel_width = json.at("kernel_width");
   s.count = json.at("count");
-  s.rule = ops::parse_update_rule(json.at("rule").get<std::string>());
   for (const std::string name : json.at("covered")) s.covered.add(ops::parse_op(name));
-  s.stride = json.at("stride");
-  s.dilation = json.at("dilation");
-  s.valid = json.at("valid");
-  if (s.stride < 1 || s.dilation < 1) throw core::BadInput("a stride or dilation is below 1");
-  s.dropout_rate = json.at("dropout_rate");
-  s.salt = json.at("salt");
-  s.factor = json.at("factor");
-  s.window_height = json.at("window_height");
-  s.window_width = json.at("window_width");
-  if (s.window_height < 1 || s.window_width < 1) throw core::BadInput("a window is smaller than 1");
-  s.patch_channels = json.at("patch_channels");
-  if (s.patch_channels < 0) throw core::BadInput("a patch has fewer channels than none");
+  ops::visit_parameters(s, [&](ops::Parameter parameter, auto& value, auto) {
+    const ops::ParameterRow& row = ops::row_of(parameter);
+    read(json.at(std::string(row.name)), row, value);
+  });
   return s;
 }
 
@@ -250,7 +254,8 @@ BenchReport read_bench_report(const std::string& file) {
   try {
     return report_from(ordered_json::parse(stream));
   } catch (const nlohmann::json::exception&) {
-    throw core::BadInput(fmt::format("{} is not a file that bench --json wrote", file));
+    throw core::BadInput(
+        fmt::format("{} is not a file that this version's bench --json wrote; measure again", file));
   } catch (const core::BadInput& error) {
     throw core::BadInput(fmt::format("{}: {}", file, error.what()));
   }

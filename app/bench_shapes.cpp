@@ -116,10 +116,7 @@ TypedShape parse(const std::string& text) {
     shape.kernel_width = weights[2];
     if (shape.kernel_height % 2 == 0 || shape.kernel_width % 2 == 0) refuse(text, "kernels have odd extents");
     for (std::size_t i = 2; i < parts.size(); ++i) read_convolution_word(parts[i], shape, text);
-    return {shape, fmt::format("{} -> {}, {}x{}{}{}{}", fmt::join(input, "x"), weights[0], weights[1],
-                               weights[2], shape.stride == 1 ? "" : fmt::format(", stride {}", shape.stride),
-                               shape.dilation == 1 ? "" : fmt::format(", dilation {}", shape.dilation),
-                               shape.valid ? ", valid" : "")};
+    return {shape, fmt::format("{} -> {}, {}x{}", fmt::join(input, "x"), weights[0], weights[1], weights[2])};
   }
   if (weights.size() == 1 && input[3] == 1) {
     shape.out_channels = weights[0];

@@ -128,7 +128,8 @@ Tone tone_of(const profiling::Change& change) {
 /// True if the variant of an earlier row still exists and can cover what it covered then.
 bool still_there(const BenchRow& row, core::DeviceKind device) {
   if (row.sum) return true;
-  const ops::Variant* variant = ops::find_variant(row.what.op, device, row.variant);
+  const ops::Variant* variant =
+      ops::find_variant(*ops::built_in_variants(), row.what.op, device, row.variant);
   if (variant == nullptr) return false;
   const std::vector<ops::OpSet> sets = ops::coverings(*variant);
   return std::find(sets.begin(), sets.end(), row.what.shape.covered) != sets.end();

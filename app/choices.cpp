@@ -12,10 +12,8 @@ namespace {
 
 /// Throws unless `part` occurs in the name of a variant, of any kind of device.
 void check_variant_name(const std::string& part, std::vector<std::string> names) {
-  for (const auto kind : {core::DeviceKind::cpu, core::DeviceKind::cuda}) {
-    for (const std::string& name : plan::variant_names(kind)) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
+  for (const ops::Variant& variant : *ops::built_in_variants()) {
+    if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
   }
   const bool found = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return name.find(part) != std::string::npos;
@@ -48,7 +46,8 @@ std::vector<const ops::Variant*> missing_variants(const Choices& choices) {
   for (const ops::OpContract& contract : ops::contracts()) {
     const auto& wanted = choices.ops;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), contract.op) == wanted.end()) continue;
-    for (const ops::Variant* variant : ops::variants_of(contract.op, core::DeviceKind::cuda)) {
+    for (const ops::Variant* variant :
+         ops::variants_of(*ops::built_in_variants(), contract.op, core::DeviceKind::cuda)) {
       if (variant->name.find(choices.variant) != std::string::npos) missing.push_back(variant);
     }
   }
@@ -57,7 +56,7 @@ std::vector<const ops::Variant*> missing_variants(const Choices& choices) {
 
 std::string precision_names(const ops::Variant& variant) {
   std::vector<std::string_view> names;
-  for (const core::Precision precision : variant.precisions) {
+  for (const core::Precision precision : ops::precisions_of(variant)) {
     if (precision != core::Precision::fp64) names.push_back(core::to_string(precision));
   }
   return fmt::format("{}", fmt::join(names, ", "));

@@ -1,21 +1,34 @@
 // warpscope classify: what the features of a trained network are worth to a classifier.
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/judged.h"
+#include "app/options.h"
 #include "app/table.h"
+#include "app/trained_source.h"
 #include "gpu/core/error.h"
 #include "gpu/features/judgement.h"
 #include "gpu/files/streams.h"
 
 namespace warpscope::app {
 namespace {
+
+struct ClassifyArguments {
+  TrainedArguments trained;
+  features::JudgementRequest request;
+  bool standardize = true;
+  std::string json;  ///< file, "-" for standard output instead of the text, "" for none
+};
 
 using Clock = std::chrono::steady_clock;
 using features::Judgement;
@@ -122,7 +135,7 @@ nlohmann::json to_json(const Report& report) {
   return json;
 }
 
-Report describe(const TrainedSource& source, const ClassifyArguments& a) {
+Report describe(const TrainedSource& source, bool standardize) {
   Report report;
   report.weights = source.network.weights.string();
   report.layers = features::to_string(source.layers);
@@ -133,7 +146,7 @@ Report describe(const TrainedSource& source, const ClassifyArguments& a) {
   report.training_rows = source.data->train.count;
   report.test_rows = source.data->test.count;
   report.columns = features::columns_of(source.layers);
-  report.standardized = a.standardize;
+  report.standardized = standardize;
   report.classes = source.data->classes;
   return report;
 }
@@ -155,15 +168,9 @@ class InterruptWatch {
 
 }  // namespace
 
-int classify(const ClassifyArguments& a) {
-  classifiers::classifier_named(a.request.classifier);
-  check_output_file("--json", a.json);
-  const TrainedSource source = open_trained(a.trained);
-  return told_of_weights(source.network, [&] { return tell(judge_source(source, a), a.json); });
-}
-
-std::optional<JudgedFeatures> judge_source(const TrainedSource& source, const ClassifyArguments& a) {
-  Report report = describe(source, a);
+std::optional<JudgedFeatures> judge_source(const TrainedSource& source,
+                                           const features::JudgementRequest& request, bool standardize) {
+  Report report = describe(source, standardize);
   try {
     InterruptWatch interrupts;
     const classifiers::Watch watch = interrupts.watch();
@@ -172,9 +179,9 @@ std::optional<JudgedFeatures> judge_source(const TrainedSource& source, const Cl
     LabelledRows test = rows_of(source, source.data->test, watch);
     report.feature_seconds = seconds_since(start);
     start = Clock::now();
-    if (a.standardize) report.remark = features::standardize(training, test, source.place());
+    if (standardize) report.remark = features::standardize(training, test, source.place());
     report.standardize_seconds = seconds_since(start);
-    report.judgement = features::judge(training, test, a.request, source.place(), watch);
+    report.judgement = features::judge(training, test, request, source.place(), watch);
   } catch (const classifiers::Cancelled&) {
     return std::nullopt;
   }
@@ -193,6 +200,43 @@ int tell(const std::optional<JudgedFeatures>& report, const std::string& json) {
   if (!json.empty())
     write_output(json, to_json(*report).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   return fit.converged ? 0 : 1;
+}
+
+Run classify(CLI::App& app) {
+  const auto a = std::make_shared<ClassifyArguments>();
+  add_trained_options(app, a->trained);
+  std::vector<std::string> names;
+  for (const auto& row : classifiers::classifier_table())
+    names.push_back(fmt::format("{} ({})", row.name, row.title));
+  classifiers::ClassifierSettings& settings = a->request.settings;
+  app.add_option("--classifier", a->request.classifier, fmt::format("{}", fmt::join(names, ", ")))
+      ->capture_default_str();
+  app.add_option("--C,-C", settings.c, "Weight of the errors (default: rbf 10, the others as suits them)")
+      ->check(refuse_not_positive);
+  app.add_option("--gamma", settings.gamma, "rbf: scale, auto or a number")->capture_default_str();
+  app.add_option("--tolerance", settings.tolerance, "Tolerance of the stopping rule")
+      ->capture_default_str()
+      ->check(refuse_not_positive);
+  app.add_option("--neighbours", settings.neighbours, "nearest: how many vote, 1 to 64")
+      ->capture_default_str();
+  app.add_option("--epochs", settings.epochs, "head: passes over the training rows")->capture_default_str();
+  app.add_flag("--probabilities", settings.probabilities, "rbf: fit Platt's sigmoids too");
+  app.add_option("--class-weights", settings.class_weights, "rbf: a factor of C for each class")
+      ->type_name("W,...")
+      ->delimiter(',');
+  app.add_option("--memory-limit", settings.memory_limit, "rbf: most bytes of device memory")
+      ->type_name("BYTES");
+  app.add_flag("!--no-standardize", a->standardize, "Leave the columns as they are");
+  app.add_flag("--training-accuracy", a->request.on_training_rows,
+               "Judge it on the rows that it learned from too");
+  app.add_option("--json", a->json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  return [a] {
+    classifiers::classifier_named(a->request.classifier);
+    check_output_file("--json", a->json);
+    const TrainedSource source = open_trained(a->trained);
+    return told_of_weights(source.network,
+                           [&] { return tell(judge_source(source, a->request, a->standardize), a->json); });
+  };
 }
 
 }  // namespace warpscope::app

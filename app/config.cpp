@@ -1,13 +1,16 @@
 // warpscope config: the settings that a training would have, as a TOML file to start from, or
 // docs/options.md.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/options.h"
 #include "gpu/core/device.h"
 #include "gpu/files/streams.h"
 
@@ -23,9 +26,7 @@ core::DeviceInfo device_of(const std::string& name) {
   return asked == devices.end() ? devices.back() : *asked;
 }
 
-}  // namespace
-
-int config(const training::Configuration& configuration, bool markdown) {
+int print_settings(const training::Configuration& configuration, bool markdown) {
   if (markdown) {
     files::put_file(training::options_markdown());
     return 0;
@@ -33,6 +34,19 @@ int config(const training::Configuration& configuration, bool markdown) {
   const training::Configuration known = training::merge(training::defaults(), configuration);
   files::put_file(training::to_toml(known, device_of(known.text("device"))));
   return 0;
+}
+
+}  // namespace
+
+Run config(CLI::App& app) {
+  struct Arguments {
+    TrainingArguments training;
+    bool markdown = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  add_training_options(app, a->training);
+  app.add_flag("--markdown", a->markdown, "Print the table of all options instead (docs/options.md)");
+  return [a] { return print_settings(parse(a->training), a->markdown); };
 }
 
 }  // namespace warpscope::app

@@ -26,13 +26,15 @@ std::string describe(const ops::Variant& variant, const core::DeviceInfo& device
       precisions.push_back(core::to_string(precision));
   }
   if (!precisions.empty()) return fmt::format("{} ({})", name, fmt::join(precisions, ", "));
-  return fmt::format("{} ({})", name, ops::unavailable_reason(variant, device, variant.precisions.front()));
+  return fmt::format("{} ({})", name,
+                     ops::unavailable_reason(variant, device, ops::precisions_of(variant).front()));
 }
 
 void print_variants(const core::DeviceInfo& device) {
   for (const ops::OpContract& contract : ops::contracts()) {
     std::vector<std::string> variants;
-    for (const ops::Variant* variant : ops::variants_of(contract.op, device.kind)) {
+    for (const ops::Variant* variant :
+         ops::variants_of(*ops::built_in_variants(), contract.op, device.kind)) {
       variants.push_back(describe(*variant, device));
     }
     files::print("    {:<24} {}\n", contract.name, fmt::join(variants, ", "));
@@ -43,16 +45,15 @@ void print_variants(const core::DeviceInfo& device) {
 void print_unavailable_variants() {
   for (const ops::OpContract& contract : ops::contracts()) {
     std::vector<std::string> names;
-    for (const ops::Variant* variant : ops::variants_of(contract.op, core::DeviceKind::cuda)) {
+    for (const ops::Variant* variant :
+         ops::variants_of(*ops::built_in_variants(), contract.op, core::DeviceKind::cuda)) {
       names.push_back(variant->name);
     }
     if (!names.empty()) files::print("    {:<24} unavailable: {}\n", contract.name, fmt::join(names, ", "));
   }
 }
 
-}  // namespace
-
-int devices() {
+int list() {
   for (const core::DeviceInfo& device : core::list_devices()) {
     const double gib = static_cast<double>(device.memory_bytes) / (1024.0 * 1024.0 * 1024.0);
     if (device.kind == core::DeviceKind::cuda) {
@@ -69,6 +70,12 @@ int devices() {
     print_unavailable_variants();
   }
   return 0;
+}
+
+}  // namespace
+
+Run devices(CLI::App& /*app*/) {
+  return list;
 }
 
 }  // namespace warpscope::app

@@ -1,8 +1,10 @@
 // warpscope export: runs in formats of others.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,18 @@
 
 namespace warpscope::app {
 namespace {
+
+struct ExportArguments {
+  std::vector<std::string> runs;  ///< folders, or names in the default folder of runs; or a file of `bench`
+  std::string to;                 ///< csv, tensorboard, safetensors, svg, png, json, trace
+  std::string out;                ///< file ("-" for standard output, where it is text or a picture) or folder
+  std::vector<std::string> series;
+  std::string over;  ///< step, epoch, seconds; "" for step
+  bool logarithmic = false;
+  std::string title;
+  std::string checkpoint;  ///< best, last, or a file; "" for last
+  std::string precision;   ///< of a file of `bench`; "" for the first in it
+};
 
 struct Format {
   std::string_view name;
@@ -103,9 +117,7 @@ std::string picture_of(const std::vector<runs::Run>& list, const ExportArguments
   return a.to == "png" ? png_of(plot) : runs::svg_of(plot);
 }
 
-}  // namespace
-
-int export_runs(const ExportArguments& a) {
+int write(const ExportArguments& a) {
   check(a, format_named(a.to));
   if (is_bench_file(a)) {
     write_output(a.out, bench_picture(a));
@@ -132,6 +144,35 @@ int export_runs(const ExportArguments& a) {
     write_output(a.out, picture_of(list, a, choice));
   }
   return 0;
+}
+
+}  // namespace
+
+Run export_runs(CLI::App& app) {
+  const auto a = std::make_shared<ExportArguments>();
+  app.add_option(
+         "run", a->runs,
+         "Folder of a run; several for svg, png and tensorboard; or, for svg, a file that bench --json wrote")
+      ->type_name("RUN")
+      ->required()
+      ->expected(1, kMostRuns);
+  app.add_option("--to", a->to, "csv, tensorboard, safetensors, svg, png, json or trace")
+      ->type_name("FORMAT")
+      ->required();
+  app.add_option("--out", a->out, "File to write (- for standard output); for tensorboard a folder")
+      ->type_name("PATH")
+      ->required();
+  app.add_option(
+         "--series", a->series,
+         "svg, png: what to draw (default: the losses); of a file of bench: variants (default) or step")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  app.add_option("--over", a->over, "svg, png: step, epoch or seconds (default: step)");
+  app.add_flag("--log", a->logarithmic, "svg, png: logarithmic values");
+  app.add_option("--title", a->title, "svg, png: title (default: the names of the runs)");
+  app.add_option("--precision", a->precision, "svg of a file of bench: which (default: the first in it)");
+  app.add_option("--checkpoint", a->checkpoint, "safetensors: best, last or a file (default: last)");
+  return [a] { return write(*a); };
 }
 
 }  // namespace warpscope::app

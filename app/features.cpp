@@ -1,15 +1,20 @@
 // warpscope features: what layers of a trained network make of images, as a file for other programs.
 
+#include <CLI/CLI.hpp>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/options.h"
 #include "app/table.h"
+#include "app/trained_source.h"
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/subject.h"
@@ -17,6 +22,14 @@
 
 namespace warpscope::app {
 namespace {
+
+struct FeaturesArguments {
+  TrainedArguments trained;
+  std::string split = "all";  ///< train, test, all
+  std::int64_t rows = 0;      ///< the first so many images of each part; 0: all
+  std::string out;
+  std::string format;  ///< npy, csv, safetensors, libsvm; "" for what the file's name ends with
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -47,9 +60,7 @@ double append_rows(features::FeatureTable& table, const TrainedSource& source, c
   return seconds;
 }
 
-}  // namespace
-
-int features(const FeaturesArguments& a) {
+int write(const FeaturesArguments& a) {
   files::answer_is_in_files();
   const features::FeatureFormat format = features::feature_format(a.format, a.out);
   check_output_file("--out", a.out);
@@ -85,6 +96,20 @@ int features(const FeaturesArguments& a) {
     files::print("labels       {}\n", features::labels_file(a.out).string());
   }
   return 0;
+}
+
+}  // namespace
+
+Run features(CLI::App& app) {
+  const auto a = std::make_shared<FeaturesArguments>();
+  add_trained_options(app, a->trained);
+  app.add_option("--split", a->split, "Images of train, test or all (train, then test)")
+      ->capture_default_str();
+  app.add_option("--rows", a->rows, "The first N images of each part (default: all)")
+      ->check(refuse_not_positive);
+  app.add_option("--out", a->out, "File to write")->type_name("FILE")->required();
+  app.add_option("--format", a->format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
+  return [a] { return write(*a); };
 }
 
 }  // namespace warpscope::app

@@ -2,9 +2,13 @@
 
 #include "app/fetch/fetch.h"
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "app/commands.h"
@@ -54,9 +58,7 @@ class Bar {
   fetch::Phase last_phase_{};
 };
 
-}  // namespace
-
-int fetch(const std::string& data_set, const std::string& directory) {
+int download(const std::string& data_set, const std::string& directory) {
   files::answer_is_in_files();
   const fetch::Source& source = fetch::find_source(data_set);
   const std::atomic<bool>& interrupted = catch_interrupts();
@@ -75,6 +77,20 @@ int fetch(const std::string& data_set, const std::string& directory) {
     throw;
   }
   return 0;
+}
+
+}  // namespace
+
+Run fetch(CLI::App& app) {
+  struct Arguments {
+    std::string name = "cifar10";
+    std::string directory;
+  };
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("name", a->name, fmt::format("Data set: {}", fmt::join(fetch::names(), ", ")))
+      ->capture_default_str();
+  app.add_option("--data", a->directory, "Folder to unpack it into (default: the user's cache folder)");
+  return [a] { return download(a->name, a->directory); };
 }
 
 }  // namespace warpscope::app

@@ -1,14 +1,19 @@
 // warpscope infer: inference alone, its answers and how long each part of it takes.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/options.h"
 #include "app/table.h"
+#include "app/trained_source.h"
 #include "gpu/core/error.h"
 #include "gpu/export/export_json.h"
 #include "gpu/files/streams.h"
@@ -17,6 +22,17 @@
 
 namespace warpscope::app {
 namespace {
+
+struct InferArguments {
+  TrainedArguments trained;  ///< `data` may be pictures too
+  int batch = 0;             ///< 0: the device's standard
+  bool mirrored = false;     ///< also by mirror images
+  int shift = 0;             ///< also by each image shifted to four corners by so many pixels; 0: not
+  std::string select;        ///< variants, as plan::apply() takes them
+  std::string out;           ///< answers: file, "-" for standard output instead of the text, "" for none
+  std::string format;        ///< csv, json; "" for what the file's name ends with
+  std::string json;          ///< figures: file, "-" as above, "" for none
+};
 
 using inference::ImageSource;
 using inference::Latency;
@@ -127,9 +143,7 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
   }
 }
 
-}  // namespace
-
-int infer(const InferArguments& a) {
+int ask(const InferArguments& a) {
   std::optional<inference::RowFormat> format;
   if (a.out.empty() && !a.format.empty()) throw core::BadInput("--format is that of --out, which is missing");
   if (!a.out.empty()) format = inference::row_format(a.format, a.out);
@@ -152,6 +166,41 @@ int infer(const InferArguments& a) {
   if (format) write_output(a.out, inference::text_of(subject, found, *format));
   if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
   return found.interrupted || !found.refused.empty() || found.not_finite > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Run infer(CLI::App& app) {
+  const auto a = std::make_shared<InferArguments>();
+  add_network_options(app, a->trained);
+  app.add_option(
+         "data,--data", a->trained.data,
+         "Folder of pictures, one of them, a file of texts, or a data set, whose test images are taken "
+         "(default: the run's)")
+      ->type_name("DATA");
+  whole_numbers(
+      *app.add_option("--batch", a->batch, "Images at once; 1 is the least latency (default: the device's)")
+           ->type_name("N"),
+      1, 65536);
+  app.add_flag("--test-mirrored", a->mirrored,
+               "A network that classifies answers by each image and its mirror image, left to right, with "
+               "--test-shift by all five views and their mirror images");
+  whole_numbers(
+      *app.add_option(
+              "--test-shift", a->shift,
+              "A network that classifies answers by each image and by it shifted by N pixels each way to the "
+              "four corners, reflected at the borders, with --test-mirrored by their mirror images too "
+              "(default: 0, off)")
+           ->type_name("N"),
+      0, static_cast<int>(training::setting("test_shift").range.most));
+  app.add_option("--select", a->select,
+                 "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
+      ->type_name("OP=VARIANT,...");
+  app.add_option("--out", a->out, "Write the answers, a row an image; - for standard output")
+      ->type_name("FILE");
+  app.add_option("--format", a->format, "csv or json (default: as the file's name ends)");
+  app.add_option("--json", a->json, "Write the figures as JSON; - for standard output")->type_name("FILE");
+  return [a] { return ask(*a); };
 }
 
 }  // namespace warpscope::app

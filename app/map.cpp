@@ -1,12 +1,18 @@
 // warpscope map: what a trained network makes of test images, as points in the plane.
 
+#include <CLI/CLI.hpp>
 #include <chrono>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/options.h"
 #include "app/table.h"
+#include "app/trained_source.h"
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/feature_map.h"
@@ -15,19 +21,26 @@
 namespace warpscope::app {
 namespace {
 
+struct MapArguments {
+  TrainedArguments trained;
+  std::string method = "tsne";  ///< of maps::map_table()
+  maps::MapOptions options;
+  std::int64_t rows = 0;  ///< the first of the test images; 0: as many as the device takes well
+  std::string out;
+  std::string format;  ///< as that of FeaturesArguments
+};
+
 /// It has no name of a device: it is used on the source's.
 features::Subject subject_of(TrainedSource& source) {
   features::Subject subject;
   subject.model = source.network.settings.model;
   subject.precision = source.selection.precision;
   subject.parameters = std::make_shared<const std::vector<float>>(std::move(source.network.parameters));
-  subject.data = source.data;
+  subject.data = training::view_of(source.data);
   return subject;
 }
 
-}  // namespace
-
-int map(const MapArguments& a) {
+int make(const MapArguments& a) {
   files::answer_is_in_files();
   const features::FeatureFormat format = features::feature_format(a.format, a.out);
   check_output_file("--out", a.out);
@@ -74,6 +87,28 @@ int map(const MapArguments& a) {
     files::print("labels       {}\n", features::labels_file(a.out).string());
   }
   return 0;
+}
+
+}  // namespace
+
+Run map(CLI::App& app) {
+  const auto a = std::make_shared<MapArguments>();
+  add_trained_options(app, a->trained);
+  std::vector<std::string> names;
+  for (const auto& row : maps::map_table()) names.push_back(fmt::format("{} ({})", row.name, row.title));
+  app.add_option("--method", a->method, fmt::format("{}", fmt::join(names, ", ")))->capture_default_str();
+  app.add_option("--rows", a->rows, "The first N test images (default: 3000 on a GPU, 1000 on a CPU)")
+      ->check(refuse_not_positive);
+  app.add_option("--perplexity", a->options.tsne.perplexity, "tsne: effective number of neighbours")
+      ->capture_default_str();
+  app.add_option("--neighbours", a->options.umap.n_neighbors, "umap: neighbours of each image")
+      ->capture_default_str();
+  app.add_option("--min-dist", a->options.umap.min_dist, "umap: how close points may lie")
+      ->capture_default_str();
+  app.add_option("--seed", a->options.seed, "Seed of the random numbers")->capture_default_str();
+  app.add_option("--out", a->out, "File to write")->type_name("FILE")->required();
+  app.add_option("--format", a->format, "npy, csv, safetensors or libsvm (default: as the file's name ends)");
+  return [a] { return make(*a); };
 }
 
 }  // namespace warpscope::app

@@ -1,5 +1,6 @@
 // warpscope models: the networks that are built in, and those in files.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/options.h"
 #include "app/table.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/device.h"
@@ -22,6 +24,15 @@
 
 namespace warpscope::app {
 namespace {
+
+struct ModelsArguments {
+  std::vector<std::string> models;  ///< names or files; none: all that are built in
+  bool layers = false;              ///< a table of the layers of each
+  std::string device = "auto";      ///< whose memory is told
+  std::string precision;            ///< "" for the device's default
+  int batch = 0;                    ///< 0: the device's default
+  std::string json;                 ///< file, "-" for standard output instead of the text, "" for none
+};
 
 using models::Model;
 
@@ -138,9 +149,7 @@ nlohmann::json json_of(const Model& model, const Setup& setup) {
   return json;
 }
 
-}  // namespace
-
-int models(const ModelsArguments& arguments) {
+int show(const ModelsArguments& arguments) {
   check_output_file("--json", arguments.json);
   std::vector<Model> list;
   for (const std::string& text : arguments.models) list.push_back(models::model_of(text));
@@ -167,6 +176,25 @@ int models(const ModelsArguments& arguments) {
   for (const Model& model : list) report.push_back(json_of(model, setup));
   write_output(arguments.json, runs::json_text({{"models", std::move(report)}}));
   return 0;
+}
+
+}  // namespace
+
+Run models(CLI::App& app) {
+  const auto a = std::make_shared<ModelsArguments>();
+  app.add_option(
+         "model", a->models,
+         "Built-in networks or FILE.toml (default: all that are built in); of one alone its file is printed, "
+         "to start from")
+      ->type_name("MODEL");
+  app.add_flag("--layers", a->layers, "A table of the layers instead");
+  whole_numbers(*app.add_option("--batch", a->batch, "Images a step, for the memory (default: the device's)")
+                     ->type_name("N"),
+                1, 65536);
+  app.add_option("--device", a->device, "Whose memory is told: auto, cpu or cuda:N")->capture_default_str();
+  app.add_option("--precision", a->precision, "Arithmetic (default: the device's)");
+  app.add_option("--json", a->json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  return [a] { return show(*a); };
 }
 
 }  // namespace warpscope::app

@@ -122,7 +122,7 @@ Configuration over_run(Configuration run, const Configuration& given) {
 void refuse_changes(const Configuration& run, const Configuration& given) {
   const Configuration known = training::merge(training::defaults(), run);
   for (const Setting& row : training::settings()) {
-    if (!row.fixed_in_run || !differs(given, known, row.name)) continue;
+    if (row.changes != training::Changes::never_in_run || !differs(given, known, row.name)) continue;
     const std::string value = training::shown(row, *known.find(row.name));
     throw core::BadInput(fmt::format(
         "--{} cannot change in a resumed run, {}; leave it out, or start a new run", training::option_of(row),

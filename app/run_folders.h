@@ -12,6 +12,9 @@ namespace warpscope::app {
 /// Where runs are that were given no folder: training::default_run_dir's.
 inline constexpr const char* kRunsFolder = "runs";
 
+/// Runs that one command takes.
+inline constexpr int kMostRuns = 64;
+
 /// A run as typed: its folder, or its name in `folder`.
 std::filesystem::path find_run(const std::string& typed, const std::filesystem::path& folder);
 

@@ -1,11 +1,14 @@
 // warpscope runs: the runs in a folder with their key figures, and the settings in which some of them differ.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +29,13 @@
 
 namespace warpscope::app {
 namespace {
+
+struct RunsArguments {
+  std::string folder;             ///< "" for the default one, which need not exist
+  std::string sort = "time";      ///< or test_loss, speed
+  std::vector<std::string> diff;  ///< runs whose settings are compared instead; folders, or names in `folder`
+  std::string json;               ///< file, "-" for standard output instead of the table, "" for none
+};
 
 namespace fs = std::filesystem;
 using runs::RunSummary;
@@ -180,9 +190,7 @@ int show_differences(const RunsArguments& arguments, const fs::path& folder) {
   return 0;
 }
 
-}  // namespace
-
-int runs(const RunsArguments& arguments) {
+int show(const RunsArguments& arguments) {
   const runs::RunOrder order = order_named(arguments.sort);
   check_output_file("--json", arguments.json);
   const fs::path folder = arguments.folder.empty() ? kRunsFolder : arguments.folder;
@@ -202,6 +210,19 @@ int runs(const RunsArguments& arguments) {
   for (const RunSummary& run : list) report.push_back(runs::json_of(run));
   write_output(arguments.json, runs::json_text({{"runs", std::move(report)}}));
   return 0;
+}
+
+}  // namespace
+
+Run runs(CLI::App& app) {
+  const auto a = std::make_shared<RunsArguments>();
+  app.add_option("folder", a->folder, "Folder that holds runs (default: runs)")->type_name("FOLDER");
+  app.add_option("--sort", a->sort, "time, test_loss or speed")->capture_default_str();
+  app.add_option("--diff", a->diff, "Show the settings in which these runs differ")
+      ->type_name("RUN")
+      ->expected(2, kMostRuns);
+  app.add_option("--json", a->json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  return [a] { return show(*a); };
 }
 
 }  // namespace warpscope::app

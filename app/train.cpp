@@ -1,5 +1,6 @@
 // warpscope train: training without a window.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,6 +21,8 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/judged.h"
+#include "app/options.h"
 #include "app/program_seconds.h"
 #include "gpu/core/phases.h"
 #include "gpu/files/streams.h"
@@ -30,6 +33,7 @@
 namespace warpscope::app {
 namespace {
 
+using training::Metric;
 using training::Snapshot;
 using training::TrainerState;
 
@@ -44,13 +48,13 @@ std::string clock_text(double seconds) {
 
 /// What the data set has: "images" or "texts".
 std::string_view items_of(const Snapshot& now) {
-  return now.data && !now.data->test.texts.empty() ? "texts" : "images";
+  return now.data && now.data->test.texts ? "texts" : "images";
 }
 
 std::string time_left(const Snapshot& now) {
   if (now.steps_planned == 0 || now.images_per_second <= 0) return "";
   const double steps = static_cast<double>(now.steps_planned - std::min(now.step, now.steps_planned));
-  const double images = steps * now.batch * std::max(1, now.optimizer.accumulate);
+  const double images = steps * now.settings->batch * std::max(1, now.settings->optimizer.accumulate);
   return fmt::format("  {} left", clock_text(images / now.images_per_second));
 }
 
@@ -71,13 +75,13 @@ enum class Detail { least, test, test_and_epoch };
 std::string status_line(const Snapshot& now, std::size_t bar_width = kBarWidth,
                         Detail detail = Detail::test_and_epoch) {
   const std::string epoch = detail >= Detail::test_and_epoch ? fmt::format("  epoch {:.2f}", now.epoch) : "";
-  const bool tested = now.test_loss > 0 && detail >= Detail::test;
+  const bool tested = now.last_test[Metric::loss] > 0 && detail >= Detail::test;
   const char* const split = now.validation_images > 0 ? "validation" : "test";
   const double speed = now.images_per_second;
   const std::string loss =
-      std::isnan(now.train_loss) ? "not a number" : fmt::format("{:.5f}", now.train_loss);
+      std::isnan(now.last[Metric::loss]) ? "not a number" : fmt::format("{:.5f}", now.last[Metric::loss]);
   return fmt::format("{}{}  loss {}{}  {} {}/s{}", progress_bar(now, bar_width), epoch, loss,
-                     tested ? fmt::format("  {} {:.5f}", split, now.test_loss) : "",
+                     tested ? fmt::format("  {} {:.5f}", split, now.last_test[Metric::loss]) : "",
                      speed > 0 ? fmt::format("{:.0f}", speed) : "-", items_of(now), time_left(now));
 }
 
@@ -119,8 +123,9 @@ class Progress {
       if (const auto* line = std::get_if<training::LogLine>(&item)) {
         clear();
         print_log(*line);
-      } else if (const auto* test = std::get_if<training::TestPoint>(&item)) {
-        (test->split == training::Split::validation ? last_validation_ : last_test_) = *test;
+      } else if (const auto* point = std::get_if<training::Point>(&item)) {
+        if (point->split == training::Split::validation) last_validation_ = *point;
+        if (point->split == training::Split::test && !point->is_probe()) last_test_ = *point;
       }
     }
   }
@@ -141,13 +146,13 @@ class Progress {
     if (drawn_) files::print("\r\x1b[2K");
     drawn_ = false;
   }
-  const training::TestPoint& last_test() const { return last_test_; }
-  const training::TestPoint& last_validation() const { return last_validation_; }
+  const training::Point& last_test() const { return last_test_; }
+  const training::Point& last_validation() const { return last_validation_; }
 
  private:
   bool terminal_ = isatty(STDOUT_FILENO) == 1;
   bool drawn_ = false;
-  training::TestPoint last_test_, last_validation_;
+  training::Point last_test_, last_validation_;
   std::uint64_t last_step_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };
@@ -199,18 +204,22 @@ std::string selection_text(const Snapshot& end) {
   return fmt::format("{}, {}", precision, chosen.empty() ? "automatic variants" : chosen);
 }
 
-std::string quality_text(const Snapshot& end, const training::TestPoint& test) {
-  if (end.classifies) return fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(test.accuracy));
-  const auto accuracy = static_cast<double>(test.head_accuracy);
-  return fmt::format("PSNR {:.2f} dB", test.psnr) +
-         (std::isnan(accuracy)
-              ? std::string()
-              : fmt::format(", head's loss {:.4f}, its accuracy {:.2f} %", test.head_loss, 100 * accuracy));
+std::string quality_text(const Snapshot& end, const training::Point& test) {
+  if (end.classifies)
+    return fmt::format("accuracy {:.2f} %", 100 * static_cast<double>(test[Metric::accuracy]));
+  const auto accuracy = static_cast<double>(test[Metric::head_accuracy]);
+  return fmt::format("PSNR {:.2f} dB", test[Metric::psnr]) +
+         (std::isnan(accuracy) ? std::string()
+                               : fmt::format(", head's loss {:.4f}, its accuracy {:.2f} %",
+                                             test[Metric::head_loss], 100 * accuracy));
 }
+
+/// Of fewer images nobody is surprised that they get one class.
+constexpr std::size_t kFewImages = 10;
 
 /// The class that all test images are wrongly taken for, as by a network that has died; "" if there are several.
 std::string only_class(const Snapshot& end) {
-  if (!end.classifies || !end.evaluation || end.evaluation->predicted.empty() ||
+  if (!end.classifies || !end.evaluation || end.evaluation->predicted.size() < kFewImages ||
       end.evaluation->accuracy == 1 || !std::isfinite(end.evaluation->loss))
     return "";
   const std::vector<std::uint8_t>& predicted = end.evaluation->predicted;
@@ -222,8 +231,7 @@ std::string only_class(const Snapshot& end) {
   return label < classes.size() ? files::escaped(classes[label]) : std::to_string(label);
 }
 
-void print_summary(const Snapshot& end, const training::TestPoint& test,
-                   const training::TestPoint& validation) {
+void print_summary(const Snapshot& end, const training::Point& test, const training::Point& validation) {
   const std::int64_t images = end.validation_images > 0 && end.evaluation
                                   ? static_cast<std::int64_t>(end.evaluation->image_losses.size())
                                   : end.test_images;
@@ -233,10 +241,10 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   files::print("train loss   {:.6f}, mean of the last {} step{}\n", end.figures.final_train_loss, averaged,
                averaged == 1 ? "" : "s");
   if (end.validation_images > 0) {
-    files::print("validation   {:.6f} over {} {}, {}\n", validation.loss, end.test_images, items_of(end),
-                 quality_text(end, validation));
+    files::print("validation   {:.6f} over {} {}, {}\n", validation[Metric::loss], end.test_images,
+                 items_of(end), quality_text(end, validation));
   }
-  files::print("test loss    {:.6f} over {} {}, {}\n", test.loss, images, items_of(end),
+  files::print("test loss    {:.6f} over {} {}, {}\n", test[Metric::loss], images, items_of(end),
                quality_text(end, test));
   if (const std::string only = only_class(end); !only.empty()) {
     files::print("predictions  all {} are taken for {}, as by a network that has learned nothing\n",
@@ -244,13 +252,16 @@ void print_summary(const Snapshot& end, const training::TestPoint& test,
   }
   const double speed = end.figures.median_images_per_second;
   files::print("speed        {} {}/s, median over all steps, batch {}\n",
-               std::isfinite(speed) ? fmt::format("{:.1f}", speed) : "-", items_of(end), end.batch);
-  files::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(end.optimizer.rule),
-               end.optimizer.per_sample ? " after each image (a mistake)" : "", end.learning_rate,
-               to_string(end.schedule));
+               std::isfinite(speed) ? fmt::format("{:.1f}", speed) : "-", items_of(end), end.settings->batch);
+  const training::OptimizerSettings& optimizer = end.settings->optimizer;
+  files::print("optimizer    {}{}, learning rate {:g}, schedule {}\n", ops::to_string(optimizer.rule),
+               optimizer.per_sample ? " after each image (a mistake)" : "", optimizer.learning_rate,
+               to_string(end.settings->schedule));
   files::print("device       {}, {}\n", end.device.name, selection_text(end));
   if (end.selection.precision == core::Precision::fp16) {
-    files::print("loss scale   {}, {} steps skipped\n", end.loss_scale, end.skipped_steps);
+    const float scale = end.last[Metric::loss_scale];
+    files::print("loss scale   {}, {} steps skipped\n", std::isnan(scale) ? "-" : fmt::format("{}", scale),
+                 end.skipped_steps);
   }
   files::print("data         {}\n", end.data_name);
   if (!end.run_dir.empty()) files::print("run          {}\n", end.run_dir);
@@ -277,10 +288,10 @@ std::optional<JudgedFeatures> judge(const training::Trainer& trainer,
   source.device = core::open_device(end->device.id());
   source.device->make_current();
   source.stream = source.device->make_stream();
-  source.data = end->data;
-  ClassifyArguments arguments;
-  arguments.request.classifier = classifier;
-  return judge_source(source, arguments);
+  source.data = end->data->whole;
+  features::JudgementRequest request;
+  request.classifier = classifier;
+  return judge_source(source, request);
 }
 
 /// What stands in the way is told once the training has been.
@@ -325,7 +336,7 @@ void print_seconds(const Judging& judging) {
 
 }  // namespace
 
-int train(training::TrainerOptions options, const std::string& then) {
+int train_headless(training::TrainerOptions options, const std::string& then) {
   const double beginning = program_seconds();
   files::answer_is_in_files();
   const std::string classifier = then == "svm" ? "rbf" : then;
@@ -359,6 +370,20 @@ int train(training::TrainerOptions options, const std::string& then) {
   const int code = tell(judging.judged, end->run_dir.empty() ? "" : end->run_dir + "/judgement.json");
   print_seconds(judging);
   return code;
+}
+
+Run train(CLI::App& app) {
+  struct Arguments {
+    TrainingArguments training;
+    std::string then;
+  };
+  const auto a = std::make_shared<Arguments>();
+  add_training_options(app, a->training);
+  app.add_option("--then", a->then,
+                 "Then judge what the trained network makes of the images by this classifier (svm: rbf); "
+                 "warpscope classify has more")
+      ->type_name("CLASSIFIER");
+  return [a] { return train_headless(training_options(a->training), a->then); };
 }
 
 }  // namespace warpscope::app

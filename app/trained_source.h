@@ -51,7 +51,7 @@ struct TrainedSource {
 TrainedSource open_network(const TrainedArguments& arguments);
 /// All of it. Throws core::BadInput for what cannot be, before anything large is loaded.
 TrainedSource open_trained(const TrainedArguments& arguments);
-/// What `use` returns. If weights are not finite a sentence says so, or that of `use`'s own refusal does.
+/// What `use` returns. If weights are not finite, a warning says so; where `use` refuses, its sentence begins with it.
 int told_of_weights(const runs::TrainedNetwork& network, const std::function<int()>& use);
 
 }  // namespace warpscope::app

@@ -2,12 +2,17 @@
 
 #include "gpu/verify/verify.h"
 
+#include <CLI/CLI.hpp>
 #include <chrono>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "app/choices.h"
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/options.h"
 #include "app/table.h"
 #include "app/verify_json.h"
 #include "gpu/core/error.h"
@@ -17,6 +22,14 @@
 
 namespace warpscope::app {
 namespace {
+
+struct VerifyArguments {
+  ChoiceArguments choices;
+  int shapes = 8;
+  std::uint64_t seed = 1;
+  bool libraries = true;
+  std::string json;  ///< file, "-" for standard output instead of the table, "" for none
+};
 
 using verify::VerifyRow;
 
@@ -87,9 +100,7 @@ void print(const VerifyReport& report) {
   files::print("{}\n", summary_of(report));
 }
 
-}  // namespace
-
-int verify(const VerifyArguments& arguments) {
+int prove(const VerifyArguments& arguments) {
   if (arguments.shapes < 0) throw core::BadInput("--shapes: the number of shapes is negative");
   check_output_file("--json", arguments.json);
   const Choices chosen =
@@ -124,6 +135,22 @@ int verify(const VerifyArguments& arguments) {
     files::warn(fmt::format("{} of {} checks failed", report.failed(), report.rows.size()));
   }
   return report.failed() > 0 || !report.complete ? 1 : 0;
+}
+
+}  // namespace
+
+Run verify(CLI::App& app) {
+  const auto a = std::make_shared<VerifyArguments>();
+  add_choice_options(app, a->choices);
+  app.add_option("--shapes", a->shapes, "Random shapes beside the chosen ones")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", a->seed, "Seed of shapes and numbers")
+      ->capture_default_str()
+      ->check(refuse_negative);
+  app.add_flag("!--no-libraries", a->libraries, "Leave out cuDNN and cuBLASLt");
+  app.add_option("--json", a->json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  return [a] { return prove(*a); };
 }
 
 }  // namespace warpscope::app

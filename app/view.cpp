@@ -1,13 +1,14 @@
 // warpscope view: the window on a run that another process trains or has trained.
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
-#include "app/commands.h"
 #include "app/run_folders.h"
 #include "app/window_options.h"
 #include "gpu/core/error.h"
+#include "gpu/jobs/viewed_run.h"
 #include "gpu/runs/head_snapshot.h"
-#include "gpu/runs/run_source.h"
 
 namespace warpscope::app {
 namespace {
@@ -27,12 +28,11 @@ models::Model model_of(const std::filesystem::path& folder) {
 
 }  // namespace
 
-int view(const std::string& run, const WindowArguments& arguments) {
+int view_run(const std::string& run, const WindowArguments& arguments) {
   const std::filesystem::path folder = find_run(run, kRunsFolder);
   ui::WindowOptions window = window_options(arguments);
   window.training.model = model_of(folder);
-  window.source = std::make_shared<runs::RunSource>(folder);
-  window.viewed = folder;
+  window.source = std::make_shared<jobs::ViewedRun>(folder);
   try {
     return ui::run_window(window);
   } catch (const ui::NoDisplay&) {

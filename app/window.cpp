@@ -56,7 +56,7 @@ void check_unsaved(const std::filesystem::path& folder) {
 
 }  // namespace
 
-int window(training::TrainerOptions options, const WindowArguments& arguments) {
+int open_window(training::TrainerOptions options, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
   const std::filesystem::path unsaved = folder_of_unsaved();
   window.check_unsaved = check_unsaved;
@@ -74,7 +74,7 @@ int window(training::TrainerOptions options, const WindowArguments& arguments) {
     files::print("There is no display: training headless (as warpscope train does).\n");
     if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a display");
     if (options.steps == 0) options.steps = arguments.exit_after_steps;
-    return train(std::move(options));
+    return train_headless(std::move(options));
   }
 }
 

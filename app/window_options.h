@@ -1,7 +1,7 @@
 #pragma once
 // What the commands that open a window have in common.
 
-#include "app/commands.h"
+#include "app/window_arguments.h"
 #include "ui/frame/window.h"
 
 namespace warpscope::app {

@@ -17,6 +17,7 @@ set_source_files_properties(
   gpu/observers/held_out_batches.cpp
   gpu/observers/inspection_pass.cpp
   gpu/profiling/cases.cpp
+  gpu/profiling/step_memory.cpp
   gpu/runs/run_predictions.cpp
   gpu/runs/run_status.cpp
   gpu/runs/run_view.cpp

@@ -102,7 +102,7 @@ class CpuDevice final : public Device {
     use.total_bytes = info_.memory_bytes;
     use.free_bytes = free_bytes();
     const std::lock_guard lock(mutex_);
-    use.process_bytes = allocated_;
+    use.allocated_bytes = allocated_;
     return use;
   }
   void make_current() override {}

@@ -1,5 +1,5 @@
 #pragma once
-// For CUDA code alone: checks of CUDA calls and the stream of a call.
+// Only for CUDA code: checks of CUDA calls and the stream of a call.
 
 #include <memory>
 #include <string_view>

@@ -182,7 +182,7 @@ class CudaDevice final : public Device {
     MemoryUse use;
     if (cudaMemGetInfo(&use.free_bytes, &use.total_bytes) != cudaSuccess) cudaGetLastError();
     const std::lock_guard lock(mutex_);
-    use.process_bytes = allocated_;
+    use.allocated_bytes = allocated_;
     return use;
   }
   void make_current() override { check_cuda(cudaSetDevice(info_.index), "cudaSetDevice"); }

@@ -28,12 +28,12 @@ struct DeviceInfo {
   std::string id() const;
 };
 
-/// Memory of a device, in bytes. `process_bytes` counts what was allocated through one Device object: other objects of
-/// this process, and libraries, hold memory besides.
+/// Memory of a device, in bytes. `allocated_bytes` counts what was allocated through one Device object, so what one
+/// training holds, which opens its own: other objects of this process, and libraries, hold memory besides.
 struct MemoryUse {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  std::size_t process_bytes = 0;
+  std::size_t allocated_bytes = 0;
 };
 
 /// A point in a stream. Timing events can be subtracted.

@@ -1,6 +1,6 @@
 #pragma once
 // Random numbers that are the same on every machine and for any number of threads: counter-based, so that the
-// n-th number of a stream depends on the seed and n alone, or drawn one after the other.
+// n-th number of a stream depends only on the seed and n, or drawn one after the other.
 
 #include <cstdint>
 

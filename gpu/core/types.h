@@ -13,7 +13,7 @@ namespace warpscope::core {
 /// Where code runs.
 enum class DeviceKind : std::uint8_t { cpu, cuda };
 
-/// The arithmetic of a plan. fp64 exists for the reference alone; tf32 stores FP32 and multiplies in TF32;
+/// The arithmetic of a plan. fp64 exists only for the reference; tf32 stores FP32 and multiplies in TF32;
 /// fp16 and bf16 store activations and working weights in 16 bits and accumulate in FP32.
 enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16, fp64 };
 

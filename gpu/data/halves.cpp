@@ -64,8 +64,9 @@ std::string without_half(std::string_view name) {
 }
 
 bool is_hidden(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 5> kOfSystems{"__MACOSX", "$RECYCLE.BIN",
-                                                       "System Volume Information", "lost+found", "@eaDir"};
+  constexpr std::array<std::string_view, 7> kOfSystems{
+      "__MACOSX",   "$RECYCLE.BIN", "Thumbs.db", "desktop.ini", "System Volume Information",
+      "lost+found", "@eaDir"};
   const std::string name = path.filename().string();
   return name.starts_with('.') || std::find(kOfSystems.begin(), kOfSystems.end(), name) != kOfSystems.end();
 }

@@ -71,7 +71,8 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 
 /// What a file is that no set is made of; "" if nobody knows.
 std::string tell_file(const fs::path& path, bool texts) {
-  if (std::string told = texts ? told_as_table(path) : ""; !told.empty()) return told;
+  if (std::string told = texts ? told_as_table(path) : ""; !told.empty())
+    return told + ", with a class and a text in each row";
   const std::optional<files::InputFile> file = files::InputFile::open(path);
   if (!file) return "";
   const files::FileKind* const kind = files::file_kind(file->read_up_to(0, files::kKindBytes));
@@ -102,9 +103,7 @@ std::string told_as_table(const fs::path& file) {
   const auto* const known =
       std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& one) { return one.ending == ending; });
   if (known == kEndings.end()) return "";
-  return fmt::format(
-      "{} is {}, which is not read; save it as CSV in UTF-8, with a class and a text in each row",
-      file.string(), known->told);
+  return fmt::format("{} is {}, which is not read; save it as CSV in UTF-8", file.string(), known->told);
 }
 
 }  // namespace warpscope::data

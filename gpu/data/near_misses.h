@@ -10,7 +10,7 @@ namespace warpscope::data {
 /// images; "" if nothing known is there. Never throws but for memory.
 std::string near_miss(const std::filesystem::path& folder, bool texts);
 
-/// "a JSON file" and what to do, of a file of texts by its ending; "" of one that is read.
+/// That it is "a JSON file" and what to do, of a file of texts by its ending; "" of one that is read.
 std::string told_as_table(const std::filesystem::path& file);
 
 }  // namespace warpscope::data

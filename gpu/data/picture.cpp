@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -175,6 +176,8 @@ Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, i
     if (bytes.substr(12, 4) == "IHDR") check_size(path, png_side(bytes, 20), png_side(bytes, 16));
   }
   if (stbi_info_from_memory(data, size, &shape.width, &shape.height, &stored) == 0) damaged();
+  // Negative of a bitmap that begins with its top row.
+  shape.height = std::abs(std::max(shape.height, -std::numeric_limits<int>::max()));
   check_size(path, shape.height, shape.width);
   if (kind == Kind::bmp && !is_whole_bmp(bytes, shape))
     refuse(path, "is damaged: it ends before its pixels do");

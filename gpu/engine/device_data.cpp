@@ -47,6 +47,11 @@ void DeviceData::bind_held_out(plan::Bindings& bindings) const {
   bindings.order = held_out_order_.as<std::uint32_t>();
 }
 
+std::size_t DeviceData::bytes() const {
+  return train_images_.bytes() + train_labels_.bytes() + held_out_images_.bytes() + held_out_labels_.bytes() +
+         held_out_order_.bytes();
+}
+
 const data::ImageSet& DeviceData::images(Split split) const {
   return split == Split::validation ? data_->validation : data_->test;
 }

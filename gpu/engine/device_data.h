@@ -1,6 +1,7 @@
 #pragma once
 // The bytes of a data set in a device's memory. They never change, so that those who train on them can share them.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -23,6 +24,7 @@ class DeviceData {
   void bind_held_out(plan::Bindings& bindings) const;
 
   const data::DataSet& set() const { return *data_; }
+  std::size_t bytes() const;
   /// The split that is looked at where `wanted` is asked for: test where there are no validation images.
   Split present(Split wanted) const { return data_->validation.count > 0 ? wanted : Split::test; }
   const data::ImageSet& images(Split split) const;

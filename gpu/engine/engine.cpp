@@ -43,7 +43,8 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       device_(std::move(device)),
       stream_(device_->make_stream()),
       network_(options_, *data_, device_, *stream_),
-      device_data_(std::make_shared<const DeviceData>(data_, device_, *stream_)),
+      device_data_(options_.shared ? options_.shared->data(device_->info(), data_)
+                                   : std::make_shared<const DeviceData>(data_, device_, *stream_)),
       loop_(device_, *stream_, data_->train.count, options_),
       evaluator_(options_, *device_data_, network_, loop_, device_, *stream_),
       pictures_(options_.shown_images, *device_data_, loop_, device_, *stream_),
@@ -85,9 +86,9 @@ plan::Bindings Engine::held_out_bindings(const NetworkBuffers& network) const {
 
 std::unique_ptr<plan::Plan> Engine::build_training(const models::Model& model, const EngineOptions& options,
                                                    const plan::Bindings& bindings) const {
-  return std::make_unique<plan::Plan>(model, plan::Purpose::training, options.selection,
-                                      plan_batch(options.optimizer, options.batch), device_, *stream_,
-                                      bindings, recipe_of(options));
+  return std::make_unique<plan::Plan>(
+      model, plan::Purpose::training, options.selection, plan_batch(options.optimizer, options.batch),
+      ops::Context{device_, options.variants}, *stream_, bindings, recipe_of(options));
 }
 
 Engine::Plans Engine::build(const models::Model& model, const NetworkBuffers& network,
@@ -96,8 +97,10 @@ Engine::Plans Engine::build(const models::Model& model, const NetworkBuffers& ne
   const plan::Bindings held_out = held_out_bindings(network);
   Plans plans;
   plans.training = build_training(model, options, training_bindings(network));
-  plans.testing = evaluator_.build(model, options.selection, options.batch, held_out);
-  plans.showing = pictures_.build(models::with_head(model, 0), options.selection, held_out);
+  plans.testing =
+      evaluator_.build(model, options.selection, {device_, options.variants}, options.batch, held_out);
+  plans.showing =
+      pictures_.build(models::with_head(model, 0), options.selection, {device_, options.variants}, held_out);
   return plans;
 }
 
@@ -127,6 +130,13 @@ void Engine::set_selection(const plan::Selection& selection) {
   if (other_precision) loop_.begin_loss_scale(selection.precision);
 }
 
+void Engine::check_settings(const EngineSettings& settings) const {
+  check_batch(std::int64_t{settings.batch} * settings.optimizer.accumulate, *data_);
+  check_mixup(settings.augment, settings.batch);
+  check_augmented(model(), settings.augment);
+  if (settings.optimizer.joint > 0) head_classes_of(*data_);
+}
+
 void Engine::set_batch(int batch) {
   check_batch(static_cast<std::int64_t>(batch) * options_.optimizer.accumulate, *data_);
   check_mixup(options_.augment, batch);
@@ -139,7 +149,7 @@ void Engine::set_batch(int batch) {
   evaluator_.begin_anew();
 }
 
-/// The plan of steps alone, which must not run.
+/// The step's plan only, which must not run.
 void Engine::adopt_training(std::unique_ptr<plan::Plan> plan) {
   training_ = std::move(plan);
   timings_.adopt(*training_, options_.selection.precision);
@@ -290,6 +300,7 @@ Scene Engine::scene() {
           options_.selection,
           *data_,
           device_,
+          options_.variants,
           *stream_,
           held_out_bindings(network_.buffers()),
           device_data_->first_of(Split::test),

@@ -18,6 +18,7 @@
 #include "gpu/engine/pictures.h"
 #include "gpu/engine/rollback.h"
 #include "gpu/engine/scene.h"
+#include "gpu/engine/shared_devices.h"
 #include "gpu/engine/step_loop.h"
 #include "gpu/engine/timing_table.h"
 #include "gpu/messages/determinism.h"
@@ -31,6 +32,8 @@ namespace warpscope::training {
 struct EngineOptions : EngineSettings {
   plan::Selection selection;
   int shown_images = 0;
+  ops::Variants variants = ops::built_in_variants();  ///< to choose from
+  std::shared_ptr<SharedDevices> shared;              ///< with trainings beside it; nullptr: nothing is
 };
 
 class Engine {
@@ -73,6 +76,8 @@ class Engine {
   /// copies to roll back to are dropped. reset() gives the first weights of the new network, from the seed; a file of
   /// initial weights is left aside. Waits.
   CarriedOver set_network(const models::Model& network);
+  /// Throws core::BadInput for batch, optimizer and augmentation that cannot be set, whatever they are now.
+  void check_settings(const EngineSettings& settings) const;
   void set_learning_rate(float learning_rate) { loop_.set_learning_rate(learning_rate); }
   float learning_rate() const { return loop_.learning_rate(); }
   /// Updates go on after a loss that was not finite.

@@ -72,12 +72,13 @@ void Evaluator::bind(plan::Bindings& bindings) const {
   bindings.control = control_.as<StepControl>();
 }
 
-EvaluationPlan Evaluator::build(const models::Model& model, const plan::Selection& selection, int batch,
+EvaluationPlan Evaluator::build(const models::Model& model, const plan::Selection& selection,
+                                const ops::Context& context, int batch,
                                 const plan::Bindings& held_out) const {
   const bool views = views_.size() > 1;
   EvaluationPlan built;
   built.plan = std::make_unique<plan::Plan>(model, views ? plan::Purpose::encoding : plan::Purpose::inference,
-                                            selection, batch_of_plan(batch), device_, stream_, held_out,
+                                            selection, batch_of_plan(batch), context, stream_, held_out,
                                             views ? plan::kViewsOnRequest : plan::Recipe{});
   if (!views) return built;
   const std::size_t row =

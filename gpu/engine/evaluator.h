@@ -31,8 +31,8 @@ class Evaluator {
             StepLoop& loop, std::shared_ptr<core::Device> device, core::Stream& stream);
 
   /// A plan for `model` beside the one in use. Throws core::BadInput, core::OutOfMemory.
-  EvaluationPlan build(const models::Model& model, const plan::Selection& selection, int batch,
-                       const plan::Bindings& held_out) const;
+  EvaluationPlan build(const models::Model& model, const plan::Selection& selection,
+                       const ops::Context& context, int batch, const plan::Bindings& held_out) const;
   /// Returns the plan before, whose last launch may still run. A running evaluation goes on, unless its logits are
   /// lost: then it begins anew.
   EvaluationPlan adopt(EvaluationPlan next);

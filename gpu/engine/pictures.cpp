@@ -25,11 +25,11 @@ Pictures::Pictures(int count, const DeviceData& data, const StepLoop& loop,
 }
 
 std::unique_ptr<plan::Plan> Pictures::build(const models::Model& model, const plan::Selection& selection,
-                                            plan::Bindings bindings) const {
+                                            const ops::Context& context, plan::Bindings bindings) const {
   if (!exchange_) return nullptr;
   bindings.control = control_.as<StepControl>();
   return std::make_unique<plan::Plan>(model, plan::Purpose::inference, selection, exchange_->shape().count,
-                                      device_, stream_, bindings);
+                                      context, stream_, bindings);
 }
 
 std::unique_ptr<plan::Plan> Pictures::adopt(std::unique_ptr<plan::Plan> next) {

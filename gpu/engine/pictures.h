@@ -22,7 +22,7 @@ class Pictures {
 
   /// A plan for `model`, which reconstructs and has no head, beside the one in use; none if no images are shown.
   std::unique_ptr<plan::Plan> build(const models::Model& model, const plan::Selection& selection,
-                                    plan::Bindings bindings) const;
+                                    const ops::Context& context, plan::Bindings bindings) const;
   /// Returns the plan before, whose last launch may still run.
   std::unique_ptr<plan::Plan> adopt(std::unique_ptr<plan::Plan> next);
 

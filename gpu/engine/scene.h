@@ -17,7 +17,7 @@ namespace warpscope::training {
 struct ComingBatch {
   std::int64_t images = 0;               ///< of the (micro-)batch
   std::span<const std::uint32_t> order;  ///< the places of its images in the training set, and what follows
-  ops::step::StepControl control;        ///< of what it holds the host's part alone
+  ops::step::StepControl control;        ///< only the host's part of it counts
 };
 
 /// Buffers are in device memory and hold, on `stream`, the state after `step` steps. Holds for the call that
@@ -28,8 +28,9 @@ struct Scene {
   const plan::Selection& selection;
   const data::DataSet& data;
   std::shared_ptr<core::Device> device;
+  ops::Variants variants;  ///< to choose from
   core::Stream& stream;
-  /// Of an inference plan over the held-out images, validation images first. The control block, which says where a
+  /// For an inference plan over the held-out images, validation images first. The control block, which says where a
   /// pass begins, is the engine's own: an observer puts one of its own there.
   plan::Bindings held_out;
   std::int64_t first_test = 0;  ///< place of test image 0 among the held-out images

@@ -93,7 +93,7 @@ json description_of(const std::string& name, const Snapshot& snapshot) {
                    {"model", snapshot.model},
                    {"device", snapshot.device.name},
                    {"precision", std::string(core::to_string(snapshot.selection.precision))},
-                   {"batch", snapshot.batch},
+                   {"batch", snapshot.settings->batch},
                    {"step", snapshot.step},
                    {"timing", kHow}};
   if (!missing.empty()) description["calls_without_a_time"] = std::move(missing);
@@ -112,7 +112,7 @@ json trace_of(const std::string& name, const Snapshot& snapshot) {
   json events = json::array();
   events.push_back(
       metadata("process_name", 0, "name",
-               fmt::format("a step of {}: batch {}, {}, {}", snapshot.model, snapshot.batch,
+               fmt::format("a step of {}: batch {}, {}, {}", snapshot.model, snapshot.settings->batch,
                            core::to_string(snapshot.selection.precision), snapshot.device.name)));
   name_track(events, kNow, "now");
   for (const StepCall& call : now)

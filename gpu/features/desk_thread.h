@@ -17,12 +17,16 @@
 
 #include "gpu/classifiers/features.h"
 #include "gpu/core/device.h"
+#include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 
 namespace warpscope::features {
 
 /// How far a desk is with its job.
 struct DeskProgress {
+  static constexpr const char* kTooLittleMemory =
+      "the host has too little memory for these features; choose a smaller layer or pool it";
+
   std::uint64_t job = 0;                        ///< counts the jobs
   double part = 0;                              ///< of the job, from 0 to 1
   std::string phase;                            ///< what is done now
@@ -34,7 +38,7 @@ struct DeskProgress {
 /// Opens the device of a job, in the desk's thread.
 using OpenDevice = std::function<std::shared_ptr<core::Device>(const std::string& id)>;
 
-/// `State` is a DeskProgress that tells by rest() that nothing is under way any more. `Bench` is made of a device, in
+/// `State` is a DeskProgress that makes itself, by rest(), one with nothing under way. `Bench` is made of a device, in
 /// the thread, and serves the jobs on that device; forget() frees what it keeps.
 template <class State, class Bench>
 class DeskThread {
@@ -108,16 +112,16 @@ class DeskThread {
       } catch (const classifiers::Cancelled&) {
         cancelled = true;
       } catch (const std::bad_alloc&) {
-        failure = "the host has too little memory for these features; choose a smaller layer or pool it";
+        failure = State::kTooLittleMemory;
         if (bench_) bench_->forget();
       } catch (const std::exception& error) {
-        failure = error.what();
+        failure = core::sentence_of(error);
       }
       change(job->number, [&](State& state) {
-        state.rest();
         state.phase.clear();
         state.failure = failure;
         state.cancelled = cancelled;
+        state.rest();
       });
       job.reset();
       core::return_freed_memory();

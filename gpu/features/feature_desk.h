@@ -34,8 +34,9 @@ class FeatureDesk {
   FeatureDesk& operator=(const FeatureDesk&) = delete;
 
   /// Each returns at once. What is under way is cancelled and replaced.
-  void start_trial(TrialRequest request);
-  void start_search(GridRequest request);
+  /// `find`: what the request's subject becomes, of which then only the device is looked at.
+  void start_trial(TrialRequest request, FindSubject find = {});
+  void start_search(GridRequest request, FindSubject find = {});
   void cancel();
   /// Never waits, never nullptr.
   std::shared_ptr<const DeskState> state() const;

@@ -69,7 +69,7 @@ bool FeatureMap::prepare_rows(const MapRequest& request, const Watch& watch) {
   kept->subject = loaded(request.subject);
   const Subject& subject = kept->subject;
   kept->layers = parse_feature_layers(request.layers, subject.model);
-  const data::ImageSet set = first_of(subject.data->test, most);
+  const data::ImageSet set = first_of(subject.data->whole->test, most);
   kept->images = set.count;
   kept->values = features_of(set, subject.model, *subject.parameters, kept->layers, {subject.precision, {}},
                              place_, part_of(watch, 0, 0.8));

@@ -101,8 +101,8 @@ bool FeatureTrial::prepare_rows(const TrialRequest& request, const Watch& watch)
   };
   auto start = Clock::now();
   kept->training =
-      rows_of(subject.data->train, limits.training, kept->training_images, part_of(watch, 0, 0.8));
-  kept->test = rows_of(subject.data->test, limits.test, kept->test_images, part_of(watch, 0.8, 1));
+      rows_of(subject.data->whole->train, limits.training, kept->training_images, part_of(watch, 0, 0.8));
+  kept->test = rows_of(subject.data->whole->test, limits.test, kept->test_images, part_of(watch, 0.8, 1));
   kept->feature_seconds = seconds_since(start);
   start = Clock::now();
   if (request.standardize) kept->remark = standardize(kept->training, kept->test, place_);

@@ -29,7 +29,8 @@ class MapDesk {
   MapDesk& operator=(const MapDesk&) = delete;
 
   /// Returns at once. What is under way is cancelled and replaced.
-  void start(MapRequest request);
+  /// `find`: as FeatureDesk takes it.
+  void start(MapRequest request, FindSubject find = {});
   void cancel();
   /// Never waits, never nullptr.
   std::shared_ptr<const MapState> state() const;

@@ -44,7 +44,7 @@ Subject loaded(const Subject& subject) {
       network.settings.data, network.data,
       {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet});
   if (!data.same) throw core::BadInput(data::told_as_other(data.set));
-  found.data = std::make_shared<data::DataSet>(std::move(data.set));
+  found.data = training::view_of(std::make_shared<data::DataSet>(std::move(data.set)));
   return found;
 }
 

@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "gpu/classifiers/features.h"
+#include "gpu/core/not_sent.h"
 #include "gpu/core/types.h"
 #include "gpu/data/dataset.h"
+#include "gpu/messages/data_view.h"
 #include "gpu/models/model.h"
 
 namespace warpscope::features {
@@ -19,14 +23,17 @@ struct Subject {
   std::string device;         ///< as core::open_device() takes it
   models::Model model;
   core::Precision precision = core::Precision::fp32;
-  std::shared_ptr<const std::vector<float>> parameters;  ///< in models::ParameterLayout
+  core::NotSent<std::shared_ptr<const std::vector<float>>> parameters;  ///< in models::ParameterLayout
   std::uint64_t step = 0;
-  std::shared_ptr<const data::DataSet> data;
+  std::shared_ptr<const training::DataView> data;  ///< the whole of it
 };
 
 /// What is to be used of `subject`: itself, or what its run holds. Throws core::BadInput if the run has no checkpoint
 /// or its data are not there.
 Subject loaded(const Subject& subject);
+
+/// Finds it in a job's thread, once the job begins.
+using FindSubject = std::function<Subject(const classifiers::Watch& watch)>;
 
 /// At most `most` images (0: all), at equal distances in the set, and their places in it.
 struct Sample {

@@ -33,6 +33,10 @@ std::string Checksum::text() const {
   return fmt::format("xxh3:{:016x}{:016x}", digest.high64, digest.low64);
 }
 
+std::uint64_t checksum_of(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
 std::string checksum_of_file(const std::filesystem::path& file) {
   const InputFile input(file);
   Checksum sum;

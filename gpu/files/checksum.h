@@ -4,6 +4,7 @@
 // Source: Y. Collet, XXH3 (https://github.com/Cyan4973/xxHash), of 128 bits.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -27,6 +28,9 @@ class Checksum {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// XXH3 of 64 bits.
+std::uint64_t checksum_of(std::string_view bytes);
 
 /// For all of a file. Throws core::BadInput that names it if it cannot be read.
 std::string checksum_of_file(const std::filesystem::path& file);

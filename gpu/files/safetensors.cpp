@@ -200,7 +200,10 @@ std::uint64_t element_count(const std::vector<std::int64_t>& shape) {
 void check_entries(const std::vector<TensorEntry>& entries, std::uint64_t data_bytes, const Refusal& refuse) {
   std::uint64_t at = 0;
   for (const TensorEntry& entry : entries) {
-    if (entry.end < entry.begin || entry.end > data_bytes) {
+    if (entry.end < entry.begin) {
+      refuse("\"{}\" ends at byte {}, before it begins at {}", entry.name, entry.end, entry.begin);
+    }
+    if (entry.end > data_bytes) {
       refuse("\"{}\" lies at bytes {} to {} of {}; the file may be cut off: copy or download it again",
              entry.name, entry.begin, entry.end, data_bytes);
     }

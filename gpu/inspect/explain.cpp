@@ -125,6 +125,15 @@ Explanation without_sum(Explanation result, const Inspection& inspection) {
 
 }  // namespace
 
+std::size_t output_of_sum(const Model& model, std::size_t output) {
+  for (; output > 0; --output) {
+    const Layer& layer = model.layers[output - 1];
+    if (layer.multiplies()) break;
+    if (layer.kind == LayerKind::global_average_pool) return 0;
+  }
+  return output;
+}
+
 Explanation explain(const Model& model, const models::ParameterLayout& layout, const Inspection& inspection,
                     const Place& place) {
   check(inspection, place);
@@ -146,10 +155,9 @@ Explanation explain(const Model& model, const models::ParameterLayout& layout, c
   const models::Parameter& weight = layout.find(layer.name + ".weight");
   const std::size_t filter = weight.elements / static_cast<std::size_t>(layer.out_channels);
   const auto channel = static_cast<std::size_t>(result.sum.channel);
-  add_terms(layer, inspection.outputs[result.sum.output - 1],
-            inspection.parameters.data() + weight.offset + channel * filter, inspection.precision, result);
-  const float bias =
-      layer.bias ? inspection.parameters[layout.find(layer.name + ".bias").offset + channel] : 0.0f;
+  add_terms(layer, inspection.outputs[result.sum.output - 1], inspection.parameter(weight) + channel * filter,
+            inspection.precision, result);
+  const float bias = layer.bias ? inspection.parameter(layout.find(layer.name + ".bias"))[channel] : 0.0f;
   result.bias = inspection.precision == core::Precision::tf32 ? bias : multiplied(bias, inspection.precision);
   result.total = static_cast<double>(result.bias);
   for (const Term& term : result.terms) result.total += term.product();

@@ -56,7 +56,11 @@ struct Explanation {
   std::vector<Passage> passages;  ///< in order, from the sum to `place`; the last one's `after` is `value`
 };
 
-/// How the value at `place` was made. `layout` is parameter_layout(model), `inspection` one of `model`. In 16-bit
+/// The output whose sum explain() tells of, for any value of `output`; 0 where that is none.
+std::size_t output_of_sum(const models::Model& model, std::size_t output);
+
+/// How the value at `place` was made. `layout` is parameter_layout(model), `inspection` one of `model`,
+/// with the parameters of output_of_sum(). In 16-bit
 /// precisions weights are rounded as the plan casts them; in TF32 inputs and weights as tensor cores read them.
 /// Throws core::BadInput if there is no such place.
 Explanation explain(const models::Model& model, const models::ParameterLayout& layout,

@@ -11,6 +11,7 @@
 
 #include "gpu/classifiers/classifier.h"
 #include "gpu/classifiers/features.h"
+#include "gpu/core/not_sent.h"
 
 namespace warpscope::maps {
 
@@ -46,7 +47,7 @@ struct MapOptions {
   std::uint64_t seed = 0;
   /// (rows, 2), row by row: where points begin; read by make() alone. Usually the first two principal components.
   /// Every map scales it to what its method begins with. Empty: random numbers from the seed.
-  std::span<const float> initial;
+  core::NotSent<std::span<const float>> initial;
   TsneOptions tsne;
   UmapOptions umap;
 };

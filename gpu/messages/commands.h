@@ -8,10 +8,8 @@
 #include "gpu/messages/observations.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
-#include "gpu/settings/augment_settings.h"
-#include "gpu/settings/optimizer_settings.h"
+#include "gpu/settings/configuration.h"
 #include "gpu/settings/rate_finder.h"
-#include "gpu/settings/schedule.h"
 
 namespace warpscope::training {
 
@@ -28,24 +26,11 @@ struct ReturnTo {
 struct Select {
   plan::Selection selection;
 };
-/// The base rate of the schedule.
-struct SetLearningRate {
-  float learning_rate = 0;
-};
-/// Another rule starts with fresh state; the weights go on.
-struct SetOptimizer {
-  OptimizerSettings optimizer;
-};
-/// Images of the next steps are changed so.
-struct SetAugment {
-  AugmentSettings augment;
-};
-struct SetSchedule {
-  Schedule schedule;
-};
-/// Losses so many standard deviations above their mean count as divergence from now on; 0: none do.
-struct SetSpikeThreshold {
-  double threshold = 0;
+/// These settings, by their names, have these values from the next step on, and others stay as they are by then: all
+/// of it takes effect or, with a notice, nothing. Which settings can change says Setting::changes. Another rule starts
+/// with fresh state, and its numbers stay unless they are given (with_rule() has its own); the weights go on.
+struct Change {
+  Configuration settings;
 };
 /// A learning-rate range test, from the weights as they are and back to them: Snapshot::rate_search.
 struct FindRate {
@@ -58,9 +43,6 @@ struct SaveCheckpoint {};  ///< in the run folder
 /// All settings as they are now, to the TOML file that the training was started with, else to training.toml
 /// in the run folder, else to training.toml here.
 struct SaveSettings {};
-struct SetBatch {
-  int batch = 0;
-};
 /// Another network goes on in the place of the one that trains: parameters of the same name and shape go on, the others
 /// begin as those of a new training would, the optimizer starts with fresh state. It takes the same images and has the
 /// same kind of loss; a head stays. It gets models::with_name_of_its_own().
@@ -77,6 +59,10 @@ struct CheckDeterminism {};
 struct Observe {
   ObservationRequest request;
 };
+/// Observations::weights becomes a copy of them, with this number, which is another than before.
+struct CopyWeights {
+  std::uint64_t number = 0;
+};
 /// While `disturbed` something else is measured on the same machine: no times are taken that would be compared.
 struct SetDisturbed {
   bool disturbed = false;
@@ -85,9 +71,8 @@ struct Finish {};  ///< after the running step: save, write the results, state `
 /// The window closes: Finish where something is to be written; a training of which nothing is recorded is kept in the
 /// folder for these. Then Snapshot::may_close.
 struct Leave {};
-using Command =
-    std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, SetLearningRate, SetOptimizer, SetAugment,
-                 SetSchedule, SetSpikeThreshold, SetBatch, SetNetwork, FindRate, CancelFindRate, RollBack,
-                 Save, SaveCheckpoint, SaveSettings, CheckDeterminism, Observe, SetDisturbed, Finish, Leave>;
+using Command = std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
+                             CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism,
+                             Observe, CopyWeights, SetDisturbed, Finish, Leave>;
 
 }  // namespace warpscope::training

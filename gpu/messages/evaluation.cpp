@@ -31,6 +31,7 @@ void count_classes(Evaluation& evaluation, const std::uint8_t* labels) {
 }  // namespace
 
 std::string_view to_string(Split split) {
+  if (split == Split::train) return "train";
   return split == Split::validation ? "validation" : "test";
 }
 

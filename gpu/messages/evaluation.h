@@ -8,10 +8,10 @@
 
 namespace warpscope::training {
 
-/// Which held-out images: those kept back from the training set to steer by, or the test set.
-enum class Split : std::uint8_t { validation, test };
+/// Which images: those that are trained on, those kept back from the training set to steer by, or the test set.
+enum class Split : std::uint8_t { train, validation, test };
 
-/// "validation", "test".
+/// "train", "validation", "test".
 std::string_view to_string(Split split);
 
 /// One pass over held-out images. Immutable once made.

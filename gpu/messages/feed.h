@@ -2,8 +2,8 @@
 // Feeds carry every point, marker and log line from the trainer to each subscriber (the window, the run
 // folder, the progress bar), in order and without loss. The trainer never waits for a subscriber.
 
+#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,49 +11,24 @@
 #include <variant>
 #include <vector>
 
-#include "gpu/messages/evaluation.h"
+#include "gpu/messages/metrics.h"
 
 namespace warpscope::training {
 
-/// Of what was not measured, as without a head.
-inline constexpr float kNoFigure = std::numeric_limits<float>::quiet_NaN();
-
-/// One training step. Times are taken by the device at the end of the step.
-struct LossPoint {
+/// What was measured at one step: of its batch, or of held-out images after it. Times are taken by the device at the
+/// end of the step.
+struct Point {
   std::uint64_t step = 0;  ///< from 1: the number of steps done
   double epoch = 0;
-  float loss = 0;
-  float learning_rate = 0;
-  double images_per_second = 0;  ///< batch / time since the step before; 0 for the first step after a pause
-  double seconds = 0;            ///< of training, pauses not counted
-  float loss_scale = 1;          ///< that the step's gradients were multiplied by (fp16)
-  bool skipped = false;          ///< gradients overflowed: the weights stayed as they were
-  float accuracy = 0;            ///< share of the batch's images classified right; classification only
-  float gradient_norm = 0;       ///< global L2 norm of the batch's mean gradient, before clipping
-  float update_ratio = 0;        ///< L2 norm of the update over that of the parameters
-  float head_loss = kNoFigure;   ///< cross-entropy of the head on the latents, before it is weighed
-  float head_accuracy = kNoFigure;  ///< share of the batch's images that the head classified right
-};
+  double seconds = 0;  ///< of training, pauses not counted
+  Split split = Split::train;
+  bool skipped = false;  ///< the step's gradients overflowed: the weights stayed as they were
+  MetricValues values = {};
 
-/// The loss over held-out images.
-struct TestPoint {
-  std::uint64_t step = 0;
-  double epoch = 0;
-  double seconds = 0;
-  float loss = 0;
-  float psnr = 0;      ///< dB, mean over the images of -10 log10(mean squared error); reconstruction only
-  float accuracy = 0;  ///< share of the images classified right; classification only
-  Split split = Split::test;
-  float head_loss = kNoFigure;      ///< cross-entropy of the head on the latents
-  float head_accuracy = kNoFigure;  ///< share of the images that the head classified right
-};
-
-/// What the latents were worth to a small classifier (gpu/observers/feature_prober.h).
-struct ProbePoint {
-  std::uint64_t step = 0;
-  double epoch = 0;
-  double seconds = 0;
-  float accuracy = 0;  ///< share of held-out images that got their class
+  float& operator[](Metric metric) { return values[metric]; }
+  float operator[](Metric metric) const { return values[metric]; }
+  /// What the latents were worth to a small classifier (gpu/observers/feature_prober.h), and no evaluation.
+  bool is_probe() const { return !std::isnan(values[Metric::feature_accuracy]); }
 };
 
 /// Something changed: a selection, a batch size, a learning rate.
@@ -82,7 +57,7 @@ struct Return {
   std::uint64_t step = 0;
 };
 
-using FeedItem = std::variant<LossPoint, TestPoint, ProbePoint, Marker, LogLine, Restart, Return>;
+using FeedItem = std::variant<Point, Marker, LogLine, Restart, Return>;
 
 /// One subscriber's queue.
 class Feed {

@@ -1,5 +1,5 @@
 #pragma once
-// What is inside the network for one image: every layer's output, the weights that made it, their gradients.
+// What is inside the network for one image: every layer's output, one layer's weights and their gradients.
 
 #include <cstdint>
 #include <string>
@@ -34,9 +34,20 @@ struct Inspection {
   std::int64_t image = 0;        ///< of the test images
   core::Precision precision = core::Precision::fp32;
   std::vector<LayerOutput> outputs;  ///< the input, then one a layer of the model
-  std::vector<float> parameters;     ///< the master weights, in models::ParameterLayout
-  std::vector<float>
-      gradients;  ///< of the last step, before clipping and without the loss scale; the same layout
+  /// Of the layer that was asked for: those from the place `first` of models::ParameterLayout on.
+  std::size_t first = 0;
+  std::vector<float> parameters;  ///< master weights
+  std::vector<float> gradients;   ///< of the last step, before clipping and without the loss scale
+
+  bool has(const models::Parameter& tensor) const {
+    return tensor.offset >= first && tensor.offset + tensor.elements <= first + parameters.size();
+  }
+  const float* parameter(const models::Parameter& tensor) const {
+    return parameters.data() + (tensor.offset - first);
+  }
+  const float* gradient(const models::Parameter& tensor) const {
+    return gradients.data() + (tensor.offset - first);
+  }
 };
 
 }  // namespace warpscope::training

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/core/not_sent.h"
 #include "gpu/core/types.h"
 #include "gpu/models/latent.h"
 
@@ -42,15 +43,16 @@ struct LatentMap {
   std::uint64_t number = 0;      ///< 1 for the first, then 2, ...
   core::Precision precision = core::Precision::fp32;
   models::Latent latent;
-  std::size_t count = 0;                              ///< images
-  std::size_t rank = 0;                               ///< components
-  std::vector<float> values;                          ///< (count, latent.elements())
-  std::vector<float> mean;                            ///< (latent.elements())
-  std::vector<float> components;                      ///< (rank, latent.elements()), of norm 1
-  std::vector<float> scores;                          ///< (count, rank): places along the components
-  std::vector<float> sigmas;                          ///< (rank): standard deviations of the scores
-  std::vector<float> shares;                          ///< (rank): part of all variance, 0 to 1
-  std::shared_ptr<const std::vector<float>> weights;  ///< that made it, in models::ParameterLayout
+  std::size_t count = 0;          ///< images
+  std::size_t rank = 0;           ///< components
+  std::vector<float> values;      ///< (count, latent.elements())
+  std::vector<float> mean;        ///< (latent.elements())
+  std::vector<float> components;  ///< (rank, latent.elements()), of norm 1
+  std::vector<float> scores;      ///< (count, rank): places along the components
+  std::vector<float> sigmas;      ///< (rank): standard deviations of the scores
+  std::vector<float> shares;      ///< (rank): part of all variance, 0 to 1
+  /// That made it, in models::ParameterLayout.
+  core::NotSent<std::shared_ptr<const std::vector<float>>> weights;
   std::string problem;  ///< why there is nothing of the above but the step, in a sentence; "" if there is
 
   float score(std::size_t image, std::size_t component) const { return scores[image * rank + component]; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "gpu/core/not_sent.h"
 #include "gpu/messages/augmented_images.h"
 #include "gpu/messages/channel_activations.h"
 #include "gpu/messages/comparison.h"
@@ -22,13 +23,15 @@ namespace warpscope::training {
 /// for.
 struct ObservationRequest {
   std::optional<std::int64_t> inspected_image;  ///< of the test images: Observations::inspection
+  /// The layer whose parameters come with it; counts in Inspection::outputs, those without parameters have none.
+  std::size_t inspected_parameters = 0;
   bool distributions = false;                   ///< Observations::distributions
   LatentRequest latents;                        ///< Observations::latents and latent_pictures
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
   /// What comparison may become next: its networks, any number, are built once ahead, so that it comes sooner.
   std::optional<ComparisonRequest> likely_comparison;
-  std::uint64_t weights = 0;   ///< another number than before: Observations::weights, once; 0: none
-  bool feature_probe = false;  ///< Observations::probe
+  std::uint64_t weights = 0;                   ///< CopyWeights::number, whatever a window writes here
+  bool feature_probe = false;                  ///< Observations::probe
   std::optional<std::size_t> activations_of;   ///< counts in Inspection::outputs: Observations::activations
   bool augmented = false;                      ///< Observations::augmented
   std::optional<TypedText> typed_text;         ///< Observations::typed_text
@@ -45,12 +48,13 @@ struct Observations {
   std::shared_ptr<const LatentMap> latents;
   std::shared_ptr<const LatentPictures> latent_pictures;
   std::shared_ptr<const Comparison> comparison;
-  std::shared_ptr<const Weights> weights;
+  core::NotSent<std::shared_ptr<const Weights>> weights;  ///< of CopyWeights
   std::shared_ptr<const FeatureProbe> probe;
   std::shared_ptr<const ChannelActivations> activations;
   std::shared_ptr<const AugmentedImages> augmented;
   std::shared_ptr<const TextAttributions> typed_text;  ///< one text
   std::shared_ptr<const TextAttributions> held_out_texts;
+  std::uint64_t images_arrived = 0;  ///< of those that DataView::image() could not give at once
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

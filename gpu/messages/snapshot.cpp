@@ -22,6 +22,10 @@ std::string_view to_string(TrainerState state) {
   throw std::logic_error("unknown state");
 }
 
+std::string run_folder_here(const Snapshot& snapshot) {
+  return snapshot.can.files ? snapshot.run_dir : std::string();
+}
+
 std::string why_no_head(const Snapshot& snapshot) {
   if (snapshot.classifies)
     return "This network classifies: a head on the latents is for those that reconstruct.";

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu/core/device.h"
-#include "gpu/data/dataset.h"
+#include "gpu/messages/data_view.h"
 #include "gpu/messages/determinism.h"
 #include "gpu/messages/evaluation.h"
 #include "gpu/messages/feed.h"
@@ -18,10 +18,8 @@
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
-#include "gpu/settings/augment_settings.h"
-#include "gpu/settings/optimizer_settings.h"
 #include "gpu/settings/rate_finder.h"
-#include "gpu/settings/schedule.h"
+#include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
 
@@ -120,19 +118,24 @@ struct Progress {
   double epoch = 0;                 ///< passes over the training images, fractional
   double seconds = 0;               ///< of training, pauses not counted
   double images_per_second = 0;     ///< median over the last second of steps
-  float train_loss = 0;             ///< of the last step
-  float test_loss = 0;              ///< of the last evaluation; 0 before the first
-  float train_accuracy = 0;         ///< of the last step; classification only
-  float test_accuracy = 0;          ///< of the last evaluation; classification only
-  float gradient_norm = 0;          ///< of the last step
-  float update_ratio = 0;           ///< of the last step
-  float head_loss = 0;              ///< of the last step; with a head on the latents only
-  float head_accuracy = 0;          ///< of the last step; likewise
-  float loss_scale = 1;             ///< of the last step (fp16; 1 otherwise)
+  MetricValues last;                ///< of the last step
+  MetricValues last_test;           ///< of the last evaluation of the images that steer
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset
   std::shared_ptr<const Evaluation> evaluation;  ///< the last one; nullptr before the first
   std::uint64_t next_evaluation = 0;  ///< the step after which the next one begins; 0 if that is not known
   RunFigures figures;                 ///< as at the end of run.json, so far
+};
+
+/// What a window may ask of the source of a snapshot.
+struct Capabilities {
+  bool steer = true;        ///< commands change the training
+  bool save = true;         ///< checkpoints and settings are written when asked for
+  bool look_inside = true;  ///< Observe shows something
+  bool files = true;        ///< paths in the snapshot and in commands are of the window's machine too
+  /// What the training is where some of that is missing: "running in another process". "" where nothing is.
+  std::string why_not = {};
+
+  bool operator==(const Capabilities&) const = default;
 };
 
 /// A complete view of the trainer at one moment.
@@ -152,22 +155,20 @@ struct Snapshot : Progress {
   bool may_close = false;  ///< after Leave: what was to be kept is on the disk, or cannot be
   std::string kept_in;     ///< after Leave: the folder in which the training was kept; "" if it was not
   std::uint64_t steps_planned = 0;  ///< 0 if there is no limit
-  float learning_rate = 0;          ///< chosen: the schedule's base
-  float current_rate = 0;           ///< of the last step
-  int batch = 0;
+  /// All settings as they are now; never nullptr. A change makes another value. The network is without a head, and
+  /// `precision` and `select` say what `selection` holds.
+  std::shared_ptr<const TrainingSettings> settings = standard_settings();
   std::string model;  ///< its name
   /// What is trained, without a head; nullptr where a run that is viewed does not tell.
   std::shared_ptr<const models::Model> network;
   std::uint64_t network_number = 0;  ///< grows with each change of the network while this process looks on
   bool classifies = false;           ///< the model has labels, classes and an accuracy
-  OptimizerSettings optimizer;
-  AugmentSettings augment;
-  Schedule schedule;
-  double spike_threshold = 0;  ///< SpikeSettings::threshold
-  double total_epochs = 0;     ///< length of the run; 0 if there is no limit
-  std::size_t parameters = 0;  ///< trained parameters
+  double total_epochs = 0;           ///< length of the run; 0 if there is no limit
+  std::size_t parameters = 0;        ///< trained parameters
   plan::Selection selection;
   core::DeviceInfo device;
+  /// To choose from; this program's own of what a file or another process tells.
+  core::NotSent<ops::Variants> variants = ops::built_in_variants();
   core::MemoryUse memory;         ///< of the device
   std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of a training step
   std::vector<OpTiming> timings;  ///< in launch order
@@ -178,7 +179,7 @@ struct Snapshot : Progress {
   std::string data_name;                                 ///< "CIFAR-10", "built-in scenes"
   std::string
       data_notice;  ///< why the built-in set is used if nobody asked for it; what else data::load tells
-  std::shared_ptr<const data::DataSet> data;      ///< nullptr while preparing
+  std::shared_ptr<const DataView> data;           ///< nullptr while preparing
   std::shared_ptr<const RateSearch> rate_search;  ///< the last one; nullptr before the first
   Divergence divergence;                          ///< id 0: none yet
   std::uint64_t checkpoint_step = 0;              ///< of the newest checkpoint written; 0 before the first
@@ -187,10 +188,16 @@ struct Snapshot : Progress {
   std::int64_t test_images = 0;  ///< used by each evaluation
   int test_views = 1;            ///< of each image, by whose mean logits evaluations judge (plan/views.h)
   std::string run_dir;           ///< "" if no run is written
-  /// "running in another process" and the like, where this is the view of a run folder that takes no
-  /// commands; "" for a training of this process.
-  std::string viewing;
+  Capabilities can;
 };
+
+/// What selections of this training choose for. A view of the snapshot.
+inline plan::Machine machine_of(const Snapshot& snapshot) {
+  return {snapshot.device, *snapshot.variants};
+}
+
+/// The run folder, where the window's machine has it; "" where it does not, or none is written.
+std::string run_folder_here(const Snapshot& snapshot);
 
 /// Why this training cannot have a head on its latents, in one sentence; "" if it can, as far as is known.
 std::string why_no_head(const Snapshot& snapshot);

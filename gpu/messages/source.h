@@ -11,14 +11,18 @@
 #include "gpu/messages/observations.h"
 #include "gpu/messages/snapshot.h"
 
+namespace warpscope::jobs {
+class Jobs;
+}
+
 namespace warpscope::training {
 
 class Source {
  public:
   virtual ~Source() = default;
 
-  /// Queues a command; it takes effect at the next step boundary. Where Snapshot::viewing is not "" every
-  /// command is refused: with a notice, and nothing else happens.
+  /// Queues a command; it takes effect at the next step boundary. Where it cannot steer
+  /// (Snapshot::can) every command is refused: with a notice, and nothing else happens.
   virtual void send(Command command) = 0;
   /// The newest complete snapshot; never nullptr.
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
@@ -31,6 +35,8 @@ class Source {
   virtual std::shared_ptr<const ImageHistory> history() const { return nullptr; }
   /// What was last seen of what Observe asked for. The run folders of other processes hold nothing of it.
   virtual Observations observations() const { return {}; }
+  /// Work beside the training, as long as the source is there; nullptr where none can be done.
+  virtual jobs::Jobs* jobs() { return nullptr; }
 };
 
 }  // namespace warpscope::training

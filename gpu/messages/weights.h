@@ -10,7 +10,7 @@ namespace warpscope::training {
 
 /// The master weights after a step.
 struct Weights {
-  std::uint64_t number = 0;  ///< ObservationRequest::weights that asked for them
+  std::uint64_t number = 0;  ///< CopyWeights::number
   std::uint64_t step = 0;
   std::uint64_t generation = 0;   ///< Snapshot::generation
   plan::Selection selection;      ///< that the training ran with

@@ -5,27 +5,56 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "gpu/observers/activation_pass.h"
-#include "gpu/observers/observer.h"
+#include "gpu/core/device.h"
+#include "gpu/messages/channel_activations.h"
+#include "gpu/observers/held_out_batches.h"
+#include "gpu/observers/look.h"
+#include "gpu/statistics/channel_peaks.h"
 
 namespace warpscope::training {
 
-/// Observations::activations of ObservationRequest::activations_of.
-class ActivationObserver final : public Observer {
+/// Runs the first test images through a plan that keeps every layer's output and brings to the host how strongly the
+/// channels of one layer answer to each of them.
+class ActivationPass {
  public:
-  bool ask(const ObservationRequest& request) override;
-  bool wanted() const override { return output_.has_value(); }
-  bool start(const Scene& scene) override;
-  bool take(Observations& seen) override;
-  void end(Observations& seen) override;
-  double seconds() const override { return pass_ ? pass_->seconds() : 0; }
-  double share() const override { return 1.0 / 200; }
+  /// Over mapped_images(), inspected_at_once() of them at a time.
+  explicit ActivationPass(const Scene& scene);
+
+  bool fits(const Scene& scene) const { return plan_.selection() == scene.selection; }
+  /// Looks at ChannelActivations::output `output`. Throws core::BadInput if the model has no such output.
+  void enqueue(const Scene& scene, std::size_t output);
+  ChannelActivations made() const;
+
+  static constexpr double kShare = 1.0 / 200;
+  static std::optional<std::size_t> asked(const ObservationRequest& request) {
+    return request.activations_of;
+  }
+  static bool shows(std::size_t before, std::size_t now) { return before == now; }
 
  private:
-  std::optional<std::size_t> output_;
-  std::unique_ptr<ActivationPass> pass_;  ///< made at the first look, and anew for another selection
-  std::uint64_t taken_ = 0;
+  /// Where one layer's output lies.
+  struct Output {
+    plan::WrittenTensor tensor;
+    std::int64_t places = 0;
+    std::int64_t channels = 0;
+  };
+  void add_outputs(const models::Model& model);
+  void capture_search(const Scene& scene, std::size_t output);
+  std::size_t first_image(std::size_t pass) const;
+
+  std::size_t images_, passes_;
+  HeldOutPlan plan_;
+  std::vector<Output> outputs_;
+  core::Buffer peaks_;              ///< of a batch: means, then maxima
+  core::HostBuffer peaks_arrived_;  ///< the same of each pass, one after the other
+  std::unique_ptr<core::Graph> search_;
+  std::optional<std::size_t> searched_;  ///< the output of `search_`
+  ChannelActivations what_;              ///< without numbers
 };
+
+/// Observations::activations of ObservationRequest::activations_of.
+using ActivationObserver = AskedObserver<&Observations::activations, ActivationPass>;
 
 }  // namespace warpscope::training

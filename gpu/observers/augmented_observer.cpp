@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +28,9 @@ struct Batch {
 
 std::vector<float> augmented(Batch& batch) {
   const data::ImageSet& shown = batch.result.images;
+  const ops::Variants variants = ops::built_in_variants();
   ops::OpCall call;
+  call.variant = ops::find_variant(*variants, ops::Op::batch_augment, core::DeviceKind::cpu, "loops");
   call.shape = {.batch = batch.images,
                 .height = shown.height,
                 .width = shown.width,
@@ -39,11 +43,11 @@ std::vector<float> augmented(Batch& batch) {
   call.operands[ops::Name::order] = order.data();
   call.operands[ops::Name::control] = &batch.control;
   call.operands[ops::Name::output] = changed.data();
-  ops::launch(*ops::find_variant(ops::Op::batch_augment, core::DeviceKind::cpu, "loops"), call);
+  ops::launch(call);
   return changed;
 }
 
-std::shared_ptr<const AugmentedImages> pictures_of(Batch batch) {
+AugmentedImages pictures_of(Batch batch) {
   const std::vector<float> changed = augmented(batch);
   data::ImageSet& shown = batch.result.images;
   shown.pixels.resize(static_cast<std::size_t>(shown.count * shown.image_bytes()));
@@ -52,7 +56,7 @@ std::shared_ptr<const AugmentedImages> pictures_of(Batch batch) {
                  shown.pixels.begin(),
                  [](float value) { return static_cast<std::uint8_t>(std::lround(kMost * value)); });
   batch.result.own_share = ops::augment::shares_of<float>(batch.control).own;
-  return std::make_shared<const AugmentedImages>(std::move(batch.result));
+  return std::move(batch.result);
 }
 
 Batch batch_of(const Scene& scene) {
@@ -85,24 +89,21 @@ bool AugmentedObserver::ask(const ObservationRequest& request) {
 
 bool AugmentedObserver::start(const Scene& scene) {
   const auto now = std::chrono::steady_clock::now();
-  if (making_.valid() || now < last_ + kPause) return false;
+  if (look_.busy() || now < last_ + kPause) return false;
   last_ = now;
-  making_ = std::async(std::launch::async, pictures_of, batch_of(scene));
+  look_.start(scene, [&] { make_ = [batch = batch_of(scene)] { return pictures_of(batch); }; });
   return true;
 }
 
 bool AugmentedObserver::take(Observations& seen) {
-  if (!making_.valid() || making_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    return false;
-  auto found = making_.get();
-  if (!asked_) return false;
-  seen.augmented = std::move(found);
+  std::optional<AugmentedImages> found = look_.take(make_);
+  if (!found || !asked_) return false;
+  seen.augmented = std::make_shared<const AugmentedImages>(*std::move(found));
   return true;
 }
 
 void AugmentedObserver::end(Observations& seen) {
-  if (making_.valid()) making_.wait();
-  making_ = {};
+  look_.forget();
   last_ = {};
   seen.augmented = nullptr;
 }

@@ -2,10 +2,9 @@
 // Shows what the augmentation makes of the first images of the coming training step.
 
 #include <chrono>
-#include <future>
-#include <memory>
+#include <functional>
 
-#include "gpu/observers/observer.h"
+#include "gpu/observers/look.h"
 
 namespace warpscope::training {
 
@@ -20,11 +19,12 @@ class AugmentedObserver final : public Observer {
   bool start(const Scene& scene) override;
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
-  double seconds() const override { return 0; }
+  double seconds() const override { return look_.seconds(); }
 
  private:
   bool asked_ = false;
-  std::future<std::shared_ptr<const AugmentedImages>> making_;
+  std::function<AugmentedImages()> make_;  ///< of the look under way
+  Look<AugmentedImages> look_;
   std::chrono::steady_clock::time_point last_ = {};  ///< when the last look began
 };
 

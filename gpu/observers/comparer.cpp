@@ -12,15 +12,10 @@ bool Comparer::Entry::ready() const {
   return made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-Comparer::~Comparer() {
-  stop_ = true;
-  if (collecting_.valid()) collecting_.wait();
-}
-
 bool Comparer::ask(const ObservationRequest& request) {
   if (request.comparison == request_) return false;
   request_ = request.comparison;
-  if (pending_) stop_ = true;
+  if (look_.busy()) stop_ = true;
   if (request_ && request_->reconstructors.size() > ComparisonRequest::kMost) {
     request_->reconstructors.resize(ComparisonRequest::kMost);
   }
@@ -59,36 +54,30 @@ void Comparer::renew_entries(const Scene& scene) {
 }
 
 bool Comparer::start(const Scene& scene) {
-  if (under_way()) return false;
+  if (look_.busy()) return false;
   renew_entries(scene);
   if (!std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.ready(); }))
     return false;
-  if (!begun_) {
-    begun_ = scene.device->make_event(true);
-    done_ = scene.device->make_event(true);
-  }
-  Comparison look;
-  look.request = *request_;
-  look.step = scene.step;
-  look.generation = scene.generation;
-  pending_ = std::move(look);
+  what_ = Comparison{};
+  what_.request = *request_;
+  what_.step = scene.step;
+  what_.generation = scene.generation;
   looking_ = entries_;
-  const bool beside = scene.device->kind() == core::DeviceKind::cpu;
-  scene.stream.record(*begun_);
-  bool with_originals = true;
-  for (ComparisonPass* const pass : passes()) {
-    if (beside) {
-      pass->copy_weights(scene.stream, scene.parameters);
-    } else {
-      pass->enqueue(scene.stream, std::exchange(with_originals, false), stop_);
+  beside_ = scene.device->kind() == core::DeviceKind::cpu;
+  look_.start(scene, [&] {
+    bool with_originals = true;
+    for (ComparisonPass* const pass : passes()) {
+      if (beside_) {
+        pass->copy_weights(scene.stream, scene.parameters);
+      } else {
+        pass->enqueue(scene.stream, std::exchange(with_originals, false), stop_);
+      }
     }
-  }
-  scene.stream.record(*done_);
-  if (beside) collecting_ = std::async(std::launch::async, [this] { return run(); });
+  });
   return true;
 }
 
-/// Of the look under way. Reconstructors that come to the same share a pass.
+/// Those of the look under way. Reconstructors that come to the same share a pass.
 std::vector<ComparisonPass*> Comparer::passes() const {
   std::vector<ComparisonPass*> found;
   for (const Entry& entry : looking_) {
@@ -98,13 +87,12 @@ std::vector<ComparisonPass*> Comparer::passes() const {
   return found;
 }
 
-/// The passes of the look under way, by the calling thread.
-Comparer::Look Comparer::run() const {
+/// The passes of the look under way, by the calling thread, from weights that have been copied.
+Comparer::Done Comparer::run() const {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   bool with_originals = true;
   for (ComparisonPass* const pass : passes()) {
-    pass->stream().wait(*done_);
     pass->enqueue(pass->stream(), std::exchange(with_originals, false), stop_);
     pass->stream().synchronize();
   }
@@ -112,7 +100,7 @@ Comparer::Look Comparer::run() const {
 }
 
 Comparison Comparer::collect() const {
-  Comparison result = *pending_;
+  Comparison result = what_;
   for (const Entry& entry : looking_) {
     const Made& made = *entry.made.get();
     result.reconstructions.push_back(made.pass ? made.pass->reconstruction()
@@ -125,29 +113,23 @@ Comparison Comparer::collect() const {
 }
 
 bool Comparer::take(Observations& seen) {
-  if (!pending_ || !done_->ready()) return false;
-  if (!collecting_.valid()) {
-    collecting_ = std::async(std::launch::async, [this] {
-      return Look{collect(), 1e-6 * done_->microseconds_since(*begun_)};
-    });
-  }
-  if (collecting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  auto [found, seconds] = collecting_.get();
+  std::optional<Done> found = look_.take([this] {
+    return beside_ ? run() : Done{collect(), look_.seconds()};
+  });
+  if (!found) return false;
   const bool stopped = stop_.exchange(false);
-  pending_.reset();
   looking_.clear();
-  if (stopped || found.request != request_) return false;
-  seconds_ = seconds;
-  found.number = ++taken_;
-  seen.comparison = std::make_shared<const Comparison>(std::move(found));
+  if (stopped || found->comparison.request != request_) return false;
+  seconds_ = found->seconds;
+  found->comparison.number = ++taken_;
+  seen.comparison = std::make_shared<const Comparison>(std::move(found->comparison));
   return true;
 }
 
 void Comparer::end(Observations& seen) {
   stop_ = true;
-  if (collecting_.valid()) collecting_.get();
+  look_.forget();
   stop_ = false;
-  pending_.reset();
   looking_.clear();
   entries_.clear();
   seen.comparison = nullptr;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gpu/observers/comparison_pass.h"
-#include "gpu/observers/observer.h"
+#include "gpu/observers/look.h"
 
 namespace warpscope::training {
 
@@ -21,7 +21,7 @@ namespace warpscope::training {
 class Comparer final : public Observer {
  public:
   Comparer() = default;
-  ~Comparer() override;
+  ~Comparer() override { stop_ = true; }
 
   bool ask(const ObservationRequest& request) override;
   bool wanted() const override { return request_ && !request_->reconstructors.empty(); }
@@ -45,25 +45,24 @@ class Comparer final : public Observer {
   std::shared_future<std::shared_ptr<Made>> make(const ComparisonSetup& setup,
                                                  const std::vector<Entry>& fresh) const;
   void renew_entries(const Scene& scene);
-  /// A look that is done.
-  struct Look {
+  /// A look that is done, and the time that it took.
+  struct Done {
     Comparison comparison;
     double seconds = 0;
   };
   std::vector<ComparisonPass*> passes() const;
-  Look run() const;
+  Done run() const;
   Comparison collect() const;
-  bool under_way() const { return pending_.has_value(); }
 
   std::optional<ComparisonRequest> request_;
-  std::vector<Entry> entries_;  ///< one a reconstructor
-  std::unique_ptr<core::Event> begun_, done_;
-  std::optional<Comparison> pending_;  ///< a look under way, without its pictures
-  std::vector<Entry> looking_;         ///< its entries
-  std::atomic<bool> stop_ = false;     ///< nobody waits for the look any more
-  std::future<Look> collecting_;
+  std::vector<Entry> entries_;      ///< one a reconstructor
+  Comparison what_;                 ///< the look under way, without its pictures
+  std::vector<Entry> looking_;      ///< its entries
+  bool beside_ = false;             ///< its passes are made by the thread
+  std::atomic<bool> stop_ = false;  ///< nobody waits for the look any more
   double seconds_ = 0;
   std::uint64_t taken_ = 0;
+  Look<Done> look_;  ///< last, so that its thread ends before what it reads
 };
 
 }  // namespace warpscope::training

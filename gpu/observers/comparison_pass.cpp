@@ -47,7 +47,8 @@ ComparisonSetup comparison_setup(const Scene& scene, const ComparisonRequest& re
   if (reconstructor.selection) {
     setup.selection = *reconstructor.selection;
   } else if (reconstructor.precision) {
-    setup.selection = plan::with_precision(scene.selection, *reconstructor.precision, scene.device->info());
+    setup.selection = plan::with_precision(scene.selection, *reconstructor.precision,
+                                           ops::Context{scene.device, scene.variants});
   }
   setup.weights_file = reconstructor.weights_file;
   setup.copies_weights = scene.device->kind() == core::DeviceKind::cpu;
@@ -56,6 +57,7 @@ ComparisonSetup comparison_setup(const Scene& scene, const ComparisonRequest& re
   setup.count = setup.own ? static_cast<int>(setup.own->set.count) : tests;
   setup.first = scene.first_test;
   setup.device = scene.device;
+  setup.variants = scene.variants;
   setup.held_out = scene.held_out;
   return setup;
 }
@@ -74,8 +76,8 @@ ComparisonPass::ComparisonPass(const ComparisonSetup& setup)
   if (!setup.weights_file.empty() || setup.copies_weights) load_weights(setup, *stream_);
   if (setup.own) upload_images(setup, *stream_);
   const int batches = batches_of(setup.count, device->kind()), batch = (setup.count + batches - 1) / batches;
-  plan_ = std::make_unique<plan::Plan>(setup.model, plan::Purpose::inference, setup.selection, batch, device,
-                                       *stream_, bindings_);
+  plan_ = std::make_unique<plan::Plan>(setup.model, plan::Purpose::inference, setup.selection, batch,
+                                       ops::Context{device, setup.variants}, *stream_, bindings_);
   controls_ = core::HostBuffer(device, static_cast<std::size_t>(batches) * sizeof(StepControl));
   originals_ = core::HostBuffer(device, shape_.elements() * sizeof(float));
   values_ = core::HostBuffer(device, shape_.elements() * sizeof(float));

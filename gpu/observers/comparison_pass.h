@@ -26,6 +26,7 @@ struct ComparisonSetup {
   std::int64_t first = 0;       ///< place of the first among the held-out images
   std::shared_ptr<const data::OwnImages> own;  ///< instead of these
   std::shared_ptr<core::Device> device;
+  ops::Variants variants;  ///< to choose from
   plan::Bindings held_out;
 
   /// A pass made from one serves for the other.
@@ -35,7 +36,7 @@ struct ComparisonSetup {
   }
 };
 
-/// Of one of the request's reconstructors.
+/// What one of the request's reconstructors is made from.
 ComparisonSetup comparison_setup(const Scene& scene, const ComparisonRequest& request,
                                  const Reconstructor& reconstructor);
 

@@ -12,8 +12,8 @@
 
 namespace warpscope::training {
 
-/// ObservationRequest::likely_comparison: builds each of its networks once and drops it. What is made at a first use
-/// alone, such as a library that is opened or code that is loaded to the device, then delays no comparison. One thread
+/// ObservationRequest::likely_comparison: builds each of its networks once and drops it. What is made only at a first
+/// use, such as a library that is opened or code that is loaded to the device, then delays no comparison. One thread
 /// does it beside the training, and no pass runs. What cannot be built is left out: who asks for it is told why.
 class ComparisonRehearsal final : public Observer {
  public:

@@ -1,31 +1,26 @@
 #include "gpu/observers/distribution_observer.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace warpscope::training {
 
 bool DistributionObserver::ask(const ObservationRequest& request) {
-  if (request.distributions == wanted_) return false;
-  wanted_ = request.distributions;
-  return true;
+  return std::exchange(wanted_, request.distributions) != wanted_;
 }
 
 bool DistributionObserver::start(const Scene& scene) {
-  if (pass_ && pass_->selection() != scene.selection) {
-    if (pass_->busy()) return false;
-    pass_.reset();
-  }
-  if (!pass_) pass_ = std::make_unique<DistributionPass>(scene);
-  return pass_->start(scene);
+  return !look_.busy() && look_.pass(scene).prepare(scene) && look_.start(scene);
 }
 
 bool DistributionObserver::take(Observations& seen) {
-  auto moment = pass_ ? pass_->take() : nullptr;
-  const bool again = !seen.distributions && !history_.moments().empty();
-  if (!moment && !again) return false;
-  if (moment) {
-    history_.add(pass_->generation(), std::move(moment));
-    images_ = pass_->images();
+  std::optional<CountedMoment> found = look_.take([](const DistributionPass& pass) { return pass.made(); });
+  const bool again = !look_.busy() && !seen.distributions && !history_.moments().empty();
+  if (!found && !again) return false;
+  if (found) {
+    history_.add(found->generation, std::move(found->moment));
+    images_ = found->images;
   }
   auto all = std::make_shared<Distributions>();
   all->generation = history_.generation();
@@ -36,7 +31,7 @@ bool DistributionObserver::take(Observations& seen) {
 }
 
 void DistributionObserver::end(Observations& seen) {
-  pass_.reset();
+  look_.forget();
   seen.distributions = nullptr;
 }
 

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "gpu/core/error.h"
 #include "gpu/observers/held_out_batches.h"
 
 namespace warpscope::training {
@@ -34,23 +33,14 @@ DistributionPass::DistributionPass(const Scene& scene)
   plan::Bindings held_out = scene.held_out;
   held_out.control = &inputs_.as<Inputs>()->control;
   plan_ = std::make_unique<plan::Plan>(scene.model, plan::Purpose::inspection, selection_,
-                                       inspected_at_once(scene), device_, stream_, held_out);
+                                       inspected_at_once(scene), ops::Context{device_, scene.variants},
+                                       stream_, held_out);
   add_activations(scene.model);
   add_parameters(scene);
   chunks_ = statistics::lay_out_chunks(tensors_);
   units_ = statistics::lay_out_chunks(unit_tensors_);
-  begun_ = device_->make_event(true);
-  done_ = device_->make_event(true);
   make_buffers(scene);
   counting_ = stream_.capture([this] { enqueue_counting(); });
-}
-
-DistributionPass::~DistributionPass() {
-  try {
-    done_->synchronize();
-  } catch (const core::Error&) {
-    // The error was reported when it happened; destruction goes on.
-  }
 }
 
 std::uint32_t DistributionPass::slot_of(std::size_t layer, Quantity quantity) {
@@ -134,7 +124,7 @@ void DistributionPass::make_buffers(const Scene& scene) {
   inputs_staging_.as<Inputs>()->control.position = static_cast<std::uint32_t>(scene.first_test);
   stream_.copy(tables_.data(), tables_staging_.data(), table_bytes);
   stream_.fill(before_.data(), 0, before_.bytes());
-  stream_.record(*done_);
+  stream_.synchronize();  // the tables may go at any time
 }
 
 /// What a graph does once the layers' outputs are there.
@@ -160,35 +150,30 @@ void DistributionPass::enqueue_counting() {
 
 void DistributionPass::remember(const Scene& scene) {
   stream_.copy(before_.data(), scene.parameters.data(), before_.bytes());
-  stream_.record(*done_);
   remembers_ = true;
   remembered_step_ = scene.step;
   remembered_generation_ = scene.generation;
 }
 
-bool DistributionPass::start(const Scene& scene) {
-  if (pending_) return false;
+bool DistributionPass::prepare(const Scene& scene) {
   // A training that was reset or rolled back in the meantime has other weights than an update made.
   const bool follows =
       remembers_ && remembered_generation_ == scene.generation && remembered_step_ <= scene.step;
-  if (!follows) {
-    remember(scene);
-    return false;
-  }
+  if (!follows) remember(scene);
+  return follows && (scene.step > remembered_step_ || !has_looked_);
+}
+
+void DistributionPass::enqueue(const Scene& scene) {
   update_steps_ = scene.step - remembered_step_;
-  if (update_steps_ == 0 && has_looked_) return false;
   auto* const inputs = inputs_staging_.as<Inputs>();
   inputs->update_steps = static_cast<float>(std::max<std::uint64_t>(update_steps_, 1));
-  stream_.record(*begun_);
   stream_.copy(inputs_.data(), inputs, sizeof(Inputs));
   plan_->launch(stream_);
   stream_.launch(*counting_);
-  stream_.record(*done_);
   step_ = scene.step;
   generation_ = scene.generation;
-  pending_ = has_looked_ = true;
+  has_looked_ = true;
   remembers_ = false;
-  return true;
 }
 
 DeadUnits DistributionPass::dead_units(std::size_t index) const {
@@ -208,10 +193,7 @@ DeadUnits DistributionPass::dead_units(std::size_t index) const {
   return dead;
 }
 
-std::shared_ptr<const DistributionMoment> DistributionPass::take() {
-  if (!pending_ || !done_->ready()) return nullptr;
-  pending_ = false;
-  seconds_ = 1e-6 * done_->microseconds_since(*begun_);
+CountedMoment DistributionPass::made() const {
   auto moment = std::make_shared<DistributionMoment>();
   moment->step = step_;
   moment->update_steps = update_steps_;
@@ -229,7 +211,7 @@ std::shared_ptr<const DistributionMoment> DistributionPass::take() {
         statistics::distribution_of(counters, static_cast<std::uint32_t>(i), tensors_, sums);
   }
   for (std::size_t i = 0; i < unit_tensors_.size(); ++i) moment->dead[unit_layers_[i]] = dead_units(i);
-  return moment;
+  return {std::move(moment), generation_, plan_->batch()};
 }
 
 }  // namespace warpscope::training

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "gpu/core/device.h"
@@ -16,29 +15,26 @@
 
 namespace warpscope::training {
 
+struct CountedMoment {
+  std::shared_ptr<const DistributionMoment> moment;
+  std::uint64_t generation = 0;  ///< Snapshot::generation
+  int images = 0;                ///< that the activations are of
+};
+
 class DistributionPass {
  public:
   /// For the scene's model and selection. The activations are those of the first inspected_at_once() test images.
   /// Throws core::BadInput and core::OutOfMemory as plan::Plan does.
   explicit DistributionPass(const Scene& scene);
-  ~DistributionPass();
-  DistributionPass(const DistributionPass&) = delete;
-  DistributionPass& operator=(const DistributionPass&) = delete;
 
-  /// A look takes two calls with steps between them. The first copies the weights on the device; the second, which
-  /// returns true, counts them and what they have changed by since. Before the first look a training that stands
-  /// still is looked at without updates. False, and nothing more, while the look before has not been taken.
-  bool start(const Scene& scene);
-  /// True while the device has work of it left.
-  bool busy() const { return !done_->ready(); }
-  /// What start() began, once it has arrived; nullptr before. Never waits.
-  std::shared_ptr<const DistributionMoment> take();
-  /// Snapshot::generation of what was taken last.
-  std::uint64_t generation() const { return generation_; }
-  /// Device time of the last look that was taken, in seconds.
-  double seconds() const { return seconds_; }
-  const plan::Selection& selection() const { return selection_; }
-  int images() const { return plan_->batch(); }
+  bool fits(const Scene& scene) const { return selection_ == scene.selection; }
+  /// A look takes two calls with steps between them. The first copies the weights on the device; after the second, which
+  /// returns true, enqueue() counts them and what they have changed by since. Before the first look a training that
+  /// stands still is looked at without updates. Not while a look is under way.
+  bool prepare(const Scene& scene);
+  void enqueue(const Scene& scene);
+  /// What has been counted, with the generation that it is of.
+  CountedMoment made() const;
 
  private:
   /// What a result is of.
@@ -76,14 +72,11 @@ class DistributionPass {
   core::HostBuffer tables_staging_, inputs_staging_, results_arrived_;
   std::size_t sums_offset_ = 0, live_units_offset_ = 0, live_channels_offset_ = 0, unit_table_offset_ = 0;
   std::unique_ptr<core::Graph> counting_;
-  std::unique_ptr<core::Event> begun_, done_;
 
   bool remembers_ = false;  ///< remember() was called since the last look
   std::uint64_t remembered_step_ = 0, remembered_generation_ = 0;
-  bool pending_ = false;
   bool has_looked_ = false;
   std::uint64_t step_ = 0, update_steps_ = 0, generation_ = 0;
-  double seconds_ = 0;
 };
 
 }  // namespace warpscope::training

@@ -71,7 +71,7 @@ bool FeatureProber::ask(const ObservationRequest& request) {
 
 bool FeatureProber::start(const Scene& scene) {
   const auto now = Clock::now();
-  if (work_.busy() || (started_ && now - *started_ < std::chrono::duration<double>(kSecondsBetween)))
+  if (look_.busy() || (started_ && now - *started_ < std::chrono::duration<double>(kSecondsBetween)))
     return false;
   const bool cpu = scene.device->kind() == core::DeviceKind::cpu;
   const std::int64_t images = std::min(scene.data.test.count, cpu ? kImagesOnCpu : kImagesOnGpu);
@@ -84,20 +84,21 @@ bool FeatureProber::start(const Scene& scene) {
   }
   labels_.assign(scene.data.test.labels.begin(), scene.data.test.labels.end());
   classes_ = static_cast<int>(scene.data.classes.size());
-  work_.start(scene, images);
+  look_.pass(scene, images);
+  look_.start(scene);
   started_ = now;
   return true;
 }
 
 bool FeatureProber::take(Observations& seen) {
-  std::optional<FeatureProbe> probe = work_.take([this](const LatentPass& pass) { return judge(pass); });
+  std::optional<FeatureProbe> probe = look_.take([this](const LatentPass& pass) { return judge(pass); });
   if (!probe) return false;
   seen.probe = std::make_shared<const FeatureProbe>(std::move(*probe));
   return true;
 }
 
 void FeatureProber::end(Observations& seen) {
-  work_.forget();
+  look_.forget();
   started_.reset();
   seen.probe = nullptr;
 }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/observers/latent_work.h"
-#include "gpu/observers/observer.h"
+#include "gpu/observers/latent_pass.h"
+#include "gpu/observers/look.h"
 
 namespace warpscope::training {
 
@@ -24,7 +24,7 @@ class FeatureProber final : public Observer {
   bool start(const Scene& scene) override;
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
-  double seconds() const override { return work_.seconds(); }
+  double seconds() const override { return look_.seconds(); }
   double share() const override { return 1.0 / 100; }
 
  private:
@@ -34,7 +34,7 @@ class FeatureProber final : public Observer {
   std::vector<int> labels_;  ///< of all test images
   int classes_ = 0;
   std::optional<std::chrono::steady_clock::time_point> started_;
-  LatentWork<FeatureProbe> work_;  ///< last, so that its thread ends before what it reads
+  PassLook<LatentPass, FeatureProbe> look_;  ///< last, so that its thread ends before what it reads
 };
 
 }  // namespace warpscope::training

@@ -38,4 +38,24 @@ int inspected_at_once(const Scene& scene) {
   return static_cast<int>(std::min(std::clamp(fit, kLeastImages, kMostImages), scene.data.test.count));
 }
 
+HeldOutPlan::HeldOutPlan(const Scene& scene, const models::Model& model, plan::Purpose purpose, int batch,
+                         std::size_t passes)
+    : selection_(scene.selection),
+      first_test_(static_cast<std::size_t>(scene.first_test)),
+      control_(scene.device, sizeof(ops::step::StepControl)),
+      controls_(scene.device, passes * sizeof(ops::step::StepControl)) {
+  plan::Bindings held_out = scene.held_out;
+  held_out.control = control_.as<ops::step::StepControl>();
+  plan_ = std::make_unique<plan::Plan>(model, purpose, selection_, batch,
+                                       ops::Context{scene.device, scene.variants}, scene.stream, held_out);
+}
+
+void HeldOutPlan::launch(core::Stream& stream, std::size_t pass, std::size_t image) {
+  auto* const control = controls_.as<ops::step::StepControl>() + pass;
+  *control = {};
+  control->position = static_cast<std::uint32_t>(first_test_ + image);
+  stream.copy(control_.data(), control, control_.bytes());
+  plan_->launch(stream);
+}
+
 }  // namespace warpscope::training

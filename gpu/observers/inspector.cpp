@@ -1,44 +1,96 @@
 #include "gpu/observers/inspector.h"
 
-#include <utility>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/observers/host_copies.h"
 
 namespace warpscope::training {
+namespace {
 
-bool Inspector::ask(const ObservationRequest& request) {
-  if (request.inspected_image == image_) return false;
-  image_ = request.inspected_image;
-  return true;
+using ops::step::StepControl;
+
+/// Places begin at multiples of this, so that copies are aligned.
+constexpr std::size_t kAlignment = 256;
+
+}  // namespace
+
+InspectionPass::InspectionPass(const Scene& scene)
+    : plan_(scene, scene.model, plan::Purpose::inspection, 1, 1),
+      layout_(models::parameter_layout(scene.model)),
+      control_(scene.device, sizeof(StepControl)) {
+  const models::Model& model = scene.model;
+  models::Extent extent{model.height, model.width, model.channels};
+  add(plan_.plan().input(), {"input", extent.height, extent.width, extent.channels, {}});
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    extent.pass(model.layers[i]);
+    add(plan_.plan().output(i), {model.layers[i].name, extent.height, extent.width, extent.channels, {}});
+  }
+  outputs_ = core::HostBuffer(scene.device, bytes_);
+  std::size_t most = 0;
+  for (std::size_t i = 1; i <= model.layers.size(); ++i) most = std::max(most, parameters_of(i).count);
+  parameters_ = core::HostBuffer(scene.device, most * sizeof(float));
+  gradients_ = core::HostBuffer(scene.device, most * sizeof(float));
 }
 
-bool Inspector::start(const Scene& scene) {
-  const std::int64_t image = image_.value();
+void InspectionPass::add(const plan::WrittenTensor& tensor, const LayerOutput& shape) {
+  pieces_.push_back({tensor, shape, bytes_});
+  bytes_ += (pieces_.back().bytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+InspectionPass::Range InspectionPass::parameters_of(std::size_t output) const {
+  std::size_t begin = layout_.elements, end = 0;
+  for (const models::Parameter& tensor : layout_.parameters) {
+    if (tensor.layer + 1 != output || !tensor.learned) continue;
+    begin = std::min(begin, tensor.offset);
+    end = std::max(end, tensor.offset + tensor.elements);
+  }
+  begin = std::min(begin, end);
+  return {begin, end - begin};
+}
+
+void InspectionPass::enqueue(const Scene& scene, const Asked& asked) {
+  const std::int64_t image = asked.image;
   if (image < 0 || image >= scene.data.test.count) {
     throw core::BadInput(
         fmt::format("there is no test image {}; there are {}, from 0", image, scene.data.test.count));
   }
-  if (pass_ && pass_->selection() != scene.selection) {
-    if (pass_->busy()) return false;
-    pass_.reset();
+  plan_.launch(scene.stream, 0, static_cast<std::size_t>(image));
+  for (const Piece& piece : pieces_) {
+    scene.stream.copy(outputs_.as<std::byte>() + piece.offset, piece.tensor.data, piece.bytes());
   }
-  if (!pass_) pass_ = std::make_unique<InspectionPass>(scene);
-  return pass_->start(scene, image);
+  of_layer_ = parameters_of(asked.parameters_of);
+  if (const std::size_t bytes = of_layer_.count * sizeof(float); bytes > 0) {
+    scene.stream.copy(parameters_.data(), scene.parameters.as<const float>() + of_layer_.first, bytes);
+    scene.stream.copy(gradients_.data(), scene.gradients.as<const float>() + of_layer_.first, bytes);
+  }
+  what_ = Inspection{};
+  what_.first = of_layer_.first;
+  scene.stream.copy(control_.data(), scene.control, sizeof(StepControl));
+  what_.step = scene.step;
+  what_.generation = scene.generation;
+  what_.image = image;
+  what_.precision = scene.selection.precision;
 }
 
-bool Inspector::take(Observations& seen) {
-  auto found = pass_ ? pass_->take() : std::nullopt;
-  if (!found || found->image != image_) return false;
-  found->number = ++taken_;
-  seen.inspection = std::make_shared<const Inspection>(*std::move(found));
-  return true;
-}
-
-void Inspector::end(Observations& seen) {
-  pass_.reset();
-  seen.inspection = nullptr;
+Inspection InspectionPass::made() const {
+  Inspection result = what_;
+  for (const Piece& piece : pieces_) {
+    const std::byte* const from = outputs_.as<const std::byte>() + piece.offset;
+    result.outputs.push_back(piece.shape);
+    result.outputs.back().values = widened({from, piece.bytes()}, piece.tensor.type);
+  }
+  const auto* const parameters = parameters_.as<const float>();
+  const auto* const gradients = gradients_.as<const float>();
+  result.parameters.assign(parameters, parameters + of_layer_.count);
+  result.gradients.assign(gradients, gradients + of_layer_.count);
+  const float scale = control_.as<const StepControl>()->gradient_scale;
+  if (scale != 1.0f) {
+    for (float& gradient : result.gradients) gradient /= scale;
+  }
+  return result;
 }
 
 }  // namespace warpscope::training

@@ -14,14 +14,8 @@ bool LatentMapper::ask(const ObservationRequest& request) {
   return std::exchange(wanted_, request.latents.map) != wanted_;
 }
 
-bool LatentMapper::start(const Scene& scene) {
-  if (work_.busy()) return false;
-  work_.start(scene);
-  return true;
-}
-
 bool LatentMapper::take(Observations& seen) {
-  std::optional<Made> made = work_.take([this](const LatentPass& pass) { return make(pass); });
+  std::optional<Made> made = look_.take([this](const LatentPass& pass) { return make(pass); });
   if (!made) return false;
   made->map.number = ++taken_;
   if (made->map.problem.empty()) before_ = std::move(made->components);
@@ -30,7 +24,7 @@ bool LatentMapper::take(Observations& seen) {
 }
 
 void LatentMapper::end(Observations& seen) {
-  work_.forget();
+  look_.forget();
   before_ = {};
   seen.latents = nullptr;
 }
@@ -40,7 +34,7 @@ LatentMapper::Made LatentMapper::make(const LatentPass& pass) const {
   LatentMap& map = made.map;
   map.step = pass.step();
   map.generation = pass.generation();
-  map.precision = pass.selection().precision;
+  map.precision = pass.precision();
   map.latent = pass.latent();
   map.values = pass.values();
   map.weights = std::make_shared<const std::vector<float>>(pass.weights());

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/inspect/pca.h"
-#include "gpu/observers/latent_work.h"
-#include "gpu/observers/observer.h"
+#include "gpu/observers/latent_pass.h"
+#include "gpu/observers/look.h"
 
 namespace warpscope::training {
 
@@ -15,10 +15,10 @@ class LatentMapper final : public Observer {
  public:
   bool ask(const ObservationRequest& request) override;
   bool wanted() const override { return wanted_; }
-  bool start(const Scene& scene) override;
+  bool start(const Scene& scene) override { return look_.start(scene); }
   bool take(Observations& seen) override;
   void end(Observations& seen) override;
-  double seconds() const override { return work_.seconds(); }
+  double seconds() const override { return look_.seconds(); }
   double share() const override { return 1.0 / 50; }
 
  private:
@@ -31,7 +31,7 @@ class LatentMapper final : public Observer {
   bool wanted_ = false;
   inspect::Components before_;  ///< of the last look; of no rank before the first
   std::uint64_t taken_ = 0;
-  LatentWork<Made> work_;  ///< last, so that its thread ends before what it reads
+  PassLook<LatentPass, Made> look_;  ///< last, so that its thread ends before what it reads
 };
 
 }  // namespace warpscope::training

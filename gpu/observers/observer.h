@@ -28,7 +28,7 @@ class Observer {
   virtual bool take(Observations& seen) = 0;
   /// Frees what looks need and empties its field of `seen`; a look under way is waited for and lost.
   virtual void end(Observations& seen) = 0;
-  /// Another network trains from now on: as end(), and nothing of before is shown again. What is asked for stays.
+  /// Another network trains from now on: as end(), and nothing seen so far is shown again. What is asked for stays.
   virtual void restart(Observations& seen) { end(seen); }
   /// Device time of the last look that was taken, in seconds; 0 before the first.
   virtual double seconds() const = 0;

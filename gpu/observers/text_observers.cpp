@@ -1,30 +1,189 @@
 #include "gpu/observers/text_observers.h"
 
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/text_encoding.h"
+#include "gpu/files/utf8.h"
+#include "gpu/observers/host_copies.h"
+#include "gpu/ops/host_values.h"
 
 namespace warpscope::training {
 namespace {
 
-constexpr int kTextsAtOnce = 8;
+using ops::step::StepControl;
 
-/// A pass for the scene's precision, if need be a new one; nullptr while the one of before is busy.
-AttributionPass* pass_for(std::unique_ptr<AttributionPass>& pass, const Scene& scene, int batch,
-                          std::size_t most) {
-  if (pass && pass->precision() != scene.selection.precision) {
-    if (pass->busy()) return nullptr;
-    pass.reset();
-  }
-  if (!pass) pass = std::make_unique<AttributionPass>(scene, batch, most);
-  return pass.get();
+/// What the gradient begins with in FP16, so that its small numbers are not lost; a power of two changes nothing else.
+constexpr float kHalfScale = 1024;
+
+float scale_in(core::Precision precision) {
+  return precision == core::Precision::fp16 ? kHalfScale : 1.0f;
 }
 
-std::vector<AskedText> texts_of(const data::DataSet& data, const HeldOutTexts& asked) {
-  const data::ImageSet& set = asked.validation ? data.validation : data.test;
+}  // namespace
+
+AttributionPass::AttributionPass(const Scene& scene, int batch, std::size_t most)
+    : model_(scene.model),
+      precision_(scene.selection.precision),
+      device_(scene.device),
+      batch_(static_cast<std::size_t>(batch)),
+      most_((most + batch_ - 1) / batch_ * batch_) {
+  if (!model_.reads_text()) throw core::BadInput(fmt::format("model {} takes no texts", model_.name));
+  const plan::Bindings bindings = bind(scene);
+  plan_ = std::make_unique<plan::Plan>(model_, plan::Purpose::attribution, plan::Selection{precision_, {}},
+                                       batch, ops::Context{device_, scene.variants}, scene.stream, bindings);
+  scores_ = rows_of(plan_->output(model_.layers.size() - 1));
+  gradients_ = rows_of(plan_->input_gradient());
+  if (embeds()) embedded_ = rows_of(plan_->output(0));
+}
+
+/// Memory of its own for the texts, in the order in which they are asked about.
+plan::Bindings AttributionPass::bind(const Scene& scene) {
+  const auto length = static_cast<std::size_t>(model_.width),
+             classes = static_cast<std::size_t>(model_.classes);
+  const core::ElementType type = ops::element_type(ops::Role::weight, precision_);
+  bytes_ = core::Buffer(device_, batch_ * length);
+  labels_ = core::Buffer(device_, batch_);
+  order_ = core::Buffer(device_, batch_ * sizeof(std::uint32_t));
+  control_ = core::Buffer(device_, sizeof(StepControl));
+  score_rows_ = core::Buffer(device_, classes * classes * core::size_of(type));
+  encoded_ = core::HostBuffer(device_, most_ * length);
+  table_ = core::HostBuffer(device_, score_rows_.bytes());
+  std::vector<std::uint32_t> order(batch_);
+  std::iota(order.begin(), order.end(), 0u);
+  const StepControl control{};
+  scene.stream.copy(order_.data(), order.data(), order_.bytes());
+  scene.stream.copy(control_.data(), &control, control_.bytes());
+  scene.stream.fill(labels_.data(), 0, labels_.bytes());
+  scene.stream.synchronize();
+  plan::Bindings bindings = scene.held_out;
+  bindings.images = bytes_.as<std::uint8_t>();
+  bindings.image_count = static_cast<std::int64_t>(batch_);
+  bindings.order = order_.as<std::uint32_t>();
+  bindings.control = control_.as<StepControl>();
+  bindings.labels = labels_.as<std::uint8_t>();
+  bindings.score_rows = score_rows_.data();
+  return bindings;
+}
+
+AttributionPass::Rows AttributionPass::rows_of(const plan::WrittenTensor& tensor) const {
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(tensor.elements) * core::size_of(tensor.type) / batch_;
+  return {tensor, core::HostBuffer(device_, most_ * row_bytes), row_bytes};
+}
+
+void AttributionPass::encode(const std::vector<AskedText>& texts) {
+  const data::Alphabet alphabet(model_.alphabet);
+  const auto length = static_cast<std::size_t>(model_.width);
+  std::memset(encoded_.data(), 0, encoded_.bytes());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    alphabet.encode(texts[i].text, std::span(encoded_.as<std::uint8_t>() + i * length, length));
+  }
+}
+
+/// The rows that the gradient begins with: that of each class its own score, or all that of the target.
+void AttributionPass::choose_target(std::optional<int> target) {
+  if (target && (*target < 0 || *target >= model_.classes)) {
+    throw core::BadInput(fmt::format("there is no class {}; there are {}, from 0", *target, model_.classes));
+  }
+  const auto classes = static_cast<std::size_t>(model_.classes);
+  std::vector<double> rows(classes * classes);
+  for (std::size_t predicted = 0; predicted < classes; ++predicted) {
+    const std::size_t column = target ? static_cast<std::size_t>(*target) : predicted;
+    rows[predicted * classes + column] = scale_in(precision_);
+  }
+  const ops::Bytes bytes = ops::encode(rows, ops::element_type(ops::Role::weight, precision_));
+  std::memcpy(table_.data(), bytes.data(), bytes.size());
+}
+
+void AttributionPass::enqueue(const Scene& scene, std::vector<AskedText> texts, std::optional<int> target) {
+  choose_target(target);
+  if (texts.size() > most_) texts.resize(most_);
+  encode(texts);
+  const std::size_t passes = (texts.size() + batch_ - 1) / batch_;
+  scene.stream.copy(score_rows_.data(), table_.data(), table_.bytes());
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    scene.stream.copy(bytes_.data(), encoded_.as<std::byte>() + pass * bytes_.bytes(), bytes_.bytes());
+    plan_->launch(scene.stream);
+    for (const Rows* rows : {&scores_, &gradients_, &embedded_}) {
+      const std::size_t bytes = batch_ * rows->row_bytes;
+      if (bytes == 0) continue;
+      scene.stream.copy(rows->arrived.as<std::byte>() + pass * bytes, rows->tensor.data, bytes);
+    }
+  }
+  what_ = TextAttributions{};
+  what_.step = scene.step;
+  what_.generation = scene.generation;
+  asked_ = std::move(texts);
+  target_ = target;
+}
+
+std::vector<float> AttributionPass::row(const Rows& rows, std::size_t text) const {
+  return widened({rows.arrived.as<const std::byte>() + text * rows.row_bytes, rows.row_bytes},
+                 rows.tensor.type);
+}
+
+/// One for each place of the input.
+std::vector<float> AttributionPass::shares_of(std::size_t text) const {
+  const models::Layer& first = model_.layers.front();
+  const auto length = static_cast<std::size_t>(model_.width);
+  const std::uint8_t* const bytes = encoded_.as<const std::uint8_t>() + text * length;
+  const std::vector<float> gradient = row(gradients_, text);
+  const std::vector<float> embedded = embeds() ? row(embedded_, text) : std::vector<float>{};
+  const std::size_t channels = gradient.size() / length;
+  std::vector<float> shares(length);
+  for (std::size_t at = 0; at < length; ++at) {
+    const float* const slope = gradient.data() + at * channels;
+    double sum = 0;
+    if (embeds()) {
+      for (std::size_t c = 0; c < channels; ++c)
+        sum += double{slope[c]} * double{embedded[at * channels + c]};
+    } else if (first.reads_symbols()) {
+      if (bytes[at] >= 1 && bytes[at] <= channels) sum = double{slope[bytes[at] - 1U]};
+    } else {
+      sum = double{slope[0]} * bytes[at] / 255;
+    }
+    shares[at] = static_cast<float>(sum / double{scale_in(precision_)});
+  }
+  return shares;
+}
+
+/// Places hold the last character first.
+TextAttribution AttributionPass::sum_up(std::size_t text) const {
+  TextAttribution result;
+  result.place = asked_[text].place;
+  result.text = asked_[text].text;
+  result.scores = row(scores_, text);
+  const auto most = std::max_element(result.scores.begin(), result.scores.end());
+  result.target = target_.value_or(static_cast<int>(most - result.scores.begin()));
+  const auto length = static_cast<std::size_t>(model_.width);
+  const std::size_t characters = files::decode_utf8(result.text).size(), read = std::min(characters, length);
+  const std::uint8_t* const bytes = encoded_.as<const std::uint8_t>() + text * length;
+  const std::vector<float> shares = shares_of(text);
+  for (std::size_t at = read; at-- > 0;) {
+    result.shares.push_back(shares[at]);
+    result.known.push_back(bytes[at] != 0);
+  }
+  result.left_out = characters - read;
+  result.blank_share =
+      std::accumulate(shares.begin() + static_cast<std::ptrdiff_t>(read), shares.end(), 0.0f);
+  return result;
+}
+
+TextAttributions AttributionPass::made() const {
+  TextAttributions result = what_;
+  for (std::size_t i = 0; i < asked_.size(); ++i) result.texts.push_back(sum_up(i));
+  return result;
+}
+
+void HeldOutTextPass::enqueue(const Scene& scene, const HeldOutTexts& asked) {
+  const data::ImageSet& set = asked.validation ? scene.data.validation : scene.data.test;
   std::vector<AskedText> texts;
   for (const std::int64_t place : asked.places) {
     if (place < 0 || static_cast<std::size_t>(place) >= set.texts.size()) {
@@ -33,64 +192,14 @@ std::vector<AskedText> texts_of(const data::DataSet& data, const HeldOutTexts& a
     }
     texts.push_back({place, set.texts[static_cast<std::size_t>(place)]});
   }
-  return texts;
+  AttributionPass::enqueue(scene, std::move(texts), std::nullopt);
+  validation_ = asked.validation;
 }
 
-}  // namespace
-
-bool TypedTextObserver::ask(const ObservationRequest& request) {
-  if (request.typed_text == typed_) return false;
-  typed_ = request.typed_text;
-  return true;
-}
-
-bool TypedTextObserver::start(const Scene& scene) {
-  AttributionPass* const pass = pass_for(pass_, scene, 1, 1);
-  if (pass == nullptr || !pass->start(scene, {{std::nullopt, typed_->text}}, typed_->target)) return false;
-  under_way_ = typed_;
-  return true;
-}
-
-/// What was typed a moment ago is shown too: somebody who types fast sees the classes move.
-bool TypedTextObserver::take(Observations& seen) {
-  auto found = pass_ ? pass_->take() : std::nullopt;
-  if (!found || !typed_ || under_way_->target != typed_->target) return false;
-  found->number = ++taken_;
-  seen.typed_text = std::make_shared<const TextAttributions>(*std::move(found));
-  return true;
-}
-
-void TypedTextObserver::end(Observations& seen) {
-  pass_.reset();
-  seen.typed_text = nullptr;
-}
-
-bool HeldOutTextObserver::ask(const ObservationRequest& request) {
-  if (request.held_out_texts == texts_) return false;
-  texts_ = request.held_out_texts;
-  return true;
-}
-
-bool HeldOutTextObserver::start(const Scene& scene) {
-  std::vector<AskedText> texts = texts_of(scene.data, *texts_);
-  AttributionPass* const pass = pass_for(pass_, scene, kTextsAtOnce, kMostTexts);
-  if (pass == nullptr || !pass->start(scene, std::move(texts), std::nullopt)) return false;
-  under_way_ = texts_;
-  return true;
-}
-
-bool HeldOutTextObserver::take(Observations& seen) {
-  auto found = pass_ ? pass_->take() : std::nullopt;
-  if (!found || !texts_ || under_way_->validation != texts_->validation) return false;
-  found->number = ++taken_;
-  found->validation = under_way_->validation;
-  seen.held_out_texts = std::make_shared<const TextAttributions>(*std::move(found));
-  return true;
-}
-
-void HeldOutTextObserver::end(Observations& seen) {
-  pass_.reset();
-  seen.held_out_texts = nullptr;
+TextAttributions HeldOutTextPass::made() const {
+  TextAttributions result = AttributionPass::made();
+  result.validation = validation_;
+  return result;
 }
 
 }  // namespace warpscope::training

@@ -1,65 +1,36 @@
 #include "gpu/observers/weights_observer.h"
 
-#include <chrono>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include "gpu/core/error.h"
 #include "gpu/observers/host_copies.h"
 
 namespace warpscope::training {
 
-WeightsObserver::~WeightsObserver() {
-  try {
-    forget();
-  } catch (const core::Error&) {
-    // The error was reported when it happened; destruction goes on.
-  }
+void WeightsCopy::enqueue(const Scene& scene, std::uint64_t number) {
+  scene.stream.copy(copy_.data(), scene.parameters.data(), copy_.bytes());
+  what_.number = number;
+  what_.step = scene.step;
+  what_.generation = scene.generation;
+  what_.selection = scene.selection;
 }
 
-/// A copy under way writes to the host until it is done.
-void WeightsObserver::forget() {
-  if (collecting_.valid()) collecting_.wait();
-  collecting_ = {};
-  if (std::exchange(pending_, nullptr)) done_->synchronize();
+Weights WeightsCopy::made() const {
+  Weights weights = what_;
+  weights.parameters = floats(copy_);
+  return weights;
 }
 
 bool WeightsObserver::ask(const ObservationRequest& request) {
   return std::exchange(asked_, request.weights) != request.weights;
 }
 
-bool WeightsObserver::start(const Scene& scene) {
-  if (pending_) return false;
-  if (copy_.bytes() != scene.parameters.bytes()) {
-    copy_ = core::HostBuffer(scene.device, scene.parameters.bytes());
-  }
-  if (!begun_) {
-    begun_ = scene.device->make_event(true);
-    done_ = scene.device->make_event(true);
-  }
-  auto weights = std::make_unique<Weights>();
-  weights->number = asked_;
-  weights->step = scene.step;
-  weights->generation = scene.generation;
-  weights->selection = scene.selection;
-  scene.stream.record(*begun_);
-  scene.stream.copy(copy_.data(), scene.parameters.data(), copy_.bytes());
-  scene.stream.record(*done_);
-  pending_ = std::move(weights);
-  return true;
-}
-
 bool WeightsObserver::take(Observations& seen) {
-  if (!pending_ || !done_->ready()) return false;
-  if (!collecting_.valid()) {
-    seconds_ = 1e-6 * done_->microseconds_since(*begun_);
-    collecting_ = std::async(std::launch::async, [this] { return floats(copy_); });
-  }
-  if (collecting_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  pending_->parameters = collecting_.get();
-  const std::shared_ptr<const Weights> found = std::move(pending_);
-  if (found->number != asked_) return false;
+  std::optional<Weights> found = look_.take([](const WeightsCopy& copy) { return copy.made(); });
+  if (!found || found->number != asked_) return false;
   taken_ = asked_;
-  seen.weights = found;
+  seen.weights = std::make_shared<const Weights>(*std::move(found));
   return true;
 }
 
@@ -70,8 +41,7 @@ void WeightsObserver::restart(Observations& seen) {
 }
 
 void WeightsObserver::end(Observations& seen) {
-  forget();
-  copy_ = {};
+  look_.forget();
   seen.weights = nullptr;
 }
 

@@ -10,8 +10,9 @@ namespace {
 /// The threads of a library's pool begin as the thread is that needs them first, which may be in a preparation.
 class Mode {
  public:
-  Mode(const Variant& variant, core::Precision precision) {
-    if (variant.device == core::DeviceKind::cpu && precision != core::Precision::fp64) zeros_.emplace();
+  explicit Mode(const OpCall& call) {
+    const bool cpu = call.variant->device == core::DeviceKind::cpu;
+    if (cpu && call.precision != core::Precision::fp64) zeros_.emplace();
   }
 
  private:
@@ -20,16 +21,15 @@ class Mode {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare(const Variant& variant, const OpShape& shape, core::Precision precision,
-                                  core::Device& device) {
-  if (variant.prepare == nullptr) return nullptr;
-  const Mode mode(variant, precision);
-  return variant.prepare(shape, precision, device);
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  if (!call.variant->prepare) return nullptr;
+  const Mode mode(call);
+  return call.variant->prepare(call);
 }
 
-void launch(const Variant& variant, const OpCall& call) {
-  const Mode mode(variant, call.precision);
-  variant.launch(call);
+void launch(const OpCall& call) {
+  const Mode mode(call);
+  call.variant->launch(call);
 }
 
 }  // namespace warpscope::ops

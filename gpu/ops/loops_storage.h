@@ -1,21 +1,15 @@
 #pragma once
-// What the `loops` variants share: the precisions they store activations and weights in, and the choice
-// between the two instances of a loop. In FP32 to_float and from_float are nothing, and the loops what they
+// What the `loops` variants share: the choice between the two instances of a loop, by what activations and weights are
+// stored in. In FP32 to_float and from_float are nothing, and the loops what they
 // would be without them.
 
 #include <array>
 #include <stdexcept>
-#include <vector>
 
 #include "gpu/ops/bfloat16.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops {
-
-/// For Variant::precisions.
-inline std::vector<core::Precision> loops_precisions() {
-  return {core::Precision::fp32, core::Precision::bf16};
-}
 
 /// A Variant::launch from a loop written for either storage: by_storage<run<float>, run<BFloat16>>. The call
 /// is indirect on purpose: two loops inlined into one function would share its registers, and the FP32 one
@@ -28,6 +22,11 @@ void by_storage(const OpCall& call) {
     throw std::logic_error("loops run in fp32 and bf16");
   }
   kLoops[narrow ? 1 : 0](call);
+}
+
+/// The variant `loops` of `op`.
+inline Variant loops_variant(Op op, void (*launch)(const OpCall&), const char* summary) {
+  return {.op = op, .name = "loops", .presets = {{"loops"}}, .summary = summary, .launch = launch};
 }
 
 }  // namespace warpscope::ops

@@ -62,7 +62,10 @@ std::unique_ptr<Prepared> make_program(Op op, const std::function<void(Program&)
   }
 }
 
-void launch_program(Op op, const OpCall& call) {
+namespace {
+
+void launch(const OpCall& call) {
+  const Op op = call.variant->op;
   auto* program = dynamic_cast<Program*>(call.prepared);
   if (program == nullptr)
     throw std::logic_error(fmt::format("{} onednn was launched unprepared", to_string(op)));
@@ -80,6 +83,18 @@ std::vector<core::Precision> precisions() {
   const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   if ((has & needed) == needed) list.push_back(core::Precision::bf16);
   return list;
+}
+
+}  // namespace
+
+Variant variant(Op op, std::unique_ptr<Prepared> (*prepare)(const OpCall&), const char* summary) {
+  return {.op = op,
+          .name = "onednn",
+          .precisions = precisions(),
+          .presets = {{"onednn"}},
+          .summary = summary,
+          .launch = launch,
+          .prepare = prepare};
 }
 
 dnnl::memory::data_type storage(core::Precision precision) {

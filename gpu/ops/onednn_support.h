@@ -65,18 +65,9 @@ class Program final : public Prepared {
 /// Makes a Program by `build`, its errors turned into core::Error that names `op`.
 std::unique_ptr<Prepared> make_program(Op op, const std::function<void(Program&)>& build);
 
-/// Variant::launch of every oneDNN variant: runs the Program in call.prepared on the caller's thread and
-/// oneDNN's own. `Which` is the op named in errors.
-void launch_program(Op op, const OpCall& call);
-
-template <Op Which>
-void launch(const OpCall& call) {
-  launch_program(Which, call);
-}
-
-/// For Variant::precisions: fp32, and bf16 where the CPU multiplies it (AVX512_BF16 or AMX). Elsewhere oneDNN
-/// would emulate it, slower than fp32.
-std::vector<core::Precision> precisions();
+/// The variant `onednn` of `op`: FP32, and BF16 where the CPU multiplies it (AVX512_BF16 or AMX; elsewhere oneDNN would
+/// emulate it, slower than FP32). Its launch runs the Program that `prepare` makes on the caller's thread and oneDNN's.
+Variant variant(Op op, std::unique_ptr<Prepared> (*prepare)(const OpCall&), const char* summary);
 
 /// The type that activations and working weights have in memory.
 dnnl::memory::data_type storage(core::Precision precision);
@@ -107,7 +98,6 @@ typename Primitive::primitive_desc describe(const Program& program, const Argume
 }
 
 /// Of a backward primitive; `hint` is the descriptor of the forward one.
-
 template <class Primitive, class Hint, class... Arguments>
 typename Primitive::primitive_desc describe_backward(const Program& program, const Hint& hint,
                                                      const Arguments&... arguments) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,9 +16,9 @@
 
 namespace warpscope::ops {
 
-#define WARPSCOPE_OP(op, folder, contract) \
-  namespace folder {                       \
-  OpContract contract();                   \
+#define WARPSCOPE_OP(op, folder, name) \
+  namespace folder {                   \
+  OpContract name##_contract();        \
   }
 WARPSCOPE_OPS(WARPSCOPE_OP)
 #undef WARPSCOPE_OP
@@ -34,7 +35,7 @@ OpContract row(Op op, OpContract contract) {
 
 const std::array<OpContract, kOpCount>& table() {
   static const std::array<OpContract, kOpCount> rows{
-#define WARPSCOPE_OP(op, folder, contract) row(Op::op, folder::contract()),
+#define WARPSCOPE_OP(op, folder, name) row(Op::op, folder::name##_contract()),
       WARPSCOPE_OPS(WARPSCOPE_OP)
 #undef WARPSCOPE_OP
   };
@@ -125,8 +126,30 @@ double least_flops(Op op, const OpShape& shape) {
   return found.least_flops == nullptr ? found.flops(shape) : found.least_flops(shape);
 }
 
+namespace {
+
+/// ", stride 2, valid": the parameters that the op reads and that are not the standard.
+std::string describe_parameters(Op op, const OpShape& shape) {
+  std::string text;
+  const auto& read = contract(op).parameters;
+  visit_parameters(shape, [&](Parameter parameter, auto value, auto standard) {
+    const ParameterRow& row = row_of(parameter);
+    if (!row.shown || value == standard || std::find(read.begin(), read.end(), parameter) == read.end())
+      return;
+    std::string name(row.name);
+    std::replace(name.begin(), name.end(), '_', ' ');
+    text += ", " + name;
+    if constexpr (std::is_arithmetic_v<decltype(value)> && !std::is_same_v<decltype(value), bool>) {
+      text += fmt::format(" {}", value);
+    }
+  });
+  return text;
+}
+
+}  // namespace
+
 std::string describe(Op op, const OpShape& shape) {
-  const std::string own = contract(op).describe(shape);
+  const std::string own = contract(op).describe(shape) + describe_parameters(op, shape);
   if (shape.covered.empty()) return own;
   const bool windows = shape.window_height != 1 || shape.window_width != 1;
   const bool patches = shape.patch_channels != 0;

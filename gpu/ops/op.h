@@ -18,19 +18,19 @@
 #include "gpu/core/types.h"
 #include "gpu/ops/names.h"
 #include "gpu/ops/op_list.h"
-#include "gpu/ops/optimizer/update_rule.h"
+#include "gpu/ops/parameters.h"
 
 namespace warpscope::ops {
 
 /// Every operation a plan can launch. The order is the order in which they are listed to people.
 enum class Op : std::uint8_t {
-#define WARPSCOPE_OP(op, folder, contract) op,
+#define WARPSCOPE_OP(op, folder, name) op,
   WARPSCOPE_OPS(WARPSCOPE_OP)
 #undef WARPSCOPE_OP
 };
 
 inline constexpr int kOpCount = 0
-#define WARPSCOPE_OP(op, folder, contract) +1  // NOLINT(bugprone-macro-parentheses): a sum
+#define WARPSCOPE_OP(op, folder, name) +1  // NOLINT(bugprone-macro-parentheses): a sum
     WARPSCOPE_OPS(WARPSCOPE_OP)
 #undef WARPSCOPE_OP
     ;
@@ -80,7 +80,8 @@ constexpr std::int64_t slice_length(std::int64_t count) {
 /// out_channels; linear ops have in_channels and out_channels features and height = width = 1, the
 /// cross-entropy in_channels classes. Kernels are those of convolutions and the windows of pooling, 1x1 for all
 /// others. `count` is the number of images in the data set (gather), of rows of a table
-/// (embedding), of parameters (optimizers, casts, norms) or of slots in the ring (step.record).
+/// (embedding), of parameters (optimizers, casts, norms) or of slots in the ring (step.record). What else an op reads
+/// are parameters (parameters.h).
 struct OpShape {
   std::int64_t batch = 1;
   int height = 1;
@@ -90,20 +91,22 @@ struct OpShape {
   int kernel_height = 1;
   int kernel_width = 1;
   std::int64_t count = 1;
-  UpdateRule rule = UpdateRule::sgd;  ///< of optimizer.update and optimizer.update_per_sample
-  OpSet covered = {};                 ///< other ops that the call covers (Variant::chain)
-  int stride = 1;                     ///< of convolutions: input pixels from one output pixel to the next
-  int dilation = 1;                   ///< of convolutions: input pixels from one tap to the next
-  bool valid = false;                 ///< of convolutions: no padding, else "same": dilation (kernel - 1) / 2
-  float dropout_rate = 0;             ///< of dropout: the probability that an element is dropped, in [0, 1)
-  std::uint32_t salt = 0;             ///< of dropout: tells the layers of a network apart
-  float factor = 1;                   ///< of scale: what each element is multiplied by, finite and not 0
-  int window_height = 1;  ///< of a pooling that the call covers by a link that takes any window, else 1
-  int window_width = 1;
-  int patch_channels = 0;  ///< input channels of a convolution that the call covers before its own op, else 0
+  OpSet covered = {};  ///< other ops that the call covers (Variant::chain)
+#define WARPSCOPE_PARAMETER(type, name, standard, least, most, shown) type name = standard;
+  WARPSCOPE_PARAMETERS(WARPSCOPE_PARAMETER)
+#undef WARPSCOPE_PARAMETER
 
   bool operator==(const OpShape&) const = default;
 };
+
+/// Calls visit(parameter, field, standard) with each parameter of `shape`, an OpShape that may be const.
+template <class Shape, class Visit>
+constexpr void visit_parameters(Shape& shape, const Visit& visit) {
+#define WARPSCOPE_PARAMETER(type, name, standard, least, most, shown) \
+  visit(Parameter::name, shape.name, static_cast<type>(standard));
+  WARPSCOPE_PARAMETERS(WARPSCOPE_PARAMETER)
+#undef WARPSCOPE_PARAMETER
+}
 
 /// The shape of the op of a call by itself, whatever the call covers.
 constexpr OpShape by_itself(OpShape shape) {
@@ -165,9 +168,6 @@ struct Operand {
   int in_place_of = -1;  ///< index of the read operand whose memory this written one may share; -1 if none
 };
 
-struct OpTests;
-struct Variant;
-
 /// What kind of work an op is.
 enum class Work : std::uint8_t {
   movement,  ///< element by element, gathers, reductions: CUDA cores and memory
@@ -189,9 +189,8 @@ struct OpContract {
   double (*flops)(const OpShape&);  ///< floating-point operations of one call, as the formula says
   std::int64_t (*terms)(
       const OpShape&);  ///< products summed into one output element: the tolerance follows from it
-  std::string (*describe)(const OpShape&);  ///< "64x32x32x3 -> 256, 3x3": the shape as people read it
-  std::vector<Variant> (*variants)();       ///< those of the op's folder, this op's among them
-  const OpTests& (*tests)();                ///< what the proofs of the op need (op_tests.h)
+  std::string (*describe)(const OpShape&);  ///< "64x32x32x3 -> 256, 3x3": its extents as people read them
+  std::vector<Parameter> parameters = {};   ///< those that it reads, but for those of calls
   Work work = Work::movement;
   Scope scope = Scope::layer;
   OpShape (*touched)(const OpShape&) =

@@ -105,9 +105,15 @@ struct OpTests {
   bool (*accepts)(const OpShape& shape, const Operands& before, Name name, std::span<const std::byte> written,
                   double tolerance) = nullptr;
 
+  /// A NaN in `input` shows in `output`, so that a diverged training shows; infinities are nothing special.
+  bool lets_nan_through = false;
+
   /// Clears what differs from run to run, so that the rest can be compared. False if it was not written.
   bool (*clear_time)(const OpShape& shape, const Operands& before, Operands& after) = nullptr;
 };
+
+/// Those of `op`.
+const OpTests& tests_of(Op op);
 
 inline constexpr const char* kForwardOp = "a forward op: its gradients are held against it";
 inline constexpr const char* kNoFunction = "no differentiable function of activations or weights";

@@ -74,12 +74,4 @@ void with_storage(core::Precision precision, F f) {
   throw std::logic_error("no CUDA kernel stores fp64");
 }
 
-/// For Variant::precisions of kernels that with_storage chooses: TF32 is a way to multiply matrices and
-/// stores FP32.
-inline const std::vector<core::Precision>& all_precisions() {
-  static const std::vector<core::Precision> all{core::Precision::fp32, core::Precision::tf32,
-                                                core::Precision::fp16, core::Precision::bf16};
-  return all;
-}
-
 }  // namespace warpscope::ops

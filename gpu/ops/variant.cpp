@@ -1,9 +1,7 @@
 #include "gpu/ops/variant.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -12,25 +10,45 @@
 #include "gpu/core/error.h"
 
 namespace warpscope::ops {
+
+#define WARPSCOPE_OP(op, folder, name) \
+  namespace folder {                   \
+  std::vector<Variant> variants();     \
+  }
+WARPSCOPE_OPS(WARPSCOPE_OP)
+#undef WARPSCOPE_OP
+
 namespace {
 
-std::vector<Variant> collect() {
-  std::vector<Variant> all;
-  std::set<std::vector<Variant> (*)()> folders;
-  for (const OpContract& each : contracts()) {
-    if (!folders.insert(each.variants).second) continue;
-    auto some = each.variants();
-    std::move(some.begin(), some.end(), std::back_inserter(all));
+bool comes_before(const Variant& a, const Variant& b) {
+  return std::tuple(a.op, a.device) < std::tuple(b.op, b.device);
+}
+
+/// Puts `added` behind the others of its op and device.
+void put(VariantTable& table, Variant added) {
+  const auto where = [&](const char* why) {
+    return fmt::format("the variant '{}' of {} on {} {}", added.name, to_string(added.op),
+                       core::to_string(added.device), why);
+  };
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (added.name.empty() || !std::all_of(added.name.begin(), added.name.end(), fits)) {
+    throw core::BadInput(where("has a name of other characters than a-z, 0-9 and _"));
   }
-  std::stable_sort(all.begin(), all.end(), [](const Variant& a, const Variant& b) {
-    return std::tuple(a.op, a.device) < std::tuple(b.op, b.device);
-  });
-  std::set<std::tuple<Op, core::DeviceKind, std::string>> seen;
-  for (const Variant& variant : all) {
-    if (!seen.emplace(variant.op, variant.device, variant.name).second) {
-      throw std::logic_error(
-          fmt::format("variant {} of {} is listed twice", variant.name, to_string(variant.op)));
-    }
+  if (find_variant(table, added.op, added.device, added.name) != nullptr) {
+    throw core::BadInput(where("is there already"));
+  }
+  if (!added.launch) throw core::BadInput(where("has nothing to launch"));
+  table.insert(std::upper_bound(table.begin(), table.end(), added, comes_before), std::move(added));
+}
+
+VariantTable collect() {
+  VariantTable all;
+  std::set<std::vector<Variant> (*)()> folders;
+#define WARPSCOPE_OP(op, folder, name) folders.insert(folder::variants);
+  WARPSCOPE_OPS(WARPSCOPE_OP)
+#undef WARPSCOPE_OP
+  for (const auto folder : folders) {
+    for (Variant& each : folder()) put(all, std::move(each));
   }
   return all;
 }
@@ -39,6 +57,7 @@ std::vector<Variant> collect() {
 std::string wrong_compute_capability(const Variant& variant, const core::DeviceInfo& device) {
   const int least = variant.minimum_compute_capability;
   const int most = variant.maximum_compute_capability;
+  if (device.kind == core::DeviceKind::cpu) return "";
   const bool too_new = most != 0 && device.compute_capability > most;
   if (device.compute_capability >= least && !too_new) return "";
   const auto version = [](int number) { return fmt::format("{}.{}", number / 10, number % 10); };
@@ -51,21 +70,45 @@ std::string wrong_compute_capability(const Variant& variant, const core::DeviceI
 
 }  // namespace
 
-std::span<const Variant> variants() {
-  static const std::vector<Variant> all = collect();
+Variant cuda_variant(Op op, const char* name, void (*launch)(const OpCall&), const char* summary) {
+  return {.op = op, .name = name, .device = core::DeviceKind::cuda, .summary = summary, .launch = launch};
+}
+
+Variant naive_variant(Op op, void (*launch)(const OpCall&), const char* summary) {
+  Variant made = cuda_variant(op, "naive", launch, summary);
+  made.presets = {{"naive"}, {"atomic"}, {"atomic_free"}};
+  return made;
+}
+
+Variants built_in_variants() {
+  static const auto all = std::make_shared<const VariantTable>(collect());
   return all;
 }
 
-std::vector<const Variant*> variants_of(Op op, core::DeviceKind device) {
+Variants with_variant(const VariantTable& table, Variant added) {
+  VariantTable more = table;
+  put(more, std::move(added));
+  return std::make_shared<const VariantTable>(std::move(more));
+}
+
+std::vector<core::Precision> precisions_of(const Variant& variant) {
+  using enum core::Precision;
+  if (!variant.precisions.empty()) return variant.precisions;
+  return variant.device == core::DeviceKind::cpu ? std::vector{fp32, bf16}
+                                                 : std::vector{fp32, tf32, fp16, bf16};
+}
+
+std::vector<const Variant*> variants_of(const VariantTable& table, Op op, core::DeviceKind device) {
   std::vector<const Variant*> found;
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : table) {
     if (variant.op == op && variant.device == device) found.push_back(&variant);
   }
   return found;
 }
 
-const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name) {
-  for (const Variant& variant : variants()) {
+const Variant* find_variant(const VariantTable& table, Op op, core::DeviceKind device,
+                            std::string_view name) {
+  for (const Variant& variant : table) {
     if (variant.op == op && variant.device == device && variant.name == name) return &variant;
   }
   return nullptr;
@@ -75,10 +118,10 @@ std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& d
                                core::Precision precision, const OpShape* shape) {
   if (variant.device != device.kind) return fmt::format("runs on {} only", core::to_string(variant.device));
   if (const std::string reason = wrong_compute_capability(variant, device); !reason.empty()) return reason;
-  if (std::find(variant.precisions.begin(), variant.precisions.end(), precision) ==
-      variant.precisions.end()) {
+  const std::vector<core::Precision> precisions = precisions_of(variant);
+  if (std::find(precisions.begin(), precisions.end(), precision) == precisions.end()) {
     std::string has;
-    for (const auto p : variant.precisions) {
+    for (const auto p : precisions) {
       if (p == core::Precision::fp64) continue;
       has += has.empty() ? "" : ", ";
       has += core::to_string(p);

@@ -1,6 +1,6 @@
 #pragma once
-// A variant is one implementation of an op on one kind of device. Variants are listed in explicit tables
-// (<op>/<op>_table.cpp); there are no self-registering globals.
+// A variant is one implementation of an op on one kind of device. Each folder of ops lists its own (variants() in
+// <op>/<op>.cpp); a table of variants is a value, made of all of these and of what is added while the program runs.
 
 #include <cstddef>
 #include <functional>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/core/device.h"
@@ -24,12 +25,37 @@ class Prepared {
   virtual ~Prepared() = default;
 };
 
+struct Variant;
+
+/// The variants that somebody can choose from: by op, then CPU before CUDA, then from the simplest to the fastest; names
+/// are unique in op and device kind. A table never changes: whoever uses its variants holds it.
+using VariantTable = std::vector<Variant>;
+using Variants = std::shared_ptr<const VariantTable>;
+
+/// Those of this build, of which there is one table.
+Variants built_in_variants();
+
+/// `table` with `added` as the fastest of its op and device. Throws core::BadInput if it has no name, one that is taken
+/// or one with other characters than a-z, 0-9 and _, or nothing to launch.
+Variants with_variant(const VariantTable& table, Variant added);
+
+/// What the calls of a plan, a proof or a bench have in common.
+struct Context {
+  Context(std::shared_ptr<core::Device> on, Variants from = built_in_variants())
+      : device(std::move(on)), variants(std::move(from)) {}
+
+  std::shared_ptr<core::Device> device;
+  Variants variants;  ///< that there are to choose from
+};
+
 /// One call of an op, or of all the ops that a variant covers. Operands that may be written in place can be
 /// the same pointer.
 struct OpCall {
+  const Variant* variant = nullptr;
+  const Context* context = nullptr;
   OpShape shape;  ///< OpShape::covered names the ops that this call covers beside its own
   core::Precision precision = core::Precision::fp32;
-  ByName<void*> operands;  ///< those of operands_of(variant, shape); nullptr for all other names
+  ByName<void*> operands = {};  ///< those of operands_of(variant, shape); nullptr for all other names
   /// Variant::workspace_bytes() bytes, 256-byte aligned; its contents are undefined.
   void* workspace = nullptr;
   Prepared* prepared = nullptr;
@@ -84,15 +110,16 @@ struct PresetTag {
   bool characteristic = false;  ///< without any such variant the preset would not be what its name says
 };
 
-/// One implementation of an op, or of a chain of ops around one: plain data.
+/// One implementation of an op, or of a chain of ops around one: plain data and functions. What a function needs beside
+/// its arguments, such as a kernel that was compiled while the program runs, it holds itself.
 struct Variant {
   Op op{};
   std::string name;  ///< "implicit_gemm": unique within op and device kind
   core::DeviceKind device = core::DeviceKind::cpu;
-  std::vector<core::Precision> precisions = {};
-  int minimum_compute_capability = 0;  ///< 90 for Hopper; 0 for CPU variants
-  int maximum_compute_capability = 0;  ///< 90 for code of sm_90a alone; 0: none
-  bool deterministic = true;           ///< the same bits from the same input, every time
+  std::vector<core::Precision> precisions = {};  ///< {}: precisions_of()
+  int minimum_compute_capability = 75;           ///< of a GPU; 90 for Hopper
+  int maximum_compute_capability = 0;            ///< 90 for code of sm_90a only; 0: none
+  bool deterministic = true;                     ///< the same bits from the same input, every time
   /// Whether what it writes may lie in the memory of what it reads, where the contract allows it.
   bool in_place = true;
   /// Whether it keeps the tolerance where a mean is many times the deviation, or all values are the same; else proofs
@@ -115,19 +142,24 @@ struct Variant {
   std::string summary;  ///< one sentence: what it adds over the variant before it
 
   /// Enqueues the work on call.stream. Throws core::Error that names the kernel.
-  void (*launch)(const OpCall& call) = nullptr;
+  std::function<void(const OpCall& call)> launch = {};
 
-  /// Scratch memory of a call; nullptr means none.
-  std::size_t (*workspace_bytes)(const OpShape& shape, core::Precision precision) = nullptr;
+  /// Scratch memory of a call; {} means none.
+  std::function<std::size_t(const OpShape& shape, core::Precision precision)> workspace_bytes = {};
 
-  /// Why it does not take `shape`, in words, or "" if it does; nullptr means it takes every shape.
-  std::string (*refuses)(const OpShape& shape) = nullptr;
+  /// Why it does not take `shape`, in words, or "" if it does; {} means it takes every shape.
+  std::function<std::string(const OpShape& shape)> refuses = {};
 
-  /// Makes what the calls of one op instance share; nullptr means nothing. Must not be called while a stream
-  /// captures.
-  std::unique_ptr<Prepared> (*prepare)(const OpShape& shape, core::Precision precision,
-                                       core::Device& device) = nullptr;
+  /// Makes what the calls of one op instance share; {} means nothing. The call has no operands, workspace and stream
+  /// yet. Must not be called while a stream captures.
+  std::function<std::unique_ptr<Prepared>(const OpCall& call)> prepare = {};
 };
+
+/// A variant of kernels that run on every GPU in all precisions.
+Variant cuda_variant(Op op, const char* name, void (*launch)(const OpCall&), const char* summary);
+
+/// The first rung of these, `naive`, which is without atomics as well.
+Variant naive_variant(Op op, void (*launch)(const OpCall&), const char* summary);
 
 /// One operand of a call of a variant.
 struct CallOperand {
@@ -170,15 +202,14 @@ std::size_t bytes_of(const CallOperand& operand, core::Precision precision);
 /// they pick.
 double minimum_bytes(const Variant& variant, const OpShape& shape, core::Precision precision);
 
-/// All variants of this build: by op, then CPU before CUDA, then from the simplest to the fastest. Names are
-/// unique in op and device kind (a duplicate throws std::logic_error at the first call).
-std::span<const Variant> variants();
+/// Those that the variant says, else what trainings run in: FP32 and BF16 on a CPU, TF32 and FP16 too on a GPU.
+std::vector<core::Precision> precisions_of(const Variant& variant);
 
 /// Variants of `op` on `device`, in table order; empty if there are none.
-std::vector<const Variant*> variants_of(Op op, core::DeviceKind device);
+std::vector<const Variant*> variants_of(const VariantTable& table, Op op, core::DeviceKind device);
 
 /// The variant, or nullptr.
-const Variant* find_variant(Op op, core::DeviceKind device, std::string_view name);
+const Variant* find_variant(const VariantTable& table, Op op, core::DeviceKind device, std::string_view name);
 
 /// Why `variant` cannot run here ("needs compute capability 9.0, this GPU has 8.6", "not in bf16; in fp32"),
 /// or "". With `shape`, what the variant says to that one too.

@@ -243,7 +243,7 @@ ChainMatch match_without(const Program& program, std::size_t node, const Variant
   }
   ops::OpShape& shape = match.shape;
   shape.covered = match.covered;
-  if (variant.refuses != nullptr) refusal = variant.refuses(shape);
+  if (variant.refuses) refusal = variant.refuses(shape);
   if (!refusal.empty()) {
     match.failure = refusal;
     return match;

@@ -74,12 +74,11 @@ struct Attempt {
 /// Finds calls that fit together: starts with the largest of each node and takes back what does not fit.
 class Coverer {
  public:
-  Coverer(std::span<const Variant> variants, const Program& program, const Selection& selection,
-          const core::DeviceInfo& device)
-      : variants_(variants),
+  Coverer(const Program& program, const Selection& selection, const Machine& machine)
+      : variants_(machine.variants),
         program_(program),
         selection_(selection),
-        device_(device),
+        device_(machine.device),
         attempts_(program.nodes.size()) {
     for (std::size_t n = 0; n < program.nodes.size(); ++n)
       attempts_[n].candidates = candidates_of(program.nodes[n]);
@@ -95,7 +94,6 @@ class Coverer {
   }
 
  private:
-  std::vector<const Variant*> variants_of(Op op) const;
   std::string alternatives(const Node& node) const;
   [[noreturn]] void refuse(const Node& node, std::string_view name, const std::string& reason) const;
   std::vector<const Variant*> candidates_of(const Node& node) const;
@@ -110,7 +108,7 @@ class Coverer {
   bool mend_read(std::size_t reader, const BoundOperand& read);
   std::vector<NodeCover> result() const;
 
-  std::span<const Variant> variants_;
+  const ops::VariantTable& variants_;
   const Program& program_;
   const Selection& selection_;
   const core::DeviceInfo& device_;
@@ -119,17 +117,9 @@ class Coverer {
   std::vector<bool> launched_;
 };
 
-std::vector<const Variant*> Coverer::variants_of(Op op) const {
-  std::vector<const Variant*> found;
-  for (const Variant& each : variants_) {
-    if (each.op == op && each.device == device_.kind) found.push_back(&each);
-  }
-  return found;
-}
-
 /// The variants of the node's op that would run, for error messages.
 std::string Coverer::alternatives(const Node& node) const {
-  const std::vector<const Variant*> all = variants_of(node.op);
+  const std::vector<const Variant*> all = ops::variants_of(variants_, node.op, device_.kind);
   const auto runs = [&](const Variant* variant, core::Precision precision) {
     return ops::unavailable_reason(*variant, device_, precision, &node.shape).empty();
   };
@@ -155,7 +145,7 @@ void Coverer::refuse(const Node& node, std::string_view name, const std::string&
 }
 
 std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
-  std::vector<const Variant*> all = variants_of(node.op);
+  std::vector<const Variant*> all = ops::variants_of(variants_, node.op, device_.kind);
   std::reverse(all.begin(), all.end());  // the best first
   std::vector<const Variant*> candidates;
   if (const auto chosen = selection_.variants.find(node.op); chosen != selection_.variants.end()) {
@@ -375,14 +365,8 @@ std::vector<NodeCover> Coverer::result() const {
 
 }  // namespace
 
-std::vector<NodeCover> cover(const Program& program, const Selection& selection,
-                             const core::DeviceInfo& device) {
-  return cover_among(ops::variants(), program, selection, device);
-}
-
-std::vector<NodeCover> cover_among(std::span<const Variant> variants, const Program& program,
-                                   const Selection& selection, const core::DeviceInfo& device) {
-  return Coverer(variants, program, selection, device).run();
+std::vector<NodeCover> cover(const Program& program, const Selection& selection, const Machine& machine) {
+  return Coverer(program, selection, machine).run();
 }
 
 std::string describe(const NodeCover& node) {

@@ -6,7 +6,6 @@
 // that does not hold, optional ops of the chain are left out, and where it cannot be met at all, the next
 // best variant runs; the reason stays with the node.
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -37,12 +36,7 @@ struct NodeCover {
 /// variant's chain is not there, the best variant that fits runs instead, with the reason. Ops that are not
 /// chosen run by the best variant that fits: the last in the table, a library's only where there is no other.
 /// Throws core::BadInput that says which op cannot run as selected, where, why, and what would work.
-std::vector<NodeCover> cover(const Program& program, const Selection& selection,
-                             const core::DeviceInfo& device);
-
-/// cover() with these variants instead of all there are.
-std::vector<NodeCover> cover_among(std::span<const ops::Variant> variants, const Program& program,
-                                   const Selection& selection, const core::DeviceInfo& device);
+std::vector<NodeCover> cover(const Program& program, const Selection& selection, const Machine& machine);
 
 /// "hopper, with bias, relu, maxpool2d": the variant of a call and what it covers.
 std::string describe(const NodeCover& node);

@@ -57,10 +57,10 @@ std::size_t MemoryMap::peak_call() const {
 }
 
 MemoryMap memory_map(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-                     const core::DeviceInfo& device, const Recipe& recipe) {
+                     const Machine& machine, const Recipe& recipe) {
   // The data set and the ring of step records are not in the plan's memory: their sizes do not matter.
   const Program program = lower(model, purpose, batch, batch, 1, selection.precision, recipe);
-  const std::vector<NodeCover> covers = cover(program, selection, device);
+  const std::vector<NodeCover> covers = cover(program, selection, machine);
   const MemoryPlan plan =
       plan_memory(program, covers, selection.precision, workspace_bytes(covers, selection.precision));
   const std::vector<std::size_t> places = places_of(covers);

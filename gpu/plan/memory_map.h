@@ -56,6 +56,6 @@ struct MemoryMap {
 
 /// What plan::Plan of the same arguments holds, and where. Throws core::BadInput as it does.
 MemoryMap memory_map(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-                     const core::DeviceInfo& device, const Recipe& recipe = {});
+                     const Machine& machine, const Recipe& recipe = {});
 
 }  // namespace warpscope::plan

@@ -50,12 +50,12 @@ ModelFigures figures_of(const models::Model& model) {
   return figures;
 }
 
-std::size_t training_bytes(const models::Model& model, const core::DeviceInfo& device,
-                           core::Precision precision, int batch) {
-  check_precision(device, precision);
+std::size_t training_bytes(const models::Model& model, const Machine& machine, core::Precision precision,
+                           int batch) {
+  check_precision(machine, precision);
   Selection selection;
   selection.precision = precision;
-  return memory_map(model, Purpose::training, selection, batch, device).bytes;
+  return memory_map(model, Purpose::training, selection, batch, machine).bytes;
 }
 
 }  // namespace warpscope::plan

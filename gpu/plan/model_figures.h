@@ -9,6 +9,7 @@
 
 #include "gpu/core/device.h"
 #include "gpu/models/model.h"
+#include "gpu/plan/selection.h"
 
 namespace warpscope::plan {
 
@@ -30,10 +31,10 @@ struct ModelFigures {
 /// Of `model`, which check_model() has passed. A head is not counted.
 ModelFigures figures_of(const models::Model& model);
 
-/// Bytes that a training step of `batch` images takes on `device` beside weights and optimizer: what plan::Plan of the
+/// Bytes that a training step of `batch` images takes on `machine` beside weights and optimizer: what plan::Plan of the
 /// same arguments holds, with the variants that are chosen by themselves. Throws core::BadInput if nothing on the
 /// device can train the model.
-std::size_t training_bytes(const models::Model& model, const core::DeviceInfo& device,
-                           core::Precision precision, int batch);
+std::size_t training_bytes(const models::Model& model, const Machine& machine, core::Precision precision,
+                           int batch);
 
 }  // namespace warpscope::plan

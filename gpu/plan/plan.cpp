@@ -58,9 +58,8 @@ void check_bound(const NodeCover& node, const BoundOperand& operand, const Tenso
 }  // namespace
 
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-           std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
-           const Recipe& recipe)
-    : device_(std::move(device)),
+           ops::Context context, core::Stream& stream, const Bindings& bindings, const Recipe& recipe)
+    : context_(std::move(context)),
       program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision,
                      recipe)),
       precision_(selection.precision),
@@ -70,10 +69,11 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
   cover_nodes(selection);
   const MemoryPlan memory = plan_memory(program_, covers_, precision_, workspace_bytes(covers_, precision_));
   try {
-    arena_ = core::Buffer(device_, memory.bytes);
+    arena_ = core::Buffer(context_.device, memory.bytes);
     for (const PlanNode& node : nodes_) {
-      prepared_.push_back(
-          node.variant == nullptr ? nullptr : ops::prepare(*node.variant, node.shape, precision_, *device_));
+      prepared_.push_back(node.variant == nullptr
+                              ? nullptr
+                              : ops::prepare({node.variant, &context_, node.shape, precision_}));
     }
   } catch (const core::OutOfMemory& error) {
     throw core::OutOfMemory(
@@ -121,7 +121,7 @@ void Plan::cover_nodes(const Selection& selection) {
     throw core::BadInput(fmt::format("training in {} is not possible; valid: {}", core::to_string(precision_),
                                      fmt::join(names, ", ")));
   }
-  covers_ = cover(program_, selection, device_->info());
+  covers_ = cover(program_, selection, context_);
   for (std::size_t n = 0; n < covers_.size(); ++n) {
     const NodeCover& node = covers_[n];
     nodes_.push_back({program_.nodes[n].op, program_.nodes[n].layer, node.shape, node.variant,
@@ -154,8 +154,8 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
 void Plan::launch_node(std::size_t index, core::Stream& stream) {
   const PlanNode& node = nodes_[index];
   if (node.variant == nullptr) return;
-  ops::launch(*node.variant,
-              {node.shape, precision_, operands_[index], workspace_[index], prepared_[index].get(), &stream});
+  ops::launch({node.variant, &context_, node.shape, precision_, operands_[index], workspace_[index],
+               prepared_[index].get(), &stream});
 }
 
 std::vector<WrittenTensor> Plan::written(std::size_t index) const {
@@ -185,8 +185,8 @@ void Plan::launch(core::Stream& stream) {
 bool Plan::launch_timed(core::Stream& stream) {
   if (timing_pending_) return false;
   if (!timed_graph_) {
-    timed_done_ = device_->make_event(false);
-    for (std::size_t i = 0; i <= nodes_.size(); ++i) events_.push_back(device_->make_event(true));
+    timed_done_ = context_.device->make_event(false);
+    for (std::size_t i = 0; i <= nodes_.size(); ++i) events_.push_back(context_.device->make_event(true));
     timed_graph_ = stream.capture([this, &stream] {
       stream.record(*events_[0]);
       for (std::size_t i = first_; i < nodes_.size(); ++i) {

@@ -49,7 +49,7 @@ struct PlanNode {
   ops::Op op{};
   std::string layer;
   ops::OpShape shape;                     ///< with what its call covers
-  const ops::Variant* variant = nullptr;  ///< nullptr: it is covered and not launched
+  const ops::Variant* variant = nullptr;  ///< of the plan's table; nullptr: it is covered and not launched
   int covered_by = -1;                    ///< the node whose call covers it, or -1
   std::vector<int> covers = {};           ///< the nodes inside its call
   std::string reason = {};                ///< NodeCover::reason
@@ -69,8 +69,7 @@ class Plan {
   /// would work; core::OutOfMemory that says what is needed and what is free. Nothing of a plan in use is
   /// touched.
   Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-       std::shared_ptr<core::Device> device, core::Stream& stream, const Bindings& bindings,
-       const Recipe& recipe = {});
+       ops::Context context, core::Stream& stream, const Bindings& bindings, const Recipe& recipe = {});
   Plan(const Plan&) = delete;  // its graphs hold its address
   Plan& operator=(const Plan&) = delete;
 
@@ -130,7 +129,7 @@ class Plan {
   WrittenTensor tensor(int index) const;
   std::unique_ptr<core::Graph> capture(core::Stream& stream, std::size_t begin, std::size_t end);
 
-  std::shared_ptr<core::Device> device_;
+  ops::Context context_;
   Program program_;
   core::Precision precision_;
   Recipe recipe_;

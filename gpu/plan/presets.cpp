@@ -65,10 +65,10 @@ const ops::PresetTag* tag_of(const ops::Variant& variant, std::string_view prese
 }
 
 /// The variants without which the preset would not be what its name says.
-std::vector<const ops::Variant*> characteristic_variants(std::string_view preset, DeviceKind device) {
+std::vector<const ops::Variant*> characteristic_variants(std::string_view preset, const Machine& machine) {
   std::vector<const ops::Variant*> found;
-  for (const ops::Variant& variant : ops::variants()) {
-    const ops::PresetTag* tag = variant.device == device ? tag_of(variant, preset) : nullptr;
+  for (const ops::Variant& variant : machine.variants) {
+    const ops::PresetTag* tag = variant.device == machine.device.kind ? tag_of(variant, preset) : nullptr;
     if (tag != nullptr && tag->characteristic) found.push_back(&variant);
   }
   return found;
@@ -95,13 +95,13 @@ std::vector<Preset> presets(DeviceKind device) {
   return list;
 }
 
-std::string preset_unavailable_reason(std::string_view id, const core::DeviceInfo& device,
+std::string preset_unavailable_reason(std::string_view id, const Machine& machine,
                                       core::Precision precision) {
-  const auto needed = characteristic_variants(find(id, device.kind).id, device.kind);
+  const auto needed = characteristic_variants(find(id, machine.device.kind).id, machine);
   std::vector<std::string_view> possible;
   for (const core::Precision each : core::selectable_precisions()) {
     const bool has = std::any_of(needed.begin(), needed.end(), [&](const ops::Variant* variant) {
-      return ops::unavailable_reason(*variant, device, each).empty();
+      return ops::unavailable_reason(*variant, machine.device, each).empty();
     });
     if (has && each == precision) return "";
     if (has) possible.push_back(core::to_string(each));
@@ -114,26 +114,26 @@ std::string preset_unavailable_reason(std::string_view id, const core::DeviceInf
                      fmt::join(possible, ", "));
 }
 
-Selection preset_selection(std::string_view id, const core::DeviceInfo& device, core::Precision precision) {
-  const Preset& preset = find(id, device.kind);
-  if (const std::string reason = preset_unavailable_reason(id, device, precision); !reason.empty()) {
+Selection preset_selection(std::string_view id, const Machine& machine, core::Precision precision) {
+  const Preset& preset = find(id, machine.device.kind);
+  if (const std::string reason = preset_unavailable_reason(id, machine, precision); !reason.empty()) {
     throw core::BadInput(fmt::format("preset {} cannot run: {}", id, reason));
   }
   Selection selection{precision, {}};
-  for (const ops::Variant& variant : ops::variants()) {  // of an op the last one wins
-    if (variant.device != device.kind || tag_of(variant, preset.id) == nullptr) continue;
-    if (ops::unavailable_reason(variant, device, precision).empty())
+  for (const ops::Variant& variant : machine.variants) {  // of an op the last one wins
+    if (variant.device != machine.device.kind || tag_of(variant, preset.id) == nullptr) continue;
+    if (ops::unavailable_reason(variant, machine.device, precision).empty())
       selection.variants[variant.op] = variant.name;
   }
   return selection;
 }
 
-std::string preset_of(const Selection& selection, const core::DeviceInfo& device) {
+std::string preset_of(const Selection& selection, const Machine& machine) {
   std::string found;
-  for (const Preset& each : presets(device.kind)) {
-    if (!preset_unavailable_reason(each.id, device, selection.precision).empty()) continue;
+  for (const Preset& each : presets(machine.device.kind)) {
+    if (!preset_unavailable_reason(each.id, machine, selection.precision).empty()) continue;
     // Another name says more than "fastest", which is the first.
-    if (preset_selection(each.id, device, selection.precision) == selection) found = each.id;
+    if (preset_selection(each.id, machine, selection.precision) == selection) found = each.id;
   }
   return found;
 }
@@ -144,9 +144,9 @@ void name_selection(const Selection& selection, const std::string& name) {
   names.all[to_string(selection)] = name;
 }
 
-std::string label_of(const Selection& selection, const core::DeviceInfo& device) {
-  const std::string id = preset_of(selection, device);
-  for (const Preset& preset : presets(device.kind)) {
+std::string label_of(const Selection& selection, const Machine& machine) {
+  const std::string id = preset_of(selection, machine);
+  for (const Preset& preset : presets(machine.device.kind)) {
     if (id == preset.id) return preset.label;
   }
   if (selection.variants.empty()) return std::string(kAutomatic);
@@ -156,7 +156,7 @@ std::string label_of(const Selection& selection, const core::DeviceInfo& device)
   return found == names.all.end() ? "" : found->second;
 }
 
-std::string chosen_preset(const Selection& from, const Selection& to, const core::DeviceInfo& device) {
+std::string chosen_preset(const Selection& from, const Selection& to, const Machine& machine) {
   std::set<ops::Op> changed;
   const auto compare = [&changed](const Selection& a, const Selection& b) {
     for (const auto& [op, name] : a.variants) {
@@ -167,7 +167,7 @@ std::string chosen_preset(const Selection& from, const Selection& to, const core
   compare(from, to);
   compare(to, from);
   if (from.precision != to.precision || changed.size() < 2) return "";
-  const std::string preset = preset_of(to, device);
+  const std::string preset = preset_of(to, machine);
   return preset.empty() && to.variants.empty() ? std::string(kAutomatic) : preset;
 }
 

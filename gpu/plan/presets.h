@@ -21,28 +21,27 @@ struct Preset {
 /// "loops", "onednn" on a CPU.
 std::vector<Preset> presets(core::DeviceKind device);
 
-/// Why the preset cannot run on `device` in `precision` ("its kernels (mma of conv2d.forward)
+/// Why the preset cannot run on `machine` in `precision` ("its kernels (mma of conv2d.forward)
 /// do not run in fp32; in tf32, fp16, bf16"), or "".
-std::string preset_unavailable_reason(std::string_view id, const core::DeviceInfo& device,
-                                      core::Precision precision);
+std::string preset_unavailable_reason(std::string_view id, const Machine& machine, core::Precision precision);
 
-/// The variants that are tagged with the preset and run on `device` in `precision`, the last of each op;
+/// The variants that are tagged with the preset and run on `machine` in `precision`, the last of each op;
 /// nothing is chosen for the others.
 /// Throws core::BadInput with the reason if the preset cannot run, or lists the valid names.
-Selection preset_selection(std::string_view id, const core::DeviceInfo& device, core::Precision precision);
+Selection preset_selection(std::string_view id, const Machine& machine, core::Precision precision);
 
 /// The preset that `selection` is, or "" if it is none.
-std::string preset_of(const Selection& selection, const core::DeviceInfo& device);
+std::string preset_of(const Selection& selection, const Machine& machine);
 
 /// What `selection` is called from now on in this process, where no preset is the same ("fastest here, 14:02"). Of one
 /// that was named before the newest name counts. From any thread.
 void name_selection(const Selection& selection, const std::string& name);
 
 /// The preset's label ("tensor cores"), "automatic" if nothing is chosen, a name that was given, else "".
-std::string label_of(const Selection& selection, const core::DeviceInfo& device);
+std::string label_of(const Selection& selection, const Machine& machine);
 
 /// The preset that `to` is, where it differs from `from` in several ops and not in precision: it was chosen as a whole,
 /// as kAutomatic where nothing is chosen any more. "" else.
-std::string chosen_preset(const Selection& from, const Selection& to, const core::DeviceInfo& device);
+std::string chosen_preset(const Selection& from, const Selection& to, const Machine& machine);
 
 }  // namespace warpscope::plan

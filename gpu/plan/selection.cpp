@@ -14,44 +14,46 @@ namespace {
 using ops::Op;
 using ops::Variant;
 
-void set_all(Selection& selection, std::string_view name, core::DeviceKind device) {
+void set_all(Selection& selection, std::string_view name, const Machine& machine) {
   bool any = false;
   for (const ops::OpContract& contract : ops::contracts()) {
-    const Variant* variant = ops::find_variant(contract.op, device, name);
+    const Variant* variant = ops::find_variant(machine.variants, contract.op, machine.device.kind, name);
     if (variant == nullptr) continue;
     selection.variants[contract.op] = variant->name;
     any = true;
   }
   if (any) return;
   throw core::BadInput(fmt::format("no operation has a variant '{}' on {}; valid: {}", name,
-                                   core::to_string(device), fmt::join(variant_names(device), ", ")));
+                                   core::to_string(machine.device.kind),
+                                   fmt::join(variant_names(machine), ", ")));
 }
 
-void set_one(Selection& selection, std::string_view op_name, std::string_view name, core::DeviceKind device) {
+void set_one(Selection& selection, std::string_view op_name, std::string_view name, const Machine& machine) {
   const Op op = ops::parse_op(op_name);
   if (name == kAutomatic) {
     selection.variants.erase(op);
     return;
   }
-  const Variant* variant = ops::find_variant(op, device, name);
+  const Variant* variant = ops::find_variant(machine.variants, op, machine.device.kind, name);
   if (variant == nullptr) {
     std::vector<std::string> names;
-    for (const Variant* each : ops::variants_of(op, device)) names.push_back(each->name);
+    for (const Variant* each : ops::variants_of(machine.variants, op, machine.device.kind))
+      names.push_back(each->name);
     throw core::BadInput(fmt::format("{} has no variant '{}' on {}; valid: {}", op_name, name,
-                                     core::to_string(device), fmt::join(names, ", ")));
+                                     core::to_string(machine.device.kind), fmt::join(names, ", ")));
   }
   selection.variants[op] = variant->name;
 }
 
-bool has_variant(Op op, const core::DeviceInfo& device, core::Precision precision) {
-  return automatic_variant(op, device, precision) != nullptr;
+bool has_variant(Op op, const Machine& machine, core::Precision precision) {
+  return automatic_variant(op, machine, precision) != nullptr;
 }
 
 /// "hopper", or what would run by itself.
-std::string name_of(const Selection& selection, Op op, const core::DeviceInfo& device) {
+std::string name_of(const Selection& selection, Op op, const Machine& machine) {
   const auto chosen = selection.variants.find(op);
   if (chosen != selection.variants.end()) return chosen->second;
-  const Variant* automatic = automatic_variant(op, device, selection.precision);
+  const Variant* automatic = automatic_variant(op, machine, selection.precision);
   return automatic == nullptr ? "none" : automatic->name;
 }
 
@@ -74,64 +76,63 @@ std::vector<SelectionItem> selection_items(std::string_view text) {
   return items;
 }
 
-std::vector<core::Precision> training_precisions(const core::DeviceInfo& device) {
+std::vector<core::Precision> training_precisions(const Machine& machine) {
   std::vector<core::Precision> precisions;
   for (const core::Precision precision : core::selectable_precisions()) {
     const auto contracts = ops::contracts();
     const bool complete =
         std::all_of(contracts.begin(), contracts.end(), [&](const ops::OpContract& contract) {
-          return has_variant(contract.op, device, precision) ||
-                 !has_variant(contract.op, device, core::Precision::fp32);
+          return has_variant(contract.op, machine, precision) ||
+                 !has_variant(contract.op, machine, core::Precision::fp32);
         });
     if (complete) precisions.push_back(precision);
   }
   return precisions;
 }
 
-void check_precision(const core::DeviceInfo& device, core::Precision precision) {
-  const std::vector<core::Precision> precisions = training_precisions(device);
+void check_precision(const Machine& machine, core::Precision precision) {
+  const std::vector<core::Precision> precisions = training_precisions(machine);
   if (std::find(precisions.begin(), precisions.end(), precision) != precisions.end()) return;
   std::vector<std::string_view> names;
   for (const core::Precision each : precisions) names.push_back(core::to_string(each));
   throw core::BadInput(fmt::format("precision {} is not possible on {} ({}); valid: {}",
-                                   core::to_string(precision), device.id(), device.name,
+                                   core::to_string(precision), machine.device.id(), machine.device.name,
                                    fmt::join(names, ", ")));
 }
 
-const Variant* automatic_variant(Op op, const core::DeviceInfo& device, core::Precision precision) {
+const Variant* automatic_variant(Op op, const Machine& machine, core::Precision precision) {
   const Variant* found = nullptr;
   for (const bool library : {true, false}) {  // the later one wins
-    for (const Variant* variant : ops::variants_of(op, device.kind)) {
+    for (const Variant* variant : ops::variants_of(machine.variants, op, machine.device.kind)) {
       if (variant->library != library || ops::needs_others(*variant)) continue;
-      if (ops::unavailable_reason(*variant, device, precision).empty()) found = variant;
+      if (ops::unavailable_reason(*variant, machine.device, precision).empty()) found = variant;
     }
   }
   return found;
 }
 
-Selection with_precision(const Selection& selection, core::Precision precision,
-                         const core::DeviceInfo& device) {
+Selection with_precision(const Selection& selection, core::Precision precision, const Machine& machine) {
   Selection changed{precision, {}};
   for (const auto& [op, name] : selection.variants) {
-    const Variant* variant = ops::find_variant(op, device.kind, name);
-    if (variant != nullptr && ops::unavailable_reason(*variant, device, precision).empty()) {
+    const Variant* variant = ops::find_variant(machine.variants, op, machine.device.kind, name);
+    if (variant != nullptr && ops::unavailable_reason(*variant, machine.device, precision).empty()) {
       changed.variants[op] = name;
     }
   }
   return changed;
 }
 
-void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device) {
+void apply(Selection& selection, std::string_view text, const Machine& machine) {
   Selection changed = selection;
   for (const SelectionItem& item : selection_items(text)) {
     if (item.op == "preset" && item.variant == kAutomatic) {
       changed.variants.clear();
     } else if (item.op == "preset") {
-      changed.variants = preset_selection(item.variant, device, changed.precision).variants;
+      changed.variants = preset_selection(item.variant, machine, changed.precision).variants;
     } else if (item.op == "all") {
-      set_all(changed, item.variant, device.kind);
+      set_all(changed, item.variant, machine);
     } else {
-      set_one(changed, item.op, item.variant, device.kind);
+      set_one(changed, item.op, item.variant, machine);
     }
   }
   selection = std::move(changed);
@@ -150,7 +151,7 @@ std::string to_string(const Selection& selection) {
   return fmt::format("{} {}", core::to_string(selection.precision), chosen.empty() ? kAutomatic : chosen);
 }
 
-std::string describe_change(const Selection& from, const Selection& to, const core::DeviceInfo& device) {
+std::string describe_change(const Selection& from, const Selection& to, const Machine& machine) {
   std::vector<std::string> changes;
   if (from.precision != to.precision) {
     changes.push_back(
@@ -162,18 +163,18 @@ std::string describe_change(const Selection& from, const Selection& to, const co
     const bool was = before != from.variants.end();
     const bool is = after != to.variants.end();
     if (was == is && (!was || before->second == after->second)) continue;
-    std::string old_name = name_of(from, contract.op, device);
-    std::string new_name = name_of(to, contract.op, device);
+    std::string old_name = name_of(from, contract.op, machine);
+    std::string new_name = name_of(to, contract.op, machine);
     if (old_name == new_name) (was ? new_name : old_name) = kAutomatic;
     changes.push_back(fmt::format("{}: {} -> {}", contract.name, old_name, new_name));
   }
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 
-std::vector<std::string> variant_names(core::DeviceKind device) {
+std::vector<std::string> variant_names(const Machine& machine) {
   std::vector<std::string> names;
-  for (const Variant& variant : ops::variants()) {
-    if (variant.device != device) continue;
+  for (const Variant& variant : machine.variants) {
+    if (variant.device != machine.device.kind) continue;
     if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
   }
   return names;

@@ -22,26 +22,35 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-/// The precisions that a person can choose in which `device` can train: what has variants there in FP32 has
+/// What a selection chooses for: a device, and the variants that there are. A view of both.
+struct Machine {
+  Machine(const core::DeviceInfo& on, const ops::VariantTable& from = *ops::built_in_variants())
+      : device(on), variants(from) {}
+  Machine(const ops::Context& context) : Machine(context.device->info(), *context.variants) {}
+
+  const core::DeviceInfo& device;
+  const ops::VariantTable& variants;
+};
+
+/// The precisions that a person can choose in which `machine` can train: what has variants there in FP32 has
 /// them in these.
-std::vector<core::Precision> training_precisions(const core::DeviceInfo& device);
+std::vector<core::Precision> training_precisions(const Machine& machine);
 
 /// Throws core::BadInput that names the device and its precisions if `precision` is none of them.
-void check_precision(const core::DeviceInfo& device, core::Precision precision);
+void check_precision(const Machine& machine, core::Precision precision);
 
 /// The variant that `op` runs by if none is chosen and nothing stands in the way: the last in the table that
-/// runs on `device` in `precision`, a library's only where there is no other; nullptr if there is none.
-const ops::Variant* automatic_variant(ops::Op op, const core::DeviceInfo& device, core::Precision precision);
+/// runs on `machine` in `precision`, a library's only where there is no other; nullptr if there is none.
+const ops::Variant* automatic_variant(ops::Op op, const Machine& machine, core::Precision precision);
 
 /// `selection` in another precision: choices that do not run in it are taken back.
-Selection with_precision(const Selection& selection, core::Precision precision,
-                         const core::DeviceInfo& device);
+Selection with_precision(const Selection& selection, core::Precision precision, const Machine& machine);
 
 /// Changes `selection` by "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm".
 /// "conv2d.forward=automatic" takes a choice back, "all=naive" sets every op that has a variant of that name
-/// on `device`, "preset=tensor_cores" what plan::preset_selection gives; later items win.
+/// on `machine`, "preset=tensor_cores" what plan::preset_selection gives; later items win.
 /// Throws core::BadInput that lists the valid names; `selection` is then unchanged.
-void apply(Selection& selection, std::string_view text, const core::DeviceInfo& device);
+void apply(Selection& selection, std::string_view text, const Machine& machine);
 
 /// What apply() makes `selection` of an empty one:
 /// "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm", or "".
@@ -52,10 +61,10 @@ std::string to_string(const Selection& selection);
 
 /// "fp32 -> bf16; conv2d.forward: naive -> implicit_gemm", for markers; "" if they are equal. Where nothing
 /// is chosen the automatic variant is named.
-std::string describe_change(const Selection& from, const Selection& to, const core::DeviceInfo& device);
+std::string describe_change(const Selection& from, const Selection& to, const Machine& machine);
 
-/// Every name that some op has on `device`, in table order: what "all=" takes.
-std::vector<std::string> variant_names(core::DeviceKind device);
+/// Every name that some op has on `machine`, in table order: what "all=" takes.
+std::vector<std::string> variant_names(const Machine& machine);
 
 /// What stands for no choice where a variant is named.
 inline constexpr std::string_view kAutomatic = "automatic";

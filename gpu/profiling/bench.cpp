@@ -27,9 +27,9 @@ std::vector<Precision> wanted_precisions(const BenchOptions& options) {
   return {all.begin(), all.end()};
 }
 
-std::vector<const Variant*> wanted_variants(const BenchCase& what, core::DeviceKind device,
+std::vector<const Variant*> wanted_variants(const BenchCase& what, const ops::Context& context,
                                             const BenchOptions& options) {
-  std::vector<const Variant*> wanted = ops::variants_of(what.op, device);
+  std::vector<const Variant*> wanted = ops::variants_of(*context.variants, what.op, context.device->kind());
   std::erase_if(wanted, [&](const Variant* v) {
     const std::vector<ops::OpSet> sets = ops::coverings(*v);
     return v->name.find(options.only) == std::string::npos ||
@@ -46,8 +46,8 @@ std::string text_of(const BenchRow& row) {
 /// Everything that timing the variants of a case shares.
 class Bench {
  public:
-  Bench(const std::shared_ptr<core::Device>& device, const Peaks& peaks, const BenchOptions& options)
-      : device_(device), peaks_(peaks), options_(options) {
+  Bench(const ops::Context& context, const Peaks& peaks, const BenchOptions& options)
+      : context_(context), device_(context.device), peaks_(peaks), options_(options) {
     device_->make_current();
     stream_ = device_->make_stream();
     cache_ = core::Buffer(device_, 2 * cache_bytes(device_->info()));
@@ -75,17 +75,15 @@ class Bench {
             BenchRow& row) {
     row.workspace = workspace_bytes(variant, row.what.shape, row.precision);
     const core::Buffer workspace(device_, row.workspace);
-    const auto prepared = ops::prepare(variant, row.what.shape, row.precision, *device_);
-    ops::OpCall call;
-    call.shape = row.what.shape;
-    call.precision = row.precision;
+    ops::OpCall call{&variant, &context_, row.what.shape, row.precision};
+    const auto prepared = ops::prepare(call);
     call.operands = operands.pointers();
     call.workspace = workspace.data();
     call.prepared = prepared.get();
     call.stream = stream_.get();
     const auto times = time_samples(
         *device_, *stream_, {options_.samples, options_.seconds, go_on}, [&] { flush(); },
-        [&] { ops::launch(variant, call); });
+        [&] { ops::launch(call); });
     if (times.empty()) return false;
     const Spread spread = spread_of(times);
     row.samples = spread.samples;
@@ -94,7 +92,7 @@ class Bench {
     row.p90 = spread.p90;
 #if WARPSCOPE_HAVE_CUDA
     if (device_->kind() == core::DeviceKind::cuda) {
-      const LaunchSummary summary = summarize_launches(*device_, *stream_, [&] { variant.launch(call); });
+      const LaunchSummary summary = summarize_launches(*device_, *stream_, [&] { ops::launch(call); });
       row.launches = summary.launches;
       row.resources = summary.resources;
     }
@@ -118,6 +116,7 @@ class Bench {
     for (std::size_t i = 0; i < cache_.bytes(); i += 64) lines[i] = static_cast<std::uint8_t>(lines[i] + 1);
   }
 
+  ops::Context context_;
   std::shared_ptr<core::Device> device_;
   const Peaks& peaks_;
   const BenchOptions& options_;
@@ -127,15 +126,15 @@ class Bench {
 
 }  // namespace
 
-std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const std::vector<BenchCase>& cases,
+std::vector<BenchRow> bench(const ops::Context& context, const std::vector<BenchCase>& cases,
                             const Peaks& peaks, const BenchOptions& options, const Progress& progress,
                             const RowsSink& sink) {
   const auto precisions = wanted_precisions(options);
   int total = 0;
   for (const BenchCase& what : cases) {
-    total += static_cast<int>(wanted_variants(what, device->kind(), options).size() * precisions.size());
+    total += static_cast<int>(wanted_variants(what, context, options).size() * precisions.size());
   }
-  Bench timing(device, peaks, options);
+  Bench timing(context, peaks, options);
   std::vector<BenchRow> done;
   int rows = 0;  // of variants
   bool cancelled = false;
@@ -143,7 +142,7 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
   const auto time_group = [&](const BenchCase& what, Precision precision) {
     std::vector<BenchRow> group;
     std::optional<BenchOperands> operands;
-    for (const Variant* variant : wanted_variants(what, device->kind(), options)) {
+    for (const Variant* variant : wanted_variants(what, context, options)) {
       BenchRow row = timing.row_of(what, precision, *variant);
       const auto go_on = [&] { return !progress || progress(rows, total, text_of(row)); };
       cancelled = !go_on();
@@ -151,7 +150,7 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
       try {
         if (row.skipped.empty() && !(operands && operands->fit(*variant))) {
           operands.reset();  // before there are others: not both need fit
-          operands.emplace(device, timing.stream(), *variant, what.shape, precision);
+          operands.emplace(context.device, timing.stream(), *variant, what.shape, precision);
         }
         cancelled = row.skipped.empty() && !timing.time(*variant, *operands, go_on, row);
       } catch (const core::OutOfMemory& error) {
@@ -161,7 +160,7 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
       group.push_back(std::move(row));
       ++rows;
     }
-    if (const auto sum = sum_of_single_ops(done, group, ops::variants())) group.push_back(*sum);
+    if (const auto sum = sum_of_single_ops(done, group, *context.variants)) group.push_back(*sum);
     std::vector<BenchRow*> pointers;
     for (BenchRow& row : group) pointers.push_back(&row);
     rank(pointers);

@@ -22,11 +22,11 @@ struct BenchCase {
   ops::OpShape shape;
 };
 
-/// The calls of a training step of `model` on `device`, each different (op, shape) once, named after its
+/// The calls of a training step of `model` on `machine`, each different (op, shape) once, named after its
 /// first layer: every op by itself, and what variants cover in one call (OpShape::covered), whichever of them
 /// is chosen.
 std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Precision precision,
-                                const core::DeviceInfo& device);
+                                const plan::Machine& machine);
 
 /// The name of rows that sum up single ops (BenchRow::sum).
 inline constexpr const char* kSingleOps = "single ops";
@@ -84,7 +84,7 @@ using RowsSink = std::function<void(const std::vector<BenchRow>&)>;
 /// its size. Out of memory skips a variant and says so. Beside the variants that cover several ops stands a
 /// row BenchRow::sum, where those ops were timed by themselves. Returns what was done until cancelled, by op.
 /// Throws core::Error if the device fails.
-std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const std::vector<BenchCase>& cases,
+std::vector<BenchRow> bench(const ops::Context& context, const std::vector<BenchCase>& cases,
                             const Peaks& peaks, const BenchOptions& options, const Progress& progress,
                             const RowsSink& sink = {});
 
@@ -95,6 +95,6 @@ std::vector<BenchRow> bench(const std::shared_ptr<core::Device>& device, const s
 /// keeps its choices for ops that were not timed; others are chosen only where the automatic choice would
 /// differ, and not where a chosen variant covers them.
 plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
-                           const core::DeviceInfo& device, plan::Selection otherwise);
+                           const plan::Machine& machine, plan::Selection otherwise);
 
 }  // namespace warpscope::profiling

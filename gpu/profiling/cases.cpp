@@ -14,18 +14,20 @@ constexpr std::int64_t kRing = 4096;
 
 /// The automatic selection, and for each name of a variant that covers other ops the one that chooses it
 /// wherever it is.
-std::vector<plan::Selection> covering_selections(const core::DeviceInfo& device, core::Precision precision) {
+std::vector<plan::Selection> covering_selections(const plan::Machine& machine, core::Precision precision) {
   std::vector<plan::Selection> selections{plan::Selection{precision, {}}};
   std::set<std::string> names;
-  for (const ops::Variant& variant : ops::variants()) {
-    if (variant.chain.empty() || !ops::unavailable_reason(variant, device, precision).empty()) continue;
+  for (const ops::Variant& variant : machine.variants) {
+    if (variant.chain.empty() || !ops::unavailable_reason(variant, machine.device, precision).empty())
+      continue;
     names.insert(variant.name);
   }
   for (const std::string& name : names) {
     plan::Selection selection = selections.front();
-    for (const ops::Variant& variant : ops::variants()) {
+    for (const ops::Variant& variant : machine.variants) {
       if (variant.chain.empty() || variant.name != name) continue;
-      if (ops::unavailable_reason(variant, device, precision).empty()) selection.variants[variant.op] = name;
+      if (ops::unavailable_reason(variant, machine.device, precision).empty())
+        selection.variants[variant.op] = name;
     }
     selections.push_back(std::move(selection));
   }
@@ -35,7 +37,7 @@ std::vector<plan::Selection> covering_selections(const core::DeviceInfo& device,
 }  // namespace
 
 std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Precision precision,
-                                const core::DeviceInfo& device) {
+                                const plan::Machine& machine) {
   std::vector<BenchCase> cases;
   const auto add = [&](const plan::Node& node, const ops::OpShape& shape) {
     const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& known_case) {
@@ -51,9 +53,9 @@ std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Pre
   for (const plan::Node& node : lower(plan::Purpose::inference).nodes) {
     if (ops::contract(node.op).scope == ops::Scope::display) add(node, node.shape);  // the pictures
   }
-  for (const plan::Selection& selection : covering_selections(device, precision)) {
+  for (const plan::Selection& selection : covering_selections(machine, precision)) {
     try {
-      const std::vector<plan::NodeCover> covers = plan::cover(training, selection, device);
+      const std::vector<plan::NodeCover> covers = plan::cover(training, selection, machine);
       for (std::size_t n = 0; n < covers.size(); ++n) {
         if (!covers[n].shape.covered.empty()) add(training.nodes[n], covers[n].shape);
       }

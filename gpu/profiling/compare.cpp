@@ -11,18 +11,9 @@ Change change_of(const Row& before, const Row& after) {
           before.p10 > after.p90 || after.p10 > before.p90};
 }
 
-/// Names of before stand for today's. Which kind of device it is does not matter to that.
-std::string name_now(const BenchRow& row) {
-  for (const core::DeviceKind device : {core::DeviceKind::cuda, core::DeviceKind::cpu}) {
-    const ops::Variant* variant = ops::find_variant(row.what.op, device, row.variant);
-    if (variant != nullptr) return variant->name;
-  }
-  return row.variant;
-}
-
 bool same(const BenchRow& a, const BenchRow& b) {
   return a.what.op == b.what.op && a.what.shape == b.what.shape && a.precision == b.precision &&
-         name_now(a) == name_now(b);
+         a.variant == b.variant;
 }
 bool same(const StepRow& a, const StepRow& b) {
   return a.name == b.name && a.selection.precision == b.selection.precision && a.batch == b.batch &&

@@ -87,16 +87,16 @@ Contest judge(const std::vector<double>& present, const std::vector<double>& oth
   return contest;
 }
 
-std::optional<Contest> hold_contest(const std::shared_ptr<core::Device>& device, const models::Model& model,
+std::optional<Contest> hold_contest(const ops::Context& context, const models::Model& model,
                                     const StepSetup& setup, const plan::Selection& present,
                                     const plan::Selection& other, const ContestOptions& options,
                                     const std::function<bool()>& go_on) {
   const auto stopped = [&] { return go_on && !go_on(); };
-  device->make_current();
-  const auto stream = device->make_stream();
-  const StepMemory memory(device, *stream, model, setup, present.precision);
-  Side one(*device, *stream, make_step(device, *stream, model, setup, present, memory));
-  Side two(*device, *stream, make_step(device, *stream, model, setup, other, memory));
+  context.device->make_current();
+  const auto stream = context.device->make_stream();
+  const StepMemory memory(context.device, *stream, model, setup, present.precision);
+  Side one(*context.device, *stream, make_step(context, *stream, model, setup, present, memory));
+  Side two(*context.device, *stream, make_step(context, *stream, model, setup, other, memory));
   for (Side* side : {&one, &two}) {
     if (stopped()) return std::nullopt;
     side->prepare(options.turn_seconds);
@@ -114,10 +114,9 @@ std::optional<Contest> hold_contest(const std::shared_ptr<core::Device>& device,
   return judge(one.times(), two.times(), seconds > 0 ? (waited_seconds() - waited) / seconds : 0);
 }
 
-std::optional<Advice> advise(const std::shared_ptr<core::Device>& device, const models::Model& model,
-                             const StepSetup& setup, const plan::Selection& present,
-                             const std::vector<StepRow>& steps, const ContestOptions& options,
-                             const std::function<bool()>& go_on) {
+std::optional<Advice> advise(const ops::Context& context, const models::Model& model, const StepSetup& setup,
+                             const plan::Selection& present, const std::vector<StepRow>& steps,
+                             const ContestOptions& options, const std::function<bool()>& go_on) {
   Advice advice;
   advice.present = advice.best = present;
   advice.model = model;
@@ -135,7 +134,7 @@ std::optional<Advice> advise(const std::shared_ptr<core::Device>& device, const 
   advice.best = best->selection;
   advice.name = best->name;
   try {
-    const auto contest = hold_contest(device, model, setup, present, advice.best, options, go_on);
+    const auto contest = hold_contest(context, model, setup, present, advice.best, options, go_on);
     if (!contest) return std::nullopt;
     advice.contest = *contest;
   } catch (const core::BadInput& error) {

@@ -50,7 +50,7 @@ struct ContestOptions {
 };
 
 /// Times `other` against `present`, which has the same precision. Nothing if `go_on` stopped it. Throws as plan::Plan.
-std::optional<Contest> hold_contest(const std::shared_ptr<core::Device>& device, const models::Model& model,
+std::optional<Contest> hold_contest(const ops::Context& context, const models::Model& model,
                                     const StepSetup& setup, const plan::Selection& present,
                                     const plan::Selection& other, const ContestOptions& options,
                                     const std::function<bool()>& go_on);
@@ -76,10 +76,9 @@ struct Advice {
 std::string time_of_day(const Advice& advice);
 
 /// Holds the best of `steps` in the precision of `present` against it. Nothing if `go_on` stopped it.
-std::optional<Advice> advise(const std::shared_ptr<core::Device>& device, const models::Model& model,
-                             const StepSetup& setup, const plan::Selection& present,
-                             const std::vector<StepRow>& steps, const ContestOptions& options,
-                             const std::function<bool()>& go_on);
+std::optional<Advice> advise(const ops::Context& context, const models::Model& model, const StepSetup& setup,
+                             const plan::Selection& present, const std::vector<StepRow>& steps,
+                             const ContestOptions& options, const std::function<bool()>& go_on);
 
 /// "oneDNN is 1.12x faster: 812 µs a step, automatic 910 µs", "nothing is faster than automatic; ...",
 /// "disturbed, so nothing is said: ...".

@@ -52,9 +52,8 @@ bool computes_again(const Variant& variant, Op op) {
 /// What one selection after the other is judged by.
 class Judge {
  public:
-  Judge(std::span<const Variant> variants, const std::vector<BenchRow>& rows, Precision precision,
-        const core::DeviceInfo& device)
-      : all_(variants), rows_(rows), precision_(precision), device_(device) {
+  Judge(const std::vector<BenchRow>& rows, Precision precision, const plan::Machine& machine)
+      : all_(machine.variants), rows_(rows), precision_(precision), device_(machine.device) {
     for (const BenchRow& row : rows) {
       if (row.precision != precision || row.sum) continue;
       auto& known = places_[row.what.op];
@@ -204,7 +203,7 @@ class Judge {
     });
   }
 
-  std::span<const Variant> all_;
+  const ops::VariantTable& all_;
   const std::vector<BenchRow>& rows_;
   Precision precision_;
   const core::DeviceInfo& device_;
@@ -267,7 +266,7 @@ Winners winners(const Judge& judge) {
 
 std::optional<BenchRow> sum_of_single_ops(const std::vector<BenchRow>& rows,
                                           const std::vector<BenchRow>& group,
-                                          std::span<const Variant> variants) {
+                                          const ops::VariantTable& variants) {
   if (group.empty() || group.front().what.shape.covered.empty()) return std::nullopt;
   const BenchRow& like = group.front();
   const auto variant = std::find_if(variants.begin(), variants.end(), [&](const Variant& each) {
@@ -297,10 +296,9 @@ std::optional<BenchRow> sum_of_single_ops(const std::vector<BenchRow>& rows,
   return sum;
 }
 
-plan::Selection fastest_among(std::span<const Variant> variants, const std::vector<BenchRow>& rows,
-                              Precision precision, const core::DeviceInfo& device,
-                              plan::Selection otherwise) {
-  const Judge judge(variants, rows, precision, device);
+plan::Selection fastest_of(const std::vector<BenchRow>& rows, Precision precision,
+                           const plan::Machine& machine, plan::Selection otherwise) {
+  const Judge judge(rows, precision, machine);
   const Winners best = winners(judge);
   ops::OpSet covered;
   for (const auto& [op, winner] : best) {
@@ -315,11 +313,6 @@ plan::Selection fastest_among(std::span<const Variant> variants, const std::vect
     otherwise.variants[op] = winner.variant->name;
   }
   return otherwise;
-}
-
-plan::Selection fastest_of(const std::vector<BenchRow>& rows, Precision precision,
-                           const core::DeviceInfo& device, plan::Selection otherwise) {
-  return fastest_among(ops::variants(), rows, precision, device, std::move(otherwise));
 }
 
 }  // namespace warpscope::profiling

@@ -15,11 +15,6 @@ namespace warpscope::profiling {
 /// alone or one was not timed.
 std::optional<BenchRow> sum_of_single_ops(const std::vector<BenchRow>& rows,
                                           const std::vector<BenchRow>& group,
-                                          std::span<const ops::Variant> variants);
-
-/// fastest_of() among `variants` instead of all there are.
-plan::Selection fastest_among(std::span<const ops::Variant> variants, const std::vector<BenchRow>& rows,
-                              core::Precision precision, const core::DeviceInfo& device,
-                              plan::Selection otherwise);
+                                          const ops::VariantTable& variants);
 
 }  // namespace warpscope::profiling

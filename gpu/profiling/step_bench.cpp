@@ -35,14 +35,13 @@ double joules_of_a_step(const core::DeviceInfo& device, plan::Plan& step, core::
   return (meter.joules() - before) / steps;
 }
 
-void run_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
-               const StepSetup& setup, const StepOptions& options, const std::function<bool()>& go_on,
-               StepRow& row) {
-  device->make_current();
-  const auto stream = device->make_stream();
-  const StepMemory memory(device, *stream, model, setup, row.selection.precision);
-  const auto step = make_step(device, *stream, model, setup, row.selection, memory);
-  const auto times = time_back_to_back(*device, *stream, {options.samples, options.seconds, go_on},
+void run_steps(const ops::Context& context, const models::Model& model, const StepSetup& setup,
+               const StepOptions& options, const std::function<bool()>& go_on, StepRow& row) {
+  context.device->make_current();
+  const auto stream = context.device->make_stream();
+  const StepMemory memory(context.device, *stream, model, setup, row.selection.precision);
+  const auto step = make_step(context, *stream, model, setup, row.selection, memory);
+  const auto times = time_back_to_back(*context.device, *stream, {options.samples, options.seconds, go_on},
                                        [&] { step->launch(*stream); });
   if (times.empty()) return;
   const Spread spread = spread_of(times);
@@ -51,12 +50,12 @@ void run_steps(const std::shared_ptr<core::Device>& device, const models::Model&
   row.p90 = spread.p90;
   row.images_per_second = spread.median > 0 ? 1e6 * row.batch / spread.median : 0;
   row.peak_bytes = step->memory_bytes();
-  if (options.energy) row.joules = joules_of_a_step(device->info(), *step, *stream, spread.median);
+  if (options.energy) row.joules = joules_of_a_step(context.device->info(), *step, *stream, spread.median);
 }
 
 }  // namespace
 
-std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vector<BenchRow>& rows,
+std::vector<StepCase> step_cases(const plan::Machine& machine, const std::vector<BenchRow>& rows,
                                  const StepOptions& options) {
   std::vector<Precision> precisions = options.precisions;
   if (precisions.empty()) {
@@ -66,27 +65,26 @@ std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vect
   std::vector<StepCase> cases;
   for (const Precision precision : precisions) {
     const plan::Selection standard{precision, {}};
-    if (device.kind == core::DeviceKind::cpu)
+    if (machine.device.kind == core::DeviceKind::cpu)
       cases.push_back({std::string(plan::kAutomatic), standard, ""});  // else: preset "fastest"
-    for (const plan::Preset& preset : plan::presets(device.kind)) {
-      StepCase made{preset.label, standard, plan::preset_unavailable_reason(preset.id, device, precision)};
-      if (made.skipped.empty()) made.selection = plan::preset_selection(preset.id, device, precision);
+    for (const plan::Preset& preset : plan::presets(machine.device.kind)) {
+      StepCase made{preset.label, standard, plan::preset_unavailable_reason(preset.id, machine, precision)};
+      if (made.skipped.empty()) made.selection = plan::preset_selection(preset.id, machine, precision);
       cases.push_back(std::move(made));
     }
     const bool measured = std::any_of(rows.begin(), rows.end(), [&](const BenchRow& row) {
       return row.precision == precision && row.samples > 0;
     });
     if (measured) {
-      cases.push_back({kFastestOps, fastest_of(rows, precision, device, standard), ""});
+      cases.push_back({kFastestOps, fastest_of(rows, precision, machine, standard), ""});
     }
   }
   std::erase_if(cases, [&](const StepCase& c) { return c.name.find(options.only) == std::string::npos; });
   return cases;
 }
 
-StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
-                   const StepSetup& setup, const StepCase& what, const StepOptions& options,
-                   const std::function<bool()>& go_on) {
+StepRow time_steps(const ops::Context& context, const models::Model& model, const StepSetup& setup,
+                   const StepCase& what, const StepOptions& options, const std::function<bool()>& go_on) {
   StepRow row;
   row.name = what.name;
   row.selection = what.selection;
@@ -95,7 +93,7 @@ StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Mo
   row.rule = setup.optimizer.rule;
   if (!row.skipped.empty()) return row;
   try {
-    run_steps(device, model, setup, options, go_on, row);
+    run_steps(context, model, setup, options, go_on, row);
   } catch (const core::BadInput& error) {
     row.skipped = error.what();
   } catch (const core::OutOfMemory& error) {
@@ -104,10 +102,10 @@ StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Mo
   return row;
 }
 
-std::vector<StepRow> bench_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
+std::vector<StepRow> bench_steps(const ops::Context& context, const models::Model& model,
                                  const StepSetup& setup, const std::vector<BenchRow>& rows,
                                  const StepOptions& options, const Progress& progress) {
-  const std::vector<StepCase> cases = step_cases(device->info(), rows, options);
+  const std::vector<StepCase> cases = step_cases(context, rows, options);
   std::vector<StepRow> done;
   for (const StepCase& what : cases) {
     const std::string text =
@@ -116,7 +114,7 @@ std::vector<StepRow> bench_steps(const std::shared_ptr<core::Device>& device, co
       return !progress || progress(static_cast<int>(done.size()), static_cast<int>(cases.size()), text);
     };
     if (!go_on()) break;
-    StepRow row = time_steps(device, model, setup, what, options, go_on);
+    StepRow row = time_steps(context, model, setup, what, options, go_on);
     if (row.skipped.empty() && row.median <= 0) break;
     done.push_back(std::move(row));
   }

@@ -51,17 +51,16 @@ struct StepCase {
 /// In each precision: "automatic" (on a GPU that is the preset "fastest"), each preset of the device's kind,
 /// and kFastestOps, made of the best of `rows`, where they hold
 /// that precision.
-std::vector<StepCase> step_cases(const core::DeviceInfo& device, const std::vector<BenchRow>& rows,
+std::vector<StepCase> step_cases(const plan::Machine& machine, const std::vector<BenchRow>& rows,
                                  const StepOptions& options);
 
 /// Times one selection on random images. A plan that cannot be built, for memory or otherwise, gives a row
 /// that says why. `go_on` is asked between steps; if it says false, the row has no times.
-StepRow time_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
-                   const StepSetup& setup, const StepCase& what, const StepOptions& options,
-                   const std::function<bool()>& go_on = {});
+StepRow time_steps(const ops::Context& context, const models::Model& model, const StepSetup& setup,
+                   const StepCase& what, const StepOptions& options, const std::function<bool()>& go_on = {});
 
 /// time_steps() of all step_cases(). Returns what was done until cancelled.
-std::vector<StepRow> bench_steps(const std::shared_ptr<core::Device>& device, const models::Model& model,
+std::vector<StepRow> bench_steps(const ops::Context& context, const models::Model& model,
                                  const StepSetup& setup, const std::vector<BenchRow>& rows,
                                  const StepOptions& options, const Progress& progress);
 

@@ -155,11 +155,11 @@ plan::Bindings StepMemory::bindings() const {
   return bindings;
 }
 
-std::unique_ptr<plan::Plan> make_step(const std::shared_ptr<core::Device>& device, core::Stream& stream,
+std::unique_ptr<plan::Plan> make_step(const ops::Context& context, core::Stream& stream,
                                       const models::Model& model, const StepSetup& setup,
                                       const plan::Selection& selection, const StepMemory& memory) {
   return std::make_unique<plan::Plan>(model, plan::Purpose::training, selection,
-                                      training::plan_batch(setup.optimizer, setup.batch), device, stream,
+                                      training::plan_batch(setup.optimizer, setup.batch), context, stream,
                                       memory.bindings(), memory.recipe());
 }
 

@@ -52,7 +52,7 @@ class StepMemory {
 };
 
 /// The plan of a training step over `memory`. Throws as plan::Plan.
-std::unique_ptr<plan::Plan> make_step(const std::shared_ptr<core::Device>& device, core::Stream& stream,
+std::unique_ptr<plan::Plan> make_step(const ops::Context& context, core::Stream& stream,
                                       const models::Model& model, const StepSetup& setup,
                                       const plan::Selection& selection, const StepMemory& memory);
 

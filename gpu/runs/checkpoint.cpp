@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr const char* kCheckpoint = "checkpoint";
 
 std::string tensor_prefix(const std::string& state) {

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "gpu/messages/metrics.h"
 
 namespace warpscope::training {
 namespace {
@@ -45,45 +50,28 @@ constexpr std::array kRunFigures{
     Figure{"seconds", "time", "How long the training has run, pauses not counted.",
            "The sum of the steps' times by the device's clock.", &RunFigures::seconds, true}};
 
-constexpr std::array kSeries{
-    Figure{"train_loss", "train loss", kLoss,
-           "The mean over the batch of one step, before its update, written by the device."},
-    Figure{"train_accuracy", "train accuracy", kAccuracy, "The batch of one step, before its update."},
-    Figure{"gradient_norm", "gradient norm",
-           "The length of the gradient over all parameters, which tells how steep the loss is.",
-           "L2 norm of the mean gradient of one step's batch, before clipping."},
-    Figure{"update_ratio", "update ratio",
-           "The length of an update over that of the weights: about a thousandth is usual.",
-           "L2 norm of one step's update over that of the parameters; near 1 the weights are thrown about."},
-    Figure{"scheduled_rate", "scheduled rate", "How far the weights move along the gradient in a step.",
-           "The learning rate that the schedule gave one step; the setting is the schedule's base."},
-    Figure{
-        "loss_scale", "loss scale",
-        "A factor that keeps small gradients from vanishing in FP16, taken out again before the update.",
-        "It doubles after enough good steps and halves when a gradient overflows; such a step is skipped."},
-    Figure{"images_per_second", "images/s", "How many images the training takes in a second.",
-           "One step: its batch over the time since the step before, by the device's clock. The first step "
-           "after a pause or a test has none."},
-    Figure{"train_head_loss", "head loss", kHeadLoss,
-           "The mean over the batch of one step, before joint multiplies it."},
-    Figure{"train_head_accuracy", "head accuracy", kHeadAccuracy,
-           "The batch of one step, before its update."},
-    Figure{"test_loss", "test loss", kLoss, kTest},
-    Figure{"test_psnr", "test PSNR", kPsnr, kTest},
-    Figure{"test_accuracy", "test accuracy", kAccuracy, kTest},
-    Figure{"test_head_loss", "test head loss", kHeadLoss, kTest},
-    Figure{"test_head_accuracy", "test head accuracy", kHeadAccuracy, kTest},
-    Figure{"test_feature_accuracy", "feature accuracy",
-           "The share of held-out images whose class a small classifier tells from their latents.",
-           "Softmax regression learns from the latents of two thirds of some held-out images and is judged "
-           "on the "
-           "others, every few seconds while this plot is open or the setting probe is on."},
-    Figure{"validation_loss", "validation loss", kLoss, kValidation},
-    Figure{"validation_psnr", "validation PSNR", kPsnr, kValidation},
-    Figure{"validation_accuracy", "validation accuracy", kAccuracy, kValidation},
-    Figure{"validation_head_loss", "validation head loss", kHeadLoss, kValidation},
-    Figure{"validation_head_accuracy", "validation head accuracy", kHeadAccuracy, kValidation},
+/// The names of the series of metrics, which the figures point to.
+struct SeriesFigures {
+  std::deque<std::string> names;
+  std::vector<Figure> figures;
+
+  void add(const MetricRow& row, const std::string& key, const char* before, const char* measured) {
+    if (!key.empty())
+      figures.push_back({key.c_str(), names.emplace_back(before + row.name).c_str(), row.meaning, measured});
+  }
 };
+
+SeriesFigures make_series() {
+  SeriesFigures made;
+  for (const MetricRow& row : metrics())
+    made.add(row, row.steps, row.test.empty() ? "" : "train ", row.measured);
+  for (const MetricRow& row : metrics()) {
+    const bool only_tests = row.steps.empty() && row.validation.empty();
+    made.add(row, row.test, only_tests ? "" : "test ", only_tests ? row.measured : kTest);
+  }
+  for (const MetricRow& row : metrics()) made.add(row, row.validation, "validation ", kValidation);
+  return made;
+}
 
 constexpr std::array kWindowFigures{
     Figure{"", "images/s now", "How many images the training takes in a second.",
@@ -114,7 +102,8 @@ std::span<const Figure> run_figures() {
 }
 
 std::span<const Figure> series_figures() {
-  return kSeries;
+  static const SeriesFigures series = make_series();
+  return series.figures;
 }
 
 std::span<const Figure> window_figures() {
@@ -129,9 +118,10 @@ const Figure* find_figure(std::string_view name) {
 }
 
 const Figure* find_series(std::string_view key) {
-  const auto* const found =
-      std::find_if(kSeries.begin(), kSeries.end(), [key](const Figure& figure) { return figure.key == key; });
-  return found == kSeries.end() ? nullptr : found;
+  const std::span<const Figure> all = series_figures();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [key](const Figure& figure) { return figure.key == key; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::string figure_tip(const Figure& figure) {

@@ -9,6 +9,7 @@
 #include "gpu/models/model_file.h"
 #include "gpu/plan/views.h"
 #include "gpu/runs/text.h"
+#include "gpu/settings/configuration.h"
 #include "gpu/settings/setting.h"
 
 namespace warpscope::runs {
@@ -45,33 +46,18 @@ T attempt(Read read, T missing) {
   }
 }
 
-training::OptimizerSettings optimizer_of(const json& settings) {
-  const std::string name = text_of(member(settings, "optimizer"));
-  training::OptimizerSettings optimizer =
-      training::defaults_of(ops::UpdateRule::sgd);  // of before runs named it
-  if (name.empty()) return optimizer;
-  optimizer = attempt([&] { return training::defaults_of(ops::parse_update_rule(name)); }, optimizer);
-  for (const auto& [key, value] : settings.items()) {
-    const training::Setting* const row = training::find_number(key);
-    if (row != nullptr && value.is_number()) optimizer.*row->field.number = value.get<float>();
+/// Those of `settings` that this version knows and can read.
+training::TrainingSettings settings_of(const json& settings) {
+  training::TrainingSettings known;
+  for (const training::Setting& row : training::settings()) {
+    attempt(
+        [&] {
+          apply(training::from_json({{row.name, member(settings, row.name)}}, ""), known);
+          return true;
+        },
+        false);
   }
-  optimizer.accumulate = number_of(member(settings, "accumulate"), optimizer.accumulate);
-  optimizer.per_sample = text_of(member(settings, "update")) == "per_sample";
-  return optimizer;
-}
-
-/// As far as the settings tell; nothing in runs that do not know it.
-training::AugmentSettings augment_of(const json& settings) {
-  training::TrainingSettings all;
-  for (const training::Setting* const row : training::augment_rows()) {
-    const json& told = member(settings, row->name);
-    training::Value value;
-    if (told.is_boolean()) value = told.get<bool>();
-    if (told.is_number_integer()) value = told.get<std::int64_t>();
-    if (told.is_number_float()) value = told.get<double>();
-    if (!told.is_null() && check_value(*row, value).empty()) row->field.set(all, value);
-  }
-  return all.augment;
+  return known;
 }
 
 plan::Selection selection_of(const json& settings) {
@@ -136,28 +122,22 @@ training::Snapshot snapshot_of(const json& head) {
   snapshot.train_images = number_of(member(settings, "train_images"), std::int64_t{0});
   snapshot.validation_images = number_of(member(settings, "validation_images"), std::int64_t{0});
   snapshot.test_images = number_of(member(settings, "evaluated_images"), std::int64_t{0});
-  snapshot.test_views = static_cast<int>(plan::views_of({member(settings, "test_mirrored") == json(true),
-                                                         number_of(member(settings, "test_shift"), 0)})
-                                             .size());
-  snapshot.batch = number_of(member(settings, "batch"), 0);
-  snapshot.optimizer = optimizer_of(settings);
-  snapshot.augment = augment_of(settings);
-  snapshot.learning_rate = number_of(member(settings, "learning_rate"), 0.0f);
-  snapshot.schedule = attempt([&] { return training::parse_schedule(text_of(member(settings, "schedule"))); },
-                              training::Schedule{});
-  snapshot.spike_threshold = number_of(member(settings, "zscore"), 0.0);
-  snapshot.total_epochs = number_of(member(settings, "epochs"), 0.0);
-  snapshot.steps_planned = number_of(member(settings, "steps"), std::uint64_t{0});
+  auto known = std::make_shared<training::TrainingSettings>(settings_of(settings));
+  snapshot.test_views = static_cast<int>(plan::views_of({known->test_mirrored, known->test_shift}).size());
+  snapshot.total_epochs = static_cast<double>(known->epochs);
+  snapshot.steps_planned = known->steps;
   const json& classes = member(head, "classes");
-  const std::size_t head_classes = snapshot.optimizer.joint > 0 && classes.is_array() ? classes.size() : 0;
+  const std::size_t head_classes = known->optimizer.joint > 0 && classes.is_array() ? classes.size() : 0;
   snapshot.parameters = attempt(
       [&] {
-        const models::Model model = model_in(head);
-        return models::parameter_layout(models::with_head(model, static_cast<int>(head_classes))).count;
+        known->model = model_in(head);
+        return models::parameter_layout(models::with_head(known->model, static_cast<int>(head_classes)))
+            .count;
       },
       std::size_t{0});
   snapshot.device = device_of(head);
   snapshot.selection = selection_of(settings);
+  snapshot.settings = std::move(known);
   return snapshot;
 }
 

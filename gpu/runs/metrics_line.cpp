@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -15,11 +13,15 @@ using nlohmann::json;
 constexpr std::string_view kLoss = "loss";
 constexpr std::string_view kLossEnding = "_loss";
 constexpr std::string_view kHeadLoss = "head_loss";
-constexpr std::string_view kRate = "learning_rate";
 constexpr std::string_view kSpeed = "images_per_second";
-/// Figures of a step that are measured on held-out images too.
-constexpr std::array kOfBatch{kLoss, std::string_view("accuracy"), kHeadLoss,
-                              std::string_view("head_accuracy")};
+
+/// The series of a value in the line of a step.
+std::string series_of_step(const std::string& key) {
+  for (const training::MetricRow& row : training::metrics()) {
+    if (row.key == key && !row.steps.empty()) return row.steps;
+  }
+  return key;
+}
 
 /// Takes the scalars of one object without building it: a run has a million lines.
 class LineReader : public json::json_sax_t {
@@ -124,9 +126,8 @@ class LineReader : public json::json_sax_t {
     line_.kind = split.empty() ? MetricsLine::Kind::step : MetricsLine::Kind::test;
     for (auto& [name, value] : line_.values) {
       if (split.empty()) {
-        if (name == kRate) name = "scheduled_rate";  // the setting is another number
         if (name == kSpeed && value == 0) value = std::numeric_limits<double>::quiet_NaN();
-        if (std::find(kOfBatch.begin(), kOfBatch.end(), name) != kOfBatch.end()) name.insert(0, "train_");
+        name = series_of_step(name);
         continue;
       }
       for (const std::string& prefix : {std::string("test_"), split + "_"}) {

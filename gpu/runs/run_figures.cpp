@@ -4,7 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include <fmt/format.h>
@@ -19,21 +18,18 @@ double number_in(const nlohmann::json& line, const char* key) {
   return found != line.end() && found->is_number() ? found->get<double>() : RunFigures::kNone;
 }
 
-float single_in(const nlohmann::json& line, const char* key) {
-  return static_cast<float>(number_in(line, key));
-}
-
-/// A column of a table; NaN where it has none.
-class Column {
- public:
-  Column(const runs::PointTable& table, std::string_view name) : series_(table.find(name)) {}
-  float at(std::size_t row) const {
-    return series_ == nullptr ? kNoFigure : static_cast<float>(series_->values[row]);
+/// What the line of a step or a test holds.
+Point point_of(const nlohmann::json& line, std::uint64_t step) {
+  Point point{step, number_in(line, "epoch"), number_in(line, "seconds")};
+  const auto split = line.find("split");
+  const bool validation = split != line.end() && *split == to_string(Split::validation);
+  if (line.contains("test_loss")) point.split = validation ? Split::validation : Split::test;
+  for (const MetricRow& row : metrics()) {
+    const bool test_loss = point.split != Split::train && row.metric == Metric::loss;
+    point[row.metric] = static_cast<float>(number_in(line, test_loss ? "test_loss" : row.key.c_str()));
   }
-
- private:
-  const runs::Series* series_;
-};
+  return point;
+}
 
 }  // namespace
 
@@ -59,55 +55,36 @@ double FigureTally::Recent::mean() const {
 }
 
 FigureTally::FigureTally(const runs::RunPoints& points) {
-  const runs::PointTable& steps = points.steps;
-  const Column loss(steps, "train_loss"), speed(steps, "images_per_second"),
-      accuracy(steps, "train_accuracy");
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    LossPoint point{steps.step[i], steps.epoch[i], loss.at(i)};
-    point.images_per_second = static_cast<double>(speed.at(i));
-    point.seconds = steps.seconds[i];
-    point.accuracy = accuracy.at(i);
-    note(point);
-  }
-  note_tests(points.tests, Split::validation);
-  note_tests(points.tests, Split::test);
+  const runs::MetricColumns steps(points.steps, Split::train);
+  for (std::size_t i = 0; i < points.steps.size(); ++i) note(steps.at(i));
+  for (const Point& test : runs::tests_of(points.tests)) note(test);
 }
 
-void FigureTally::note_tests(const runs::PointTable& table, Split split) {
-  const std::string name(to_string(split));
-  const Column loss(table, name + "_loss"), psnr(table, name + "_psnr"), accuracy(table, name + "_accuracy"),
-      head_loss(table, name + "_head_loss"), head_accuracy(table, name + "_head_accuracy");
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (std::isnan(loss.at(i)) && std::isnan(psnr.at(i)) && std::isnan(accuracy.at(i))) continue;
-    note(TestPoint{table.step[i], table.epoch[i], table.seconds[i], loss.at(i), psnr.at(i), accuracy.at(i),
-                   split, head_loss.at(i), head_accuracy.at(i)});
-  }
-}
-
-void FigureTally::note(const LossPoint& point) {
+void FigureTally::note_step(const Point& point) {
   figures_.steps = point.step;
   figures_.epochs = point.epoch;
   figures_.seconds = point.seconds;
-  figures_.last_train_loss = static_cast<double>(point.loss);
-  losses_.add(point.loss);
-  accuracies_.add(point.accuracy);
-  // 0 stands for the first step after a pause.
-  if (point.images_per_second > 0) speeds_.add(static_cast<float>(point.images_per_second));
+  figures_.last_train_loss = static_cast<double>(point[Metric::loss]);
+  losses_.add(point[Metric::loss]);
+  accuracies_.add(point[Metric::accuracy]);
+  if (point[Metric::images_per_second] > 0) speeds_.add(point[Metric::images_per_second]);
 }
 
-void FigureTally::note(const TestPoint& test) {
-  const bool validation = test.split == Split::validation;
-  (validation ? figures_.validation_loss : figures_.test_loss) = static_cast<double>(test.loss);
-  (validation ? figures_.validation_psnr : figures_.psnr) = static_cast<double>(test.psnr);
-  (validation ? figures_.validation_accuracy : figures_.accuracy) = static_cast<double>(test.accuracy);
+void FigureTally::note(const Point& point) {
+  if (point.split == Split::train) return note_step(point);
+  if (point.is_probe()) return;
+  const bool validation = point.split == Split::validation;
+  const auto value = [&](Metric metric) { return static_cast<double>(point[metric]); };
+  (validation ? figures_.validation_loss : figures_.test_loss) = value(Metric::loss);
+  (validation ? figures_.validation_psnr : figures_.psnr) = value(Metric::psnr);
+  (validation ? figures_.validation_accuracy : figures_.accuracy) = value(Metric::accuracy);
   if (validation) return;
-  figures_.head_loss = static_cast<double>(test.head_loss);
-  figures_.head_accuracy = static_cast<double>(test.head_accuracy);
+  figures_.head_loss = value(Metric::head_loss);
+  figures_.head_accuracy = value(Metric::head_accuracy);
 }
 
 void FigureTally::note(const FeedItem& item) {
-  if (const auto* point = std::get_if<LossPoint>(&item)) note(*point);
-  if (const auto* test = std::get_if<TestPoint>(&item)) note(*test);
+  if (const auto* point = std::get_if<Point>(&item)) note(*point);
   if (std::holds_alternative<Restart>(item)) reset();
 }
 
@@ -118,21 +95,8 @@ void FigureTally::note(const nlohmann::json& line) {
   }
   const auto step = line.find("step");
   if (step == line.end() || !step->is_number_unsigned()) return;
-  const double epoch = number_in(line, "epoch"), seconds = number_in(line, "seconds");
-  if (line.contains("test_loss")) {
-    const auto split = line.find("split");
-    const bool validation = split != line.end() && *split == to_string(Split::validation);
-    note(TestPoint{step->get<std::uint64_t>(), epoch, seconds, single_in(line, "test_loss"),
-                   single_in(line, "psnr"), single_in(line, "accuracy"),
-                   validation ? Split::validation : Split::test, single_in(line, "head_loss"),
-                   single_in(line, "head_accuracy")});
-  } else if (line.contains("loss") && *step != 0) {
-    LossPoint point{step->get<std::uint64_t>(), epoch, single_in(line, "loss")};
-    point.images_per_second = number_in(line, "images_per_second");
-    point.seconds = seconds;
-    point.accuracy = single_in(line, "accuracy");
-    note(point);
-  }
+  if ((*step != 0 && line.contains("loss")) || line.contains("test_loss"))
+    note(point_of(line, step->get<std::uint64_t>()));
 }
 
 void FigureTally::reset() {
@@ -152,16 +116,6 @@ RunFigures FigureTally::figures() const {
   figures.final_train_accuracy = accuracies_.mean();
   figures.median_images_per_second = speeds_.value();
   return figures;
-}
-
-RunFigures FigureTally::figures(bool classifies) const {
-  RunFigures told = figures();
-  if (classifies) {
-    told.psnr = told.validation_psnr = RunFigures::kNone;
-  } else {
-    told.final_train_accuracy = told.accuracy = told.validation_accuracy = RunFigures::kNone;
-  }
-  return told;
 }
 
 }  // namespace warpscope::training

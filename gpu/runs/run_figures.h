@@ -42,8 +42,7 @@ class FigureTally {
   /// All points of a run that was read.
   explicit FigureTally(const runs::RunPoints& points);
 
-  void note(const LossPoint& point);
-  void note(const TestPoint& test);
+  void note(const Point& point);
   /// For what else a feed holds only a restart counts: it begins anew.
   void note(const FeedItem& item);
   /// A line of metrics.jsonl, of a run that is gone on with. What it lacks counts as not a number.
@@ -56,11 +55,9 @@ class FigureTally {
   void back_to(const Mark& mark);
   /// As far as the points tell.
   RunFigures figures() const;
-  /// A network that classifies has no PSNR, another has no accuracy, whatever the points hold there.
-  RunFigures figures(bool classifies) const;
 
  private:
-  void note_tests(const runs::PointTable& table, Split split);
+  void note_step(const Point& point);
 
   RunFigures figures_;
   Recent losses_, accuracies_;

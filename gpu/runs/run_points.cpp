@@ -1,6 +1,7 @@
 #include "gpu/runs/run_points.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace warpscope::runs {
@@ -48,6 +49,41 @@ const Series* PointTable::find(std::string_view name) const {
     if (one.name == name) return &one;
   }
   return nullptr;
+}
+
+MetricColumns::MetricColumns(const PointTable& table, training::Split split)
+    : table_(table), split_(split), skipped_(table.find("skipped")) {
+  for (const training::MetricRow& row : training::metrics()) {
+    const std::string& name = row.series(split);
+    if (!name.empty()) series_[static_cast<std::size_t>(row.metric)] = table.find(name);
+  }
+}
+
+training::Point MetricColumns::at(std::size_t row) const {
+  training::Point point{table_.step[row], table_.epoch[row], table_.seconds[row], split_};
+  point.skipped = split_ == training::Split::train && skipped_ != nullptr && skipped_->values[row] > 0;
+  for (const training::MetricRow& metric : training::metrics()) {
+    const Series* const series = series_[static_cast<std::size_t>(metric.metric)];
+    if (series != nullptr) point[metric.metric] = static_cast<float>(series->values[row]);
+  }
+  return point;
+}
+
+bool MetricColumns::any(std::size_t row) const {
+  return std::any_of(series_.begin(), series_.end(), [row](const Series* series) {
+    return series != nullptr && !std::isnan(series->values[row]);
+  });
+}
+
+std::vector<training::Point> tests_of(const PointTable& table, std::size_t first) {
+  std::vector<training::Point> tests;
+  for (const training::Split split : {training::Split::validation, training::Split::test}) {
+    const MetricColumns columns(table, split);
+    for (std::size_t i = first; i < table.size(); ++i) {
+      if (columns.any(i)) tests.push_back(columns.at(i));
+    }
+  }
+  return tests;
 }
 
 bool RunPoints::add(const MetricsLine& line) {

@@ -1,12 +1,15 @@
 #pragma once
 // The points of a run in memory, as series: one array a quantity, all of a table of one length.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "gpu/messages/feed.h"
 
 namespace warpscope::runs {
 
@@ -50,6 +53,25 @@ struct MetricsLine {
   std::string marker;
   std::vector<std::pair<std::string, double>> values;
 };
+
+/// The columns of a table that hold the metrics of a split.
+class MetricColumns {
+ public:
+  MetricColumns(const PointTable& table, training::Split split);
+  /// What the row holds of them.
+  training::Point at(std::size_t row) const;
+  /// True if it holds any.
+  bool any(std::size_t row) const;
+
+ private:
+  const PointTable& table_;
+  training::Split split_;
+  std::array<const Series*, training::kMetrics> series_{};
+  const Series* skipped_;
+};
+
+/// The tests in rows from `first` on: those of validation images before those of test images.
+std::vector<training::Point> tests_of(const PointTable& table, std::size_t first = 0);
 
 /// Reads a line into `line`. Returns what is wrong with it ("it is not JSON"), or "".
 std::string parse_metrics_line(std::string_view text, MetricsLine& line);

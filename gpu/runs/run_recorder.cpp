@@ -21,11 +21,6 @@ constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr const char* kReset = R"({"step":0,"seconds":0,"marker":"reset"})"
                                "\n";
 
-/// The nearest float: nine digits give it back as it is, so that a resumed run finds the same median.
-double as_float(double value) {
-  return static_cast<double>(static_cast<float>(value));
-}
-
 /// "2026-01-31T23:59:59Z"
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -48,7 +43,6 @@ RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann:
   head_["status"] = "running";
   head_.erase("error");
   if (!head_.contains("started")) head_["started"] = utc_now();
-  classifies_ = head_.value("classifies", false);
   folder_.write_run(head_);
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
@@ -99,65 +93,30 @@ void RunRecorder::write_points() {
   }
 }
 
-/// What a step with loss scaling adds to its line.
-static std::string loss_scale_text(const LossPoint& point) {
-  if (point.loss_scale == 1.0f && !point.skipped) return "";
-  return fmt::format(R"(,"loss_scale":{}{})", written_number(static_cast<double>(point.loss_scale)),
-                     point.skipped ? R"(,"skipped":true)" : "");
-}
-
-/// What a head on the latents adds to the line of a step or a test.
-template <class Point>
-static std::string head_text(const Point& point) {
-  if (std::isnan(point.head_accuracy)) return "";
-  return fmt::format(R"(,"head_loss":{},"head_accuracy":{})",
-                     written_number(static_cast<double>(point.head_loss)),
-                     written_number(static_cast<double>(point.head_accuracy)));
-}
-
-void RunRecorder::note(const LossPoint& point, std::string& lines) {
-  fmt::format_to(std::back_inserter(lines),
-                 R"({{"step":{},"epoch":{},"loss":{},"learning_rate":{},"images_per_second":{},"seconds":{},)"
-                 R"("gradient_norm":{},"update_ratio":{}{}{}{}}})"
-                 "\n",
-                 point.step, written_number(point.epoch), written_number(static_cast<double>(point.loss)),
-                 written_number(static_cast<double>(point.learning_rate)),
-                 written_number(as_float(point.images_per_second)), written_number(point.seconds),
-                 written_number(static_cast<double>(point.gradient_norm)),
-                 written_number(static_cast<double>(point.update_ratio)),
-                 classifies_
-                     ? fmt::format(R"(,"accuracy":{})", written_number(static_cast<double>(point.accuracy)))
-                     : "",
-                 loss_scale_text(point), head_text(point));
+void RunRecorder::note(const Point& point, std::string& lines) {
+  auto out = std::back_inserter(lines);
+  const bool is_step = point.split == Split::train, is_probe = !is_step && point.is_probe();
+  fmt::format_to(out, R"({{"step":{},"epoch":{},"seconds":{})", point.step, written_number(point.epoch),
+                 written_number(point.seconds));
+  // A line without a split is one of a step if it has a loss, else one of a test.
+  if (is_probe || point.split == Split::validation)
+    fmt::format_to(out, R"(,"split":"{}")", to_string(point.split));
+  for (const MetricRow& row : metrics()) {
+    const float value = point[row.metric];
+    const bool null = row.always && (is_step || (!row.test.empty() && !is_probe));
+    if (std::isnan(value) && !null) continue;
+    const bool test_loss = !is_step && row.metric == Metric::loss;
+    fmt::format_to(out, R"(,"{}":{})", test_loss ? "test_loss" : row.key,
+                   written_number(static_cast<double>(value)));
+  }
+  lines += point.skipped ? ",\"skipped\":true}\n" : "}\n";
   tally_.note(point);
-}
-
-void RunRecorder::note(const TestPoint& test, std::string& lines) {
-  const bool validation = test.split == Split::validation;
-  const std::string quality =
-      classifies_ ? fmt::format(R"("accuracy":{})", written_number(static_cast<double>(test.accuracy)))
-                  : fmt::format(R"("psnr":{})", written_number(static_cast<double>(test.psnr)));
-  fmt::format_to(std::back_inserter(lines),
-                 R"({{"step":{},"epoch":{},"test_loss":{},{},"seconds":{}{}{}}})"
-                 "\n",
-                 test.step, written_number(test.epoch), written_number(static_cast<double>(test.loss)),
-                 quality, written_number(test.seconds), validation ? R"(,"split":"validation")" : "",
-                 head_text(test));
-  tally_.note(test);
 }
 
 void RunRecorder::note(const FeedItem& item, std::string& lines) {
   auto out = std::back_inserter(lines);
-  if (const auto* point = std::get_if<LossPoint>(&item)) {
+  if (const auto* point = std::get_if<Point>(&item)) {
     note(*point, lines);
-  } else if (const auto* test = std::get_if<TestPoint>(&item)) {
-    note(*test, lines);
-  } else if (const auto* probe = std::get_if<ProbePoint>(&item)) {
-    fmt::format_to(out,
-                   R"({{"step":{},"epoch":{},"split":"test","feature_accuracy":{},"seconds":{}}})"
-                   "\n",
-                   probe->step, written_number(probe->epoch),
-                   written_number(static_cast<double>(probe->accuracy)), written_number(probe->seconds));
   } else if (const auto* marker = std::get_if<Marker>(&item)) {
     fmt::format_to(out,
                    R"({{"step":{},"seconds":{},"marker":{}}})"
@@ -186,7 +145,7 @@ void RunRecorder::note(const Return& back, std::string& lines) {
 
 RunFigures RunRecorder::figures() const {
   const std::lock_guard lock(mutex_);
-  return tally_.figures(classifies_);
+  return tally_.figures();
 }
 
 void RunRecorder::finish(const std::string& status, const std::string& error) {

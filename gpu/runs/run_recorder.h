@@ -58,8 +58,7 @@ class RunRecorder {
   void work(const std::stop_token& stop);
   void write_points();
   void note(const FeedItem& item, std::string& lines);
-  void note(const LossPoint& point, std::string& lines);
-  void note(const TestPoint& test, std::string& lines);
+  void note(const Point& point, std::string& lines);
   void note(const Return& back, std::string& lines);
 
   RunFolder folder_;
@@ -71,7 +70,6 @@ class RunRecorder {
   std::condition_variable_any wake_;
   std::string error_;
   bool head_changed_ = false;
-  bool classifies_ = false;
   FigureTally tally_;
   std::jthread thread_;
 };

@@ -20,9 +20,8 @@ constexpr int kFailuresBorne = 5;
 
 bool differs(const Snapshot& a, const Snapshot& b) {
   return a.step != b.step || a.state != b.state || a.generation != b.generation ||
-         a.notice_id != b.notice_id || a.evaluation != b.evaluation || a.learning_rate != b.learning_rate ||
-         a.batch != b.batch || !(a.selection == b.selection) || !(a.optimizer == b.optimizer) ||
-         !(a.augment == b.augment) || !(a.schedule == b.schedule) || a.checkpoint_step != b.checkpoint_step;
+         a.notice_id != b.notice_id || a.evaluation != b.evaluation || a.settings != b.settings ||
+         !(a.selection == b.selection) || a.checkpoint_step != b.checkpoint_step;
 }
 
 }  // namespace
@@ -96,7 +95,7 @@ void RunStatus::write_pictures() {
 bool RunStatus::predictions_due(Clock::time_point now) const {
   if (!written_snapshot_) return false;
   const Snapshot& seen = *written_snapshot_;
-  if (!seen.classifies || !seen.data || !seen.evaluation) return false;
+  if (!seen.classifies || !seen.data || !seen.data->whole || !seen.evaluation) return false;
   if (seen.evaluation == tried_evaluation_ && prediction_failures_ == 0) return false;
   // Those of a training that was reset or went back are not shown any more.
   const bool behind = !tried_evaluation_ || seen.evaluation->step < tried_evaluation_->step;
@@ -110,7 +109,8 @@ void RunStatus::write_predictions(Clock::time_point now) {
   const bool validation = seen.evaluation->split == Split::validation;
   attempt(prediction_failures_, [&] {
     const Predictions worst = worst_predictions(
-        *seen.evaluation, validation ? seen.data->validation : seen.data->test, seen.generation);
+        *seen.evaluation, validation ? seen.data->whole->validation : seen.data->whole->test,
+        seen.generation);
     if (worst.images.count > 0) predictions_.write(worst);
   });
 }

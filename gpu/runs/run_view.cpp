@@ -34,7 +34,7 @@ bool ended(TrainerState state) {
   return state == TrainerState::finished || state == TrainerState::failed;
 }
 
-std::string viewing_text(TrainerState state) {
+std::string described(TrainerState state) {
   switch (state) {
     case TrainerState::finished:
       return "finished";
@@ -52,20 +52,15 @@ std::string viewing_text(TrainerState state) {
   return "running in another process";
 }
 
-/// The last value of a series; `missing` if there is none.
-double last_of(const PointTable& table, const char* name, double missing) {
-  const Series* const series = table.find(name);
-  if (series == nullptr || series->values.empty() || std::isnan(series->values.back())) return missing;
-  return series->values.back();
-}
-
-/// The last value that is there; `missing` if there is none.
-double newest_of(const PointTable& table, const std::string& name, double missing) {
-  const Series* const series = table.find(name);
-  if (series == nullptr) return missing;
-  const auto found = std::find_if(series->values.rbegin(), series->values.rend(),
-                                  [](double value) { return !std::isnan(value); });
-  return found == series->values.rend() ? missing : *found;
+/// The newest value of each metric that is there; those of `values` else.
+void take_newest(const PointTable& table, training::Split split, training::MetricValues& values) {
+  for (const training::MetricRow& row : training::metrics()) {
+    const Series* const series = table.find(row.series(split));
+    if (series == nullptr) continue;
+    const auto found = std::find_if(series->values.rbegin(), series->values.rend(),
+                                    [](double value) { return !std::isnan(value); });
+    if (found != series->values.rend()) values[row.metric] = static_cast<float>(*found);
+  }
 }
 
 double median_speed(const PointTable& steps) {
@@ -122,7 +117,13 @@ bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::t
 RunView::RunView(std::filesystem::path folder)
     : folder_(std::move(folder)), name_(files::escaped(folder_.string())) {
   snapshot_.run_dir = name_;
-  snapshot_.viewing = "being read";
+  forbid("being read");
+}
+
+/// A run is only looked at; `what` it is.
+void RunView::forbid(std::string what) {
+  snapshot_.can = {
+      .steer = false, .save = false, .look_inside = false, .files = true, .why_not = std::move(what)};
 }
 
 std::vector<training::FeedItem> RunView::take_items() {
@@ -293,7 +294,7 @@ void RunView::describe(const Run& run) {
   if (snapshot_.state == before && described_) return;
   items_.emplace_back(training::LogLine{
       snapshot_.state == TrainerState::failed ? training::LogLevel::error : training::LogLevel::info,
-      fmt::format("{} is {}", name_, snapshot_.viewing)});
+      fmt::format("{} is {}", name_, snapshot_.can.why_not)});
 }
 
 /// What is trained now, as run.json tells; nothing of one that this version does not know.
@@ -317,34 +318,21 @@ void RunView::describe_by_points(const RunPoints& points) {
   const PointTable& steps = points.steps;
   training::Snapshot& now = snapshot_;
   if (steps.size() == 0) return;
-  const auto value = [&](const char* name, float missing) {
-    return static_cast<float>(last_of(steps, name, static_cast<double>(missing)));
-  };
   now.step = steps.step.back();
   now.epoch = std::isnan(steps.epoch.back()) ? now.epoch : steps.epoch.back();
   now.seconds = std::isnan(steps.seconds.back()) ? now.seconds : steps.seconds.back();
-  now.train_loss = value("train_loss", std::nanf(""));
-  now.current_rate = value("scheduled_rate", now.current_rate);
-  now.train_accuracy = value("train_accuracy", now.train_accuracy);
-  now.gradient_norm = value("gradient_norm", now.gradient_norm);
-  now.update_ratio = value("update_ratio", now.update_ratio);
-  now.loss_scale = value("loss_scale", 1);
-  now.head_loss = value("train_head_loss", now.head_loss);
-  now.head_accuracy = value("train_head_accuracy", now.head_accuracy);
+  now.last = MetricColumns(steps, training::Split::train).at(steps.size() - 1).values;
   if (!status_) now.images_per_second = median_speed(steps);
-  now.figures = tally_.figures(now.classifies);
-  const std::string split = points.tests.find("validation_loss") != nullptr ? "validation_" : "test_";
-  now.test_loss =
-      static_cast<float>(newest_of(points.tests, split + "loss", static_cast<double>(now.test_loss)));
-  now.test_accuracy =
-      static_cast<float>(newest_of(points.tests, split + "accuracy", static_cast<double>(now.test_accuracy)));
+  now.figures = tally_.figures();
+  const bool validated = points.tests.find("validation_loss") != nullptr;
+  take_newest(points.tests, validated ? training::Split::validation : training::Split::test, now.last_test);
 }
 
 /// Predictions come with the evaluation they belong to. Those that lie ahead of the status are of steps that
 /// a resume has cut off.
 void RunView::describe_predictions(const json& head) {
   training::Snapshot& now = snapshot_;
-  if (!named_data_) named_data_ = named_data(head, now.data_name);
+  if (!named_data_) named_data_ = training::view_of(named_data(head, now.data_name));
   now.data = named_data_;
   if (!predictions_ || predictions_->generation != now.generation || !now.classifies) return;
   const std::uint64_t step = predictions_->evaluation.step;
@@ -353,13 +341,13 @@ void RunView::describe_predictions(const json& head) {
     shown_ = predictions_;
     shown_evaluation_ = std::shared_ptr<const training::Evaluation>(shown_, &shown_->evaluation);
     auto data = std::make_shared<data::DataSet>();
-    if (named_data_) *data = *named_data_;
+    if (named_data_) *data = *named_data_->whole;
     data->classes.resize(static_cast<std::size_t>(shown_->evaluation.classes));
     const bool validation = shown_->evaluation.split == training::Split::validation;
     data::ImageSet& set = validation ? data->validation : data->test;
     set = shown_->images;
     add_texts(head, set);
-    shown_data_ = std::move(data);
+    shown_data_ = training::view_of(std::move(data));
   }
   now.evaluation = shown_evaluation_;
   now.data = shown_data_;
@@ -376,7 +364,7 @@ void RunView::set_state(const Run& run) {
   } else {
     snapshot_.state = status_ ? status_->state : TrainerState::running;
   }
-  snapshot_.viewing = viewing_text(snapshot_.state);
+  forbid(described(snapshot_.state));
   if (snapshot_.state != TrainerState::failed || error_told_) return;
   error_told_ = true;
   const std::string error = error_of(run.head);

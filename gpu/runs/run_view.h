@@ -87,6 +87,7 @@ class RunView {
   void describe_by_points(const RunPoints& points);
   void describe_predictions(const nlohmann::json& head);
   void set_state(const Run& run);
+  void forbid(std::string what);
   void complain(std::string& last, const std::string& text);
 
   std::filesystem::path folder_;
@@ -109,8 +110,8 @@ class RunView {
   std::shared_ptr<const training::Predictions> predictions_;  ///< the last good ones
   std::shared_ptr<const training::Predictions> shown_;  ///< of which the snapshot holds evaluation and images
   std::shared_ptr<const training::Evaluation> shown_evaluation_;
-  std::shared_ptr<const data::DataSet> shown_data_;
-  std::shared_ptr<const data::DataSet> named_data_;  ///< the names of the classes without images
+  std::shared_ptr<const training::DataView> shown_data_;
+  std::shared_ptr<const training::DataView> named_data_;  ///< the names of the classes without images
 
   std::string network_text_;  ///< of run.json
   std::shared_ptr<const models::Model> network_;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/settings/configuration.h"
 
 namespace warpscope::training {
 namespace {
@@ -34,17 +35,10 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("kernel_height", shape.kernel_height);
   visit("kernel_width", shape.kernel_width);
   visit("count", shape.count);
-  visit("rule", shape.rule);
   visit("covered", shape.covered);
-  visit("stride", shape.stride);
-  visit("dilation", shape.dilation);
-  visit("valid", shape.valid);
-  visit("dropout_rate", shape.dropout_rate);
-  visit("salt", shape.salt);
-  visit("factor", shape.factor);
-  visit("window_height", shape.window_height);
-  visit("window_width", shape.window_width);
-  visit("patch_channels", shape.patch_channels);
+  ops::visit_parameters(shape, [&](ops::Parameter parameter, auto& value, auto) {
+    visit(ops::row_of(parameter).name.data(), value);
+  });
 }
 
 void fields(auto& visit, Of<OpPlace> auto& place) {
@@ -103,7 +97,7 @@ void fields(auto& visit, Of<core::DeviceInfo> auto& device) {
 void fields(auto& visit, Of<core::MemoryUse> auto& memory) {
   visit("free_bytes", memory.free_bytes);
   visit("total_bytes", memory.total_bytes);
-  visit("process_bytes", memory.process_bytes);
+  visit("allocated_bytes", memory.allocated_bytes);
 }
 
 void fields(auto& visit, Of<Divergence> auto& divergence) {
@@ -129,12 +123,12 @@ void fields(auto& visit, Of<Evaluation> auto& evaluation) {
   visit("head_accuracy", evaluation.head_accuracy);
 }
 
-void fields(auto& visit, Of<AugmentSettings> auto& augment) {
-  visit("flip", augment.flip);
-  visit("crop", augment.crop);
-  visit("cutout", augment.cutout);
-  visit("jitter", augment.jitter);
-  visit("mixup", augment.mixup);
+void fields(auto& visit, Of<MetricValues> auto& values) {
+  for (const MetricRow& row : metrics()) {
+    auto value = values[row.metric];
+    visit(row.key.c_str(), value);
+    if constexpr (requires { values[row.metric] = value; }) values[row.metric] = value;
+  }
 }
 
 void fields(auto& visit, Of<Snapshot> auto& snapshot) {
@@ -148,21 +142,12 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("epoch", snapshot.epoch);
   visit("seconds", snapshot.seconds);
   visit("images_per_second", snapshot.images_per_second);
-  visit("train_loss", snapshot.train_loss);
-  visit("test_loss", snapshot.test_loss);
-  visit("train_accuracy", snapshot.train_accuracy);
-  visit("test_accuracy", snapshot.test_accuracy);
-  visit("gradient_norm", snapshot.gradient_norm);
-  visit("update_ratio", snapshot.update_ratio);
-  visit("learning_rate", snapshot.learning_rate);
-  visit("current_rate", snapshot.current_rate);
-  visit("loss_scale", snapshot.loss_scale);
+  visit("settings", snapshot.settings);
+  visit("last", snapshot.last);
+  visit("last_test", snapshot.last_test);
   visit("skipped_steps", snapshot.skipped_steps);
-  visit("batch", snapshot.batch);
   visit("model", snapshot.model);
   visit("classifies", snapshot.classifies);
-  visit("optimizer", snapshot.optimizer);
-  visit("schedule", snapshot.schedule);
   visit("total_epochs", snapshot.total_epochs);
   visit("parameters", snapshot.parameters);
   visit("selection", snapshot.selection);
@@ -180,10 +165,6 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("train_images", snapshot.train_images);
   visit("validation_images", snapshot.validation_images);
   visit("test_images", snapshot.test_images);
-  visit("spike_threshold", snapshot.spike_threshold);
-  visit("head_loss", snapshot.head_loss);
-  visit("head_accuracy", snapshot.head_accuracy);
-  visit("augment", snapshot.augment);
   visit("test_views", snapshot.test_views);
   visit("next_evaluation", snapshot.next_evaluation);
 }
@@ -234,10 +215,11 @@ struct IsShared<std::shared_ptr<T>> : std::true_type {};
 
 json encode(const auto& value) {
   using T = std::remove_cvref_t<decltype(value)>;
-  if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string> ||
-                std::same_as<T, OptimizerSettings>) {
+  if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) {
     return value;
-  } else if constexpr (std::same_as<T, Schedule> || std::is_enum_v<T>) {
+  } else if constexpr (std::same_as<T, TrainingSettings>) {
+    return to_json(configuration_of(value));
+  } else if constexpr (std::is_enum_v<T>) {
     return std::string(to_string(value));
   } else if constexpr (IsVector<T>::value) {
     return encode_all(value);
@@ -290,9 +272,6 @@ void parse(const char* /*key*/, std::string_view text, ops::Op& op) {
 }
 void parse(const char* /*key*/, std::string_view text, ops::UpdateRule& rule) {
   rule = ops::parse_update_rule(text);
-}
-void parse(const char* /*key*/, std::string_view text, Schedule& schedule) {
-  schedule = parse_schedule(text);
 }
 
 template <class T>
@@ -372,12 +351,13 @@ void decode(const char* key, const json& value, auto& out) {
     out = value.get<bool>();
   } else if constexpr (std::is_arithmetic_v<T>) {
     decode_number(key, value, out);
-  } else if constexpr (std::same_as<T, OptimizerSettings>) {
-    from_json(value, out);
+  } else if constexpr (std::same_as<T, TrainingSettings>) {
+    if (!value.is_object()) refuse(key, "no object");
+    apply(from_json(value, "the status"), out);
   } else if constexpr (std::same_as<T, std::string>) {
     if (!value.is_string()) refuse(key, "no text");
     out = value.get<std::string>();
-  } else if constexpr (std::same_as<T, Schedule> || std::is_enum_v<T>) {
+  } else if constexpr (std::is_enum_v<T>) {
     if (!value.is_string()) refuse(key, "no name");
     parse(key, value.get_ref<const std::string&>(), out);
   } else if constexpr (IsVector<T>::value) {
@@ -399,7 +379,7 @@ void decode(const char* key, const json& value, auto& out) {
 
 /// What readers of a snapshot rely on.
 void check(const Snapshot& snapshot) {
-  check(snapshot.augment);
+  if (!snapshot.settings) refuse("settings", "missing");
   if (!snapshot.ladder) refuse("ladder", "missing");
   for (const OpTiming& timing : snapshot.timings) {
     if (timing.shape.stride < 1) refuse("stride", "below 1");

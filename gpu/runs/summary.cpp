@@ -73,10 +73,6 @@ void take_results(const json& head, RunSummary& summary) {
   if (steps.is_number_unsigned()) summary.steps = steps.get<std::uint64_t>();
   for (const training::Figure& figure : training::run_figures())
     summary.*figure.value = number_of(member(head, figure.key));
-  // What runs of before called it.
-  if (std::isnan(summary.median_images_per_second))
-    summary.median_images_per_second = number_of(member(head, "images_per_second"));
-  if (std::isnan(summary.accuracy)) summary.accuracy = number_of(member(head, "test_accuracy"));
 }
 
 void take_points(const RunPoints& points, RunSummary& summary) {

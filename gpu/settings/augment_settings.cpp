@@ -20,12 +20,6 @@ TrainingSettings with(const AugmentSettings& settings) {
   return all;
 }
 
-std::string shown_value(const Value& value) {
-  if (const auto* const on = std::get_if<bool>(&value)) return *on ? "on" : "off";
-  if (const auto* const number = std::get_if<double>(&value)) return fmt::format("{:g}", *number);
-  return to_string(value);
-}
-
 }  // namespace
 
 bool augments(const AugmentSettings& settings) {
@@ -62,18 +56,6 @@ void fill_control(const AugmentSettings& settings, ops::step::StepControl& contr
   control.cutout = static_cast<std::uint32_t>(settings.cutout);
   control.jitter = settings.jitter;
   control.mixup = settings.mixup;
-}
-
-std::string describe_change(const AugmentSettings& before, const AugmentSettings& after) {
-  const TrainingSettings from = with(before), to = with(after);
-  std::string text;
-  for (const Setting* const row : augment_rows()) {
-    const Value old_value = *row->field.get(from), new_value = *row->field.get(to);
-    if (old_value == new_value) continue;
-    text += fmt::format("{}{}: {} -> {}", text.empty() ? "" : "; ", label_of(*row), shown_value(old_value),
-                        shown_value(new_value));
-  }
-  return text;
 }
 
 }  // namespace warpscope::training

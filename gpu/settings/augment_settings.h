@@ -1,8 +1,7 @@
 #pragma once
 // What a person chooses of the augmentation of training images, as plain data. Range, slider and help of each stand
-// in its row of the table of settings (setting.h); what each does in gpu/ops/augment/augment.h.
+// in its row of the table of settings (setting.h); what each does in gpu/ops/augment/augment.cpp.
 
-#include <string>
 #include <vector>
 
 #include "gpu/ops/step/step.h"
@@ -36,8 +35,5 @@ void check_together(const AugmentSettings& settings, const OptimizerSettings& op
 
 /// Sets the host's fields of `control` that depend on the augmentation.
 void fill_control(const AugmentSettings& settings, ops::step::StepControl& control);
-
-/// For markers: "crop: 0 -> 4; flip: off -> on"; "" if nothing has changed.
-std::string describe_change(const AugmentSettings& before, const AugmentSettings& after);
 
 }  // namespace warpscope::training

@@ -1,7 +1,9 @@
 #include "gpu/settings/configuration.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -42,6 +44,11 @@ void Configuration::put(const Setting& setting, Value value) {
 
 void Configuration::erase(std::string_view name) {
   if (const auto found = values_.find(name); found != values_.end()) values_.erase(found);
+}
+
+bool Configuration::shares_name(const Configuration& other) const {
+  return std::any_of(values_.begin(), values_.end(),
+                     [&](const auto& value) { return other.has(value.first); });
 }
 
 Configuration defaults() {
@@ -94,6 +101,61 @@ Configuration configuration_of(const TrainingSettings& fields) {
     if (std::optional<Value> value = row.field.get(fields)) configuration.put(row, std::move(*value));
   }
   return configuration;
+}
+
+Configuration difference(const TrainingSettings& from, const TrainingSettings& of) {
+  Configuration different;
+  for (const Setting& row : settings()) {
+    std::optional<Value> value = row.field.get(of);
+    if (value && value != row.field.get(from)) different.put(row, std::move(*value));
+  }
+  return different;
+}
+
+Configuration values_of(const TrainingSettings& fields, const Configuration& names) {
+  Configuration values;
+  for (const Setting& row : settings()) {
+    if (!names.has(row.name)) continue;
+    if (std::optional<Value> value = row.field.get(fields)) values.put(row, std::move(*value));
+  }
+  return values;
+}
+
+TrainingSettings changed(const TrainingSettings& now, const Configuration& change) {
+  TrainingSettings next = now;
+  for (const Setting& row : settings()) {
+    const Value* const given = change.find(row.name);
+    if (given == nullptr) continue;
+    if (row.changes != Changes::while_training) {
+      throw core::BadInput(
+          fmt::format("{} cannot change so while a training runs: it is set {}", label_of(row),
+                      row.changes == Changes::by_select ? "with the variants" : "when a training starts"));
+    }
+    Value value = *given;
+    if (const std::string objection = check_value(row, value); !objection.empty()) {
+      throw core::BadInput(label_of(row) + objection);
+    }
+    row.field.set(next, value);
+  }
+  check(next);
+  return next;
+}
+
+std::string describe_change(const Configuration& before, const Configuration& after) {
+  std::vector<const Setting*> numbers;
+  const bool other_rule = after.has("optimizer");
+  if (other_rule) numbers = numbers_of(ops::parse_update_rule(after.text("optimizer")));
+  std::string text;
+  for (const Setting& row : settings()) {
+    const Value *const from = before.find(row.name), *const to = after.find(row.name);
+    if (from == nullptr || to == nullptr || *from == *to) continue;
+    const bool of_rule =
+        row.field.number == nullptr || std::find(numbers.begin(), numbers.end(), &row) != numbers.end();
+    if (other_rule && !of_rule) continue;
+    text += fmt::format("{}{}: {} -> {}", text.empty() ? "" : "; ", label_of(row), shown(row, *from),
+                        shown(row, *to));
+  }
+  return text;
 }
 
 }  // namespace warpscope::training

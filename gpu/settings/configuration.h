@@ -37,6 +37,9 @@ class Configuration {
   void put(const Setting& setting, Value value);
   void erase(std::string_view name);
 
+  bool empty() const { return values_.empty(); }
+  bool shares_name(const Configuration& other) const;
+
   bool operator==(const Configuration&) const = default;
 
  private:
@@ -59,6 +62,19 @@ void apply(const Configuration& given, TrainingSettings& base);
 void complete(TrainingSettings& fields, const core::DeviceInfo& device);
 /// All fields that are set.
 Configuration configuration_of(const TrainingSettings& fields);
+
+/// The values in `of` of the settings in which it differs from `from`.
+Configuration difference(const TrainingSettings& from, const TrainingSettings& of);
+/// The values in `fields` of the settings that `names` has.
+Configuration values_of(const TrainingSettings& fields, const Configuration& names);
+
+/// `now` with `change`, all of it, while a training runs. Throws core::BadInput that names the first setting that
+/// cannot change then (Setting::changes) or has no valid value, and as check() does.
+TrainingSettings changed(const TrainingSettings& now, const Configuration& change);
+
+/// "optimizer: adam -> lion; beta 2: 0.999 -> 0.99; batch: 8 -> 4"; of the optimizer's numbers only those that matter
+/// to the rule of `after`, if that is another one. "" if nothing has changed.
+std::string describe_change(const Configuration& before, const Configuration& after);
 
 /// Reads a TOML file in which every setting may be left out. Throws core::BadInput with one sentence that
 /// begins with FILE:LINE:COLUMN for the first mistake in the file: bad syntax, an unknown key (with the

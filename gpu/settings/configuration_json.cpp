@@ -138,6 +138,9 @@ Configuration from_json(const json& object, std::string_view where) {
   for (const Setting& row : settings()) read_setting(object, where, row, configuration);
   if (const auto chosen = object.find("chosen"); chosen != object.end() && chosen->is_object()) {
     configuration.set("select", selection_text(*chosen, where));
+  } else if (object.contains("selection")) {
+    throw core::BadInput(
+        fmt::format("{} was written by an earlier version and names no choice of variants", where));
   }
   return configuration;
 }

@@ -48,7 +48,7 @@ constexpr std::array kModelRows{
             .names = models::model_names,
             .settle = [](const std::string& text) { return models::text_of(models::model_of(text)); },
             .example = "classifier",
-            .fixed_in_run = true},
+            .changes = Changes::never_in_run},
     Setting{
         .table = "model",
         .key = "init",
@@ -58,7 +58,7 @@ constexpr std::array kModelRows{
         .field = field([](auto& s) -> auto& { return s.init_file; }),
         .example = "first \"weights\".safetensors",
         .placeholder = "FILE",
-        .fixed_in_run = true,
+        .changes = Changes::never_in_run,
         .standard_text = "random, from the seed"},
     Setting{.table = "model",
             .key = "init_partly",
@@ -66,7 +66,7 @@ constexpr std::array kModelRows{
             .meaning = "takes from init the layers that fit, and the others from the seed",
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.init_partly; }),
-            .fixed_in_run = true},
+            .changes = Changes::never_in_run},
 };
 
 constexpr std::array kDataRows{
@@ -78,6 +78,7 @@ constexpr std::array kDataRows{
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.data; }),
             .example = "cifar10",
+            .changes = Changes::at_start,
             .standard_text = "$WARPSCOPE_DATA or the cache, else builtin"},
     Setting{.table = "data",
             .key = "validation",
@@ -86,14 +87,14 @@ constexpr std::array kDataRows{
             .unit = "",
             .range = {.most = 0.9},
             .field = field([](auto& s) -> auto& { return s.validation; }),
-            .fixed_in_run = true},
+            .changes = Changes::never_in_run},
     Setting{.table = "data",
             .key = "shuffle",
             .name = "shuffle",
             .meaning = "a fresh order of the images in each epoch",
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.shuffle; }),
-            .fixed_in_run = true},
+            .changes = Changes::never_in_run},
     Setting{.table = "data",
             .key = "seed",
             .name = "seed",
@@ -101,7 +102,7 @@ constexpr std::array kDataRows{
             .unit = "",
             .range = kCount,
             .field = field([](auto& s) -> auto& { return s.seed; }),
-            .fixed_in_run = true},
+            .changes = Changes::never_in_run},
     Setting{.table = "data",
             .key = "test_images",
             .name = "test_images",
@@ -109,6 +110,7 @@ constexpr std::array kDataRows{
             .unit = "images",
             .range = kCount,
             .field = field([](auto& s) -> auto& { return s.test_images; }),
+            .changes = Changes::at_start,
             .zero = "all, 256 on the CPU"},
     Setting{.table = "data",
             .key = "test_every",
@@ -125,7 +127,8 @@ constexpr std::array kDataRows{
                 "evaluates a classifier on each held-out image and on its mirror image, left to right, "
                 "by the mean of the logits of both (with test_shift, of all ten views)",
             .unit = "",
-            .field = field([](auto& s) -> auto& { return s.test_mirrored; })},
+            .field = field([](auto& s) -> auto& { return s.test_mirrored; }),
+            .changes = Changes::at_start},
     Setting{
         .table = "data",
         .key = "test_shift",
@@ -137,6 +140,7 @@ constexpr std::array kDataRows{
         .unit = "pixels",
         .range = {.most = 16},
         .field = field([](auto& s) -> auto& { return s.test_shift; }),
+        .changes = Changes::at_start,
         .zero = "off"},
 };
 
@@ -198,7 +202,8 @@ constexpr std::array kDeviceRows{
             .meaning = "where to train: auto, cpu or cuda:N",
             .unit = "",
             .field = field([](auto& s) -> auto& { return s.device; }),
-            .example = "cuda:3"},
+            .example = "cuda:3",
+            .changes = Changes::at_start},
     Setting{.table = "device",
             .key = "precision",
             .name = "precision",
@@ -212,6 +217,7 @@ constexpr std::array kDeviceRows{
                           }},
             .names = precision_names,
             .example = "tf32",
+            .changes = Changes::by_select,
             .standard = precision_of_device,
             .standard_text = "bf16 where CUDA has tensor cores for it (compute capability 8.0), else fp32"},
     Setting{.table = "device",
@@ -224,6 +230,7 @@ constexpr std::array kDeviceRows{
             .field = field([](auto& s) -> auto& { return s.select; }),
             .example = "conv2d.forward=naive,all=naive",
             .placeholder = "OP=VARIANT,...",
+            .changes = Changes::by_select,
             .standard_text = "the fastest"},
 };
 

@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
-#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/settings/numbers.h"
 #include "gpu/settings/setting.h"
 
 namespace warpscope::training {
 namespace {
 
 using ops::UpdateRule;
-
-constexpr const char* kWhere = "the optimizer";
 
 /// The rows of all numbers.
 const std::vector<const Setting*>& numbers() {
@@ -68,29 +63,6 @@ float value_of(const OptimizerSettings& settings, const ops::HyperParameter& par
 
 void put_standard(const ops::HyperParameter& parameter, OptimizerSettings& settings) {
   if (parameter.key != nullptr) settings.*find_number(parameter.key)->field.number = parameter.standard;
-}
-
-const char* scheme(bool per_sample) {
-  return per_sample ? "after each image (a mistake)" : "after each batch";
-}
-
-void refuse_unknown_fields(const nlohmann::json& json) {
-  std::string valid = "rule, accumulate, per_sample";
-  for (const Setting* const row : numbers()) valid += fmt::format(", {}", row->key);
-  for (const auto& item : json.items()) {
-    const std::string& key = item.key();
-    if (key == "rule" || key == "accumulate" || key == "per_sample" || find_number(key) != nullptr) continue;
-    throw core::BadInput(fmt::format("{} has no field '{}'; valid: {}", kWhere, key, valid));
-  }
-}
-
-UpdateRule read_rule(const nlohmann::json& json) {
-  require_object(json, kWhere);
-  const auto rule = json.find("rule");
-  if (rule == json.end() || !rule->is_string()) {
-    throw core::BadInput(fmt::format("{} lacks its field 'rule', a name such as \"adam\"", kWhere));
-  }
-  return ops::parse_update_rule(rule->get_ref<const std::string&>());
 }
 
 }  // namespace
@@ -161,56 +133,6 @@ void fill_control(const OptimizerSettings& settings, ops::step::StepControl& con
   control.clip_value = settings.per_sample ? 0.0f : settings.clip_value;
   control.joint = settings.joint;
   if (!settings.per_sample) control.micro_batches = static_cast<std::uint32_t>(settings.accumulate);
-}
-
-std::string describe_change(const OptimizerSettings& before, const OptimizerSettings& after) {
-  std::vector<std::string> changes;
-  if (before.rule != after.rule) {
-    changes.push_back(fmt::format("{} -> {}", ops::to_string(before.rule), ops::to_string(after.rule)));
-  }
-  for (const Setting* const row : numbers_of(after.rule, after.per_sample)) {
-    const float from = before.*row->field.number;
-    const float to = after.*row->field.number;
-    if (from != to) changes.push_back(fmt::format("{}: {:g} -> {:g}", label_of(*row), from, to));
-  }
-  if (before.accumulate != after.accumulate) {
-    changes.push_back(fmt::format("micro-batches: {} -> {}", before.accumulate, after.accumulate));
-  }
-  if (before.per_sample != after.per_sample) {
-    changes.push_back(fmt::format("update: {} -> {}", scheme(before.per_sample), scheme(after.per_sample)));
-  }
-  return fmt::format("{}", fmt::join(changes, "; "));
-}
-
-void to_json(nlohmann::json& json, const OptimizerSettings& settings) {
-  json = nlohmann::json::object();
-  json["rule"] = ops::to_string(settings.rule);
-  for (const Setting* const row : numbers()) json[row->key] = shortest(settings.*row->field.number);
-  json["accumulate"] = settings.accumulate;
-  json["per_sample"] = settings.per_sample;
-}
-
-void from_json(const nlohmann::json& json, OptimizerSettings& settings) {
-  OptimizerSettings read = defaults_of(read_rule(json));
-  refuse_unknown_fields(json);
-  for (const Setting* const row : numbers()) {
-    if (!json.contains(row->key)) continue;
-    constexpr double kMost = std::numeric_limits<float>::max();
-    read.*row->field.number = static_cast<float>(number_field(json, row->key, kWhere, -kMost, kMost));
-  }
-  if (json.contains("accumulate")) {
-    read.accumulate = static_cast<int>(count_field(json, "accumulate", kWhere, kMostMicroBatches));
-  }
-  if (json.contains("per_sample")) {
-    const nlohmann::json& value = json["per_sample"];
-    if (!value.is_boolean()) {
-      throw core::BadInput(
-          fmt::format("'per_sample' of {} is {}; valid: true, false", kWhere, value.type_name()));
-    }
-    read.per_sample = value.get<bool>();
-  }
-  check(read);
-  settings = read;
 }
 
 }  // namespace warpscope::training

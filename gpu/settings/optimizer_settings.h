@@ -4,7 +4,6 @@
 // row of the table of settings (setting.h). Learning rate, weight decay and clipping belong to all rules;
 // clipping does not apply to per_sample.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,15 +59,5 @@ void check(const OptimizerSettings& settings);
 /// number of images of the batch, which the caller knows. A schedule puts its rate into control.learning_rate
 /// afterwards.
 void fill_control(const OptimizerSettings& settings, ops::step::StepControl& control);
-
-/// For markers: "momentum: 0.9 -> 0.8", "adam -> lion; learning rate: 0.001 -> 0.0001; beta 2: 0.999 ->
-/// 0.99"; of the fields those that matter to the rule after it. "" if nothing that matters has changed.
-std::string describe_change(const OptimizerSettings& before, const OptimizerSettings& after);
-
-/// {"rule": "adam", "learning_rate": 0.001, ..., "accumulate": 1, "per_sample": false} with every field.
-/// from_json takes the rule's default where a field is missing, and throws BadInput that names an unknown
-/// field, a wrong type or a value out of its range; `settings` is then unchanged.
-void to_json(nlohmann::json& json, const OptimizerSettings& settings);
-void from_json(const nlohmann::json& json, OptimizerSettings& settings);
 
 }  // namespace warpscope::training

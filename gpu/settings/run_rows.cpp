@@ -103,11 +103,9 @@ constexpr std::array kStopRows{
         .label = "loss leap",
         .meaning =
             "five of eight losses so many times above that of a network that has learned nothing count as "
-            "divergence: above its first loss, and that of guessing; unless it is 0, so do, within 200 steps "
-            "after "
-            "the optimizer was changed, sixteen of twenty that are suddenly twice their mean and half that "
-            "of "
-            "guessing",
+            "divergence: above its first loss, and that of guessing. Within 200 steps after a change of the "
+            "optimizer, sixteen of twenty losses above twice their mean and above half of that loss count "
+            "too",
         .unit = "",
         .range = kToMillion,
         .field = field([](auto& s) -> auto& { return s.spikes.leap; }),
@@ -121,7 +119,8 @@ constexpr std::array kStopRows{
         .field = text_field([](const S& s) { return std::string(s.pause_on_divergence ? "pause" : "fail"); },
                             [](S& s, const std::string& name) { s.pause_on_divergence = name == "pause"; }),
         .names = reaction_names,
-        .example = "fail"},
+        .example = "fail",
+        .changes = Changes::at_start},
 };
 
 constexpr std::array kRunRows{
@@ -139,7 +138,8 @@ constexpr std::array kRunRows{
             .meaning = "newest checkpoints kept, beside the best",
             .unit = "checkpoints",
             .range = kFromOne,
-            .field = field([](auto& s) -> auto& { return s.keep_checkpoints; })},
+            .field = field([](auto& s) -> auto& { return s.keep_checkpoints; }),
+            .changes = Changes::at_start},
     Setting{.table = "run",
             .key = "folder",
             .name = "run_dir",
@@ -148,6 +148,7 @@ constexpr std::array kRunRows{
             .field = field([](auto& s) -> auto& { return s.run_dir; }),
             .example = "runs/a b",
             .placeholder = "DIR",
+            .changes = Changes::at_start,
             .standard_text = "nothing is recorded"},
     Setting{.table = "run",
             .key = "save",
@@ -157,6 +158,7 @@ constexpr std::array kRunRows{
             .field = field([](auto& s) -> auto& { return s.save_file; }),
             .example = "last.safetensors",
             .placeholder = "FILE",
+            .changes = Changes::at_start,
             .standard_text = "none"},
     Setting{
         .table = "run",
@@ -164,7 +166,8 @@ constexpr std::array kRunRows{
         .name = "probe",
         .meaning = "every few seconds, what the latents of held-out images are worth to a small classifier",
         .unit = "",
-        .field = field([](auto& s) -> auto& { return s.probe; })},
+        .field = field([](auto& s) -> auto& { return s.probe; }),
+        .changes = Changes::at_start},
 };
 
 }  // namespace

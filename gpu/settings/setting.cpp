@@ -161,7 +161,11 @@ std::string to_string(const Value& value) {
 }
 
 std::string shown(const Setting& setting, const Value& value) {
-  return setting.settle == nullptr ? to_string(value) : models::name_in(to_string(value));
+  if (setting.settle != nullptr) return models::name_in(to_string(value));
+  if (const auto* const on = std::get_if<bool>(&value)) return *on ? "on" : "off";
+  const auto* const real = std::get_if<double>(&value);
+  if (*setting.zero != '\0' && (value == Value(0.0) || value == Value(std::int64_t{0}))) return setting.zero;
+  return real != nullptr ? fmt::format("{:g}", *real) : to_string(value);
 }
 
 std::string option_of(const Setting& setting) {
@@ -169,7 +173,8 @@ std::string option_of(const Setting& setting) {
 }
 
 std::string label_of(const Setting& setting) {
-  return setting.label != nullptr ? setting.label : with_spaces(setting.key, ' ');
+  if (setting.label != nullptr) return setting.label;
+  return with_spaces(setting.field.kind == Kind::text ? setting.name : setting.key, ' ');
 }
 
 std::string values_of(const Setting& setting) {

@@ -28,6 +28,14 @@ using Value = std::variant<bool, std::int64_t, double, std::string>;
 
 enum class Kind : std::uint8_t { boolean, integer, real, text };
 
+/// When a setting may become another one.
+enum class Changes : std::uint8_t {
+  while_training,  ///< by training::Change, from the next step on
+  by_select,       ///< while training as well, by training::Select
+  at_start,        ///< when a training starts, or a run goes on
+  never_in_run,    ///< when a training starts; a run that goes on keeps it
+};
+
 /// What a number may be: from `least` to `most`, without the ends that are open. Always finite.
 struct Range {
   double least = 0;
@@ -60,7 +68,7 @@ struct Setting {
   const char* key = nullptr;      ///< in TOML: "learning_rate"
   const char* name = nullptr;     ///< in run.json, unique: "learning_rate"
   const char* option = nullptr;   ///< on the command line, without the dashes; nullptr: the name with - for _
-  const char* label = nullptr;    ///< in the window; nullptr: the key with spaces for _
+  const char* label = nullptr;    ///< in the window; nullptr: the key, of a text the name, with spaces for _
   const char* meaning = nullptr;  ///< one sentence or part of one, what it does
   const char* unit = nullptr;     ///< "images"; "" where there is none
   Range range = {};               ///< of numbers
@@ -71,8 +79,8 @@ struct Setting {
   std::string (*settle)(const std::string&) = nullptr;
   const char* example = "";          ///< texts: a valid one that is not the default
   const char* placeholder = "TEXT";  ///< texts: what stands in the help, "FILE"
-  bool fixed_in_run = false;         ///< a run that is resumed keeps it
-  const char* zero = "";             ///< numbers: what 0 means, "off"; "" if it is a number like others
+  Changes changes = Changes::while_training;
+  const char* zero = "";  ///< numbers: what 0 means, "off"; "" if it is a number like others
   std::optional<Slider> slider = std::nullopt;
   /// Of a setting whose default depends on rows above it or on the device; nothing while that is not known.
   std::optional<Value> (*standard)(const Setting&, const Configuration& known,
@@ -102,7 +110,7 @@ std::string to_string(const Value& value);
 /// The shortest digits that read back as the same number, with a point or an exponent: "0.1", "1.0", "1e-08".
 std::string decimal(double value);
 
-/// The same for people: of a network that stands in a file its name alone.
+/// The same for people: "on", "0.1", "off" where 0 means that; of a network that stands in a file only its name.
 std::string shown(const Setting& setting, const Value& value);
 
 /// "learning-rate" or what the row says, without the dashes.

@@ -4,6 +4,7 @@
 // default is the value it begins with here, unless the row says what it depends on.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,8 @@ struct EngineSettings {
   int test_shift = 0;            ///< and at each shifted by so many pixels to four corners; 0: not
   OptimizerSettings optimizer;
   AugmentSettings augment;  ///< of training images alone
+
+  bool operator==(const EngineSettings&) const = default;
 };
 
 /// What is chosen where nothing else is said: a constant rate, with the warm-up that the rule asks for.
@@ -57,6 +60,14 @@ struct TrainingSettings : EngineSettings {
   int keep_checkpoints = 3;         ///< beside the best one
   std::string run_dir;              ///< run folder; "" writes no run
   std::string save_file;            ///< safetensors written at the end; "" for none
+
+  bool operator==(const TrainingSettings&) const = default;
 };
+
+/// Those that begin where nobody has chosen any.
+std::shared_ptr<const TrainingSettings> standard_settings();
+
+/// Throws core::BadInput that names the first value that is not valid, by itself or beside another.
+void check(const TrainingSettings& settings);
 
 }  // namespace warpscope::training

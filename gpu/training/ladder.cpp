@@ -13,18 +13,18 @@ namespace {
 constexpr double kEnergySeconds = 1;
 
 /// The preset's label or the selection's own name, or what changed since the entry before, or "mixed".
-std::string name_of(const plan::Selection& selection, const core::DeviceInfo& device,
-                    const LadderEntry* before, const std::vector<OpTiming>& timings) {
-  if (std::string label = plan::label_of(selection, device); !label.empty()) return label;
+std::string name_of(const plan::Selection& selection, const plan::Machine& machine, const LadderEntry* before,
+                    const std::vector<OpTiming>& timings) {
+  if (std::string label = plan::label_of(selection, machine); !label.empty()) return label;
   const std::string change =
-      before == nullptr ? "" : plan::describe_change(before->selection, selection, device);
+      before == nullptr ? "" : plan::describe_change(before->selection, selection, machine);
   return change.empty() ? "mixed" : with_covered(change, timings);
 }
 
 }  // namespace
 
 void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t step,
-                    const core::DeviceInfo& device, const std::vector<OpTiming>& timings,
+                    const plan::Machine& machine, const std::vector<OpTiming>& timings,
                     std::size_t plan_bytes) {
   if (!entries_.empty()) settle(entries_.back());
   if (!entries_.empty() && entries_.back().steps == 0) {
@@ -36,7 +36,7 @@ void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t s
   if (last != nullptr && !other_network && last->selection == selection && last->batch == batch) return;
   LadderEntry entry;
   entry.selection = selection;
-  entry.name = name_of(selection, device, last, timings);
+  entry.name = name_of(selection, machine, last, timings);
   if (other_network) entry.name += "; network changed";
   entry.batch = batch;
   entry.first_step = step;

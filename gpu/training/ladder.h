@@ -15,7 +15,7 @@ class Ladder {
   /// A selection or batch size comes into force after `step`. Choosing the same again goes on with its entry
   /// if that is the last; an entry that never had a step is replaced. Medians are over all timed steps of each.
   /// `timings` tell what the calls of that selection cover, `plan_bytes` what its plans take.
-  void choose(const plan::Selection& selection, int batch, std::uint64_t step, const core::DeviceInfo& device,
+  void choose(const plan::Selection& selection, int batch, std::uint64_t step, const plan::Machine& machine,
               const std::vector<OpTiming>& timings, std::size_t plan_bytes = 0);
   /// What is chosen next is an entry of its own, whatever it is: its speeds are those of another network.
   void change_network() { other_network_ = true; }

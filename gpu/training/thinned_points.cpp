@@ -11,8 +11,7 @@ std::optional<std::uint64_t> step_of(const FeedItem& item) {
   return std::visit(
       [](const auto& value) -> std::optional<std::uint64_t> {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, LossPoint> || std::is_same_v<T, TestPoint> ||
-                      std::is_same_v<T, ProbePoint> || std::is_same_v<T, Marker>) {
+        if constexpr (std::is_same_v<T, Point> || std::is_same_v<T, Marker>) {
           return value.step;
         } else {
           return std::nullopt;
@@ -55,9 +54,9 @@ void ThinnedPoints::note(const FeedItem& item) {
   Generation& now = generations_.back();
   if (const auto* const restart = std::get_if<Restart>(&item)) return begin(restart->generation);
   if (const auto* const back = std::get_if<Return>(&item)) return go_back(*back);
-  if (std::holds_alternative<LossPoint>(item)) return now.steps.add(item);
   if (std::holds_alternative<Marker>(item)) return now.markers.add(item);
-  if (step_of(item)) now.tests.add(item);
+  if (const auto* const point = std::get_if<Point>(&item))
+    (point->split == Split::train ? now.steps : now.tests).add(item);
 }
 
 std::vector<FeedItem> ThinnedPoints::items() const {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gpu/jobs/desks.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -33,6 +34,10 @@ std::shared_ptr<const ImageHistory> Trainer::history() const {
 }
 Observations Trainer::observations() const {
   return worker_->observations();
+}
+jobs::Jobs* Trainer::jobs() {
+  std::call_once(jobs_begun_, [this] { jobs_ = std::make_unique<jobs::Desks>(*this); });
+  return jobs_.get();
 }
 std::vector<float> Trainer::final_parameters() const {
   return worker_->final_parameters();

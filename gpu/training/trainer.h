@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,12 @@
 
 namespace warpscope::training {
 
-/// What a training is made of: its settings, and what surrounds it. Names are checked when the trainer
-/// prepares; a bad one makes it `failed` by input.
-struct TrainerOptions : TrainingSettings {
-  std::shared_ptr<const data::DataSet> data_set;  ///< used instead of `data` if set
+class SharedDevices;
+
+/// What surrounds a training, as long as it lasts.
+struct Surroundings {
+  ops::Variants variants = ops::built_in_variants();  ///< to choose from
+  std::shared_ptr<const data::DataSet> data_set;      ///< used instead of `data` if set
   data::KnownData
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
   /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
@@ -32,7 +35,11 @@ struct TrainerOptions : TrainingSettings {
   int shown_images = 32;  ///< held-out images reconstructed for the reader; 0 for none
   double image_seconds = 0.1;  ///< between two reconstructions, at the least
   bool start_paused = false;
+  std::shared_ptr<SharedDevices> shared;  ///< with trainings beside it; nullptr: nothing is
 };
+
+/// What a training is made of. Names are checked when the trainer prepares; a bad one makes it `failed` by input.
+struct TrainerOptions : TrainingSettings, Surroundings {};
 
 class Trainer : public Source {
  public:
@@ -50,6 +57,7 @@ class Trainer : public Source {
   std::shared_ptr<ImageExchange> images() const override;
   std::shared_ptr<const ImageHistory> history() const override;
   Observations observations() const override;
+  jobs::Jobs* jobs() override;
   /// The weights that a training ended with, in models::ParameterLayout; empty before. They are there a moment before
   /// the state is `finished`: last files are written then.
   std::vector<float> final_parameters() const;
@@ -67,6 +75,8 @@ class Trainer : public Source {
  private:
   class Worker;
   std::unique_ptr<Worker> worker_;
+  std::once_flag jobs_begun_;
+  std::unique_ptr<jobs::Jobs> jobs_;  ///< ends before the worker does
 };
 
 }  // namespace warpscope::training

@@ -47,32 +47,20 @@ double loss_of_guessing(const models::Model& model) {
   return 0.25;
 }
 
-/// Throws core::BadInput where each step would come right after an evaluation, which leaves none a time of its own.
-void check_test_interval(std::uint64_t steps) {
-  if (steps == 1)
-    throw core::BadInput("test_every 1 leaves no step whose time is known: take 2 or more, or 0");
-}
-
 }  // namespace
 
 Trainer::Worker::Worker(TrainerOptions options)
-    : options_(std::move(options)),
-      image_history_(options_.shown_images > 0 && options_.model.loss == models::Loss::mse
+    : around_(options),
+      image_history_(options.shown_images > 0 && options.model.loss == models::Loss::mse
                          ? std::make_shared<ImageHistory>()
                          : nullptr) {
   view_.started = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  view_.model = options_.model.name;
-  view_.network = std::make_shared<const models::Model>(options_.model);
-  view_.classifies = options_.model.loss == models::Loss::cross_entropy;
-  view_.optimizer = options_.optimizer;
-  view_.augment = options_.augment;
-  view_.schedule = options_.schedule;
-  view_.spike_threshold = options_.spikes.threshold;
-  view_.batch = options_.batch;
-  view_.learning_rate = options_.optimizer.learning_rate;
-  clip_chosen_ = options_.clip_chosen;
-  view_.run_dir = options_.run_dir;
-  view_.parameters = models::parameter_layout(options_.model).count;
+  view_.model = options.model.name;
+  view_.network = std::make_shared<const models::Model>(options.model);
+  view_.classifies = options.model.loss == models::Loss::cross_entropy;
+  view_.run_dir = options.run_dir;
+  view_.parameters = models::parameter_layout(options.model).count;
+  view_.settings = std::make_shared<const TrainingSettings>(std::move(options));
   published_ = std::make_shared<Snapshot>(view_);
   thread_ = std::thread([this] { run(); });
 }
@@ -174,76 +162,69 @@ void Trainer::Worker::run() {
 }
 
 void Trainer::Worker::prepare() {
-  check(options_.optimizer);
-  check(options_.augment);
-  check_together(options_.augment, options_.optimizer);
-  check(options_.schedule);
-  check(options_.spikes);
-  check(options_.stop);
-  check_test_interval(options_.test_every);
+  check(settings());
   phases_.begin("device");
   find_initial_weights();
-  data::KnownData& known = options_.known_data;
-  if (!options_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(options_.resume_dir);
+  data::KnownData& known = around_.known_data;
+  if (!around_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(around_.resume_dir);
   open();
   phases_.begin("network");
   make_engine();
   energy_meter_ = std::make_unique<core::EnergyMeter>(device_->info());
   for (auto& observer : make_observers()) watches_.push_back({std::move(observer)});
-  if (options_.probe) handle_observe({});
+  if (settings().probe) handle_observe({});
   describe_training();
   plan_steps();
-  if (needs_length(options_.schedule.kind)) check_length(options_.schedule, view_.total_epochs);
-  options_.resume_dir.empty() ? start_recorder() : resume();
-  if (!recorder_ && !options_.unsaved_dir.empty()) unsaved_ = std::make_unique<ThinnedPoints>();
+  if (needs_length(settings().schedule.kind)) check_length(settings().schedule, view_.total_epochs);
+  around_.resume_dir.empty() ? start_recorder() : resume();
+  if (!recorder_ && !around_.unsaved_dir.empty()) unsaved_ = std::make_unique<ThinnedPoints>();
   remember();
   if (!view_.data_notice.empty()) log(LogLevel::info, view_.data_notice);
   log(LogLevel::info, data::tell_classes(*data_));
-  log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", options_.model.name, device_->info().name,
-                                  charts::with_thousands(view_.train_images),
-                                  options_.model.reads_text() ? "texts" : "images", view_.data_name));
-  if (!engine_->network().init_notice().empty() && options_.resume_dir.empty())
+  log(LogLevel::info, fmt::format("{} on {}, {} training {} of {}", settings().model.name,
+                                  device_->info().name, charts::with_thousands(view_.train_images),
+                                  settings().model.reads_text() ? "texts" : "images", view_.data_name));
+  if (!engine_->network().init_notice().empty() && around_.resume_dir.empty())
     log(LogLevel::info, engine_->network().init_notice());
   if (const auto& seeded = engine_->network().seeded_parameters();
-      !seeded.empty() && options_.resume_dir.empty()) {
+      !seeded.empty() && around_.resume_dir.empty()) {
     log(LogLevel::info, fmt::format("the initial weights are those of {}; nothing in it fits these, which "
                                     "are drawn from the seed: {}",
-                                    options_.init_file, fmt::join(seeded, ", ")));
+                                    settings().init_file, fmt::join(seeded, ", ")));
   }
-  if (options_.optimizer.per_sample) {
+  if (settings().optimizer.per_sample) {
     log(LogLevel::warning,
-        "weights and optimizer state change after each image, not after each batch: a mistake, kept to watch "
-        "it "
-        "fail");
+        "weights and optimizer state change after each image, not after each batch: a mistake, kept to "
+        "watch it fail");
   }
   {
     const std::lock_guard lock(mutex_);
     exchange_ = engine_->pictures().exchange();
   }
-  set_state(options_.start_paused ? TrainerState::paused : TrainerState::running);
+  set_state(around_.start_paused ? TrainerState::paused : TrainerState::running);
 }
 
 /// A run's folder stands for its last checkpoint.
 void Trainer::Worker::find_initial_weights() {
-  std::string& file = options_.init_file;
-  if (file.empty() && options_.init_partly) {
+  std::string file = settings().init_file;
+  if (file.empty() && settings().init_partly) {
     throw core::BadInput("init_partly needs init: a file of weights, or the folder of a run");
   }
   if (file.empty()) return;
   if (runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
-  file = files::absolute_path(file).string();
+  edit_settings([&](TrainingSettings& s) { s.init_file = files::absolute_path(file).string(); });
 }
 
 /// A run that is gone on with has its weights itself: those that it began with count if it is reset.
 void Trainer::Worker::make_engine() {
   EngineOptions options = engine_options();
-  if (options.init_file.empty() || options_.resume_dir.empty()) {
+  if (options.init_file.empty() || around_.resume_dir.empty()) {
     engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
     return;
   }
-  const runs::Reference known = runs::reference_of(runs::read_head(options_.resume_dir), "init");
+  const runs::Reference known = runs::reference_of(runs::read_head(around_.resume_dir), "init");
   std::error_code error;
-  const auto guess = std::filesystem::path(options_.resume_dir) / known.from_run;
+  const auto guess = std::filesystem::path(around_.resume_dir) / known.from_run;
   if (!std::filesystem::exists(options.init_file, error) && std::filesystem::is_regular_file(guess, error)) {
     options.init_file = guess.lexically_normal().string();
   }
@@ -266,7 +247,7 @@ void Trainer::Worker::make_engine() {
 /// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
 void Trainer::Worker::open() {
   std::atomic<bool> refused = false;
-  auto reading = std::async(std::launch::async, [this, source = options_.data, model = options_.model,
+  auto reading = std::async(std::launch::async, [this, source = settings().data, model = settings().model,
                                                  &refused] { return read_data(source, model, refused); });
   try {
     open_device();
@@ -282,30 +263,33 @@ void Trainer::Worker::open() {
   view_.data_notice = std::move(found.notice);
   if (!found.same) {
     const std::string other = data::told_as_other(*data_);
-    if (!options_.resume_dir.empty()) throw core::BadInput(other + "; --data names where those are");
+    if (!around_.resume_dir.empty()) throw core::BadInput(other + "; --data names where those are");
     view_.data_notice = view_.data_notice.empty() ? other : fmt::format("{}; {}", other, view_.data_notice);
   }
-  if (options_.validation > 0) {
+  if (settings().validation > 0) {
     data_ = std::make_shared<data::DataSet>(
-        data::split_validation(data::DataSet(*data_), options_.validation, options_.seed));
+        data::split_validation(data::DataSet(*data_), settings().validation, settings().seed));
   }
   if (!batch_chosen_) {  // a default does not refuse a small set
-    const std::int64_t most = data_->train.count / options_.optimizer.accumulate;
-    options_.batch = static_cast<int>(std::clamp<std::int64_t>(most, 1, options_.batch));
-    view_.batch = options_.batch;
+    const std::int64_t most = data_->train.count / settings().optimizer.accumulate;
+    edit_settings([most](TrainingSettings& s) {
+      s.batch = static_cast<int>(std::clamp<std::int64_t>(most, 1, s.batch));
+    });
   }
 }
 
 void Trainer::Worker::open_device() {
-  device_ = core::open_device(options_.device);
+  device_ = core::open_device(settings().device);
   device_->make_current();
   view_.device = device_->info();
-  batch_chosen_ = options_.batch > 0;
-  complete(options_, device_->info());
-  float& clip_norm = options_.optimizer.clip_norm;
-  if (!clip_chosen_ && clip_norm == 0) clip_norm = standard_clip_norm(*options_.precision);
-  view_.optimizer = options_.optimizer;
-  view_.batch = options_.batch;
+  view_.variants = around_.variants;
+  batch_chosen_ = settings().batch > 0;
+  edit_settings([this](TrainingSettings& s) {
+    complete(s, device_->info());
+    s.device = device_->info().id();
+    float& clip_norm = s.optimizer.clip_norm;
+    if (!around_.clip_chosen && clip_norm == 0) clip_norm = standard_clip_norm(*s.precision);
+  });
   publish(true);
   view_.selection = first_selection();
 }
@@ -313,10 +297,10 @@ void Trainer::Worker::open_device() {
 /// Ends early if the device refuses or the training is to end before it has begun: many pictures take time to be read.
 Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, const models::Model& model,
                                                     const std::atomic<bool>& refused) const {
-  if (options_.data_set) {
-    const std::string checksum = data::checksum_of(*options_.data_set);
-    const std::string& known = options_.known_data.checksum;
-    return {options_.data_set, "", checksum, known.empty() || known == checksum};
+  if (around_.data_set) {
+    const std::string checksum = data::checksum_of(*around_.data_set);
+    const std::string& known = around_.known_data.checksum;
+    return {around_.data_set, "", checksum, known.empty() || known == checksum};
   }
   const data::Requirements wanted{
       {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
@@ -326,59 +310,70 @@ Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, c
              return std::holds_alternative<Finish>(command) || std::holds_alternative<Leave>(command);
            });
   };
-  data::FoundData found = data::find_data(source, options_.known_data, wanted, nobody_waits);
+  data::FoundData found = data::find_data(source, around_.known_data, wanted, nobody_waits);
   return {std::make_shared<data::DataSet>(std::move(found.set)), std::move(found.notice),
           std::move(found.checksum), found.same};
 }
 
 /// What was asked for, as far as it can be judged without data.
 plan::Selection Trainer::Worker::first_selection() const {
-  const core::DeviceInfo& device = device_->info();
-  plan::check_precision(device, *options_.precision);
-  plan::Selection selection{*options_.precision, {}};
-  plan::apply(selection, options_.select, device);
+  const plan::Machine machine = machine_of(view_);
+  plan::check_precision(machine, *settings().precision);
+  plan::Selection selection{*settings().precision, {}};
+  plan::apply(selection, settings().select, machine);
   return selection;
 }
 
 EngineOptions Trainer::Worker::engine_options() const {
   EngineOptions engine;
-  static_cast<EngineSettings&>(engine) = options_;
+  static_cast<EngineSettings&>(engine) = settings();
   engine.selection = view_.selection;
-  const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(options_.model);
+  engine.variants = view_.variants;
+  const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(settings().model);
   const std::int64_t all = std::max(data_->test.count, data_->validation.count);
-  engine.test_images = options_.test_images > 0 ? options_.test_images
-                       : fast                   ? all
-                                                : std::min(all, kTestImagesCpu);
-  engine.shown_images = options_.shown_images;
+  engine.test_images = settings().test_images > 0 ? settings().test_images
+                       : fast                     ? all
+                                                  : std::min(all, kTestImagesCpu);
+  engine.shown_images = around_.shown_images;
+  engine.shared = around_.shared;
   return engine;
 }
 
 void Trainer::Worker::describe_training() {
-  view_.selection = engine_->options().selection;
+  note_selection(engine_->options().selection);
   note_choice();
-  view_.data = data_;
+  view_.data = view_of(data_);
   view_.data_name = data_->name;
   view_.train_images = data_->train.count;
   view_.validation_images = data_->validation.count;
   view_.test_images = engine_->evaluator().images(Split::validation);
-  options_.spikes.guessing = loss_of_guessing(options_.model);
-  view_.test_views = static_cast<int>(plan::views_of({options_.test_mirrored, options_.test_shift}).size());
+  edit_settings([this](TrainingSettings& s) {
+    s.data = data_->source;
+    s.spikes.guessing = loss_of_guessing(s.model);
+  });
+  view_.test_views =
+      static_cast<int>(plan::views_of({settings().test_mirrored, settings().test_shift}).size());
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
 }
 
 void Trainer::Worker::plan_steps() {
-  const std::uint64_t left = engine_->steps_until(options_.epochs);
-  view_.steps_planned = options_.epochs > 0 ? engine_->steps() + left : 0;
-  if (options_.steps > 0 && (view_.steps_planned == 0 || options_.steps < view_.steps_planned)) {
-    view_.steps_planned = options_.steps;
+  const std::uint64_t left = engine_->steps_until(settings().epochs);
+  view_.steps_planned = settings().epochs > 0 ? engine_->steps() + left : 0;
+  if (settings().steps > 0 && (view_.steps_planned == 0 || settings().steps < view_.steps_planned)) {
+    view_.steps_planned = settings().steps;
   }
-  const std::int64_t steps_of_epoch = data_->train.count / engine_->images_of_step();
-  view_.total_epochs = static_cast<double>(options_.epochs);
-  if (options_.steps > 0) {
-    const double epochs = static_cast<double>(options_.steps) / static_cast<double>(steps_of_epoch);
-    view_.total_epochs = options_.epochs > 0 ? std::min(view_.total_epochs, epochs) : epochs;
-  }
+  view_.total_epochs = planned_epochs(settings());
+}
+
+/// The length of the training with these settings; 0: no limit.
+double Trainer::Worker::planned_epochs(const TrainingSettings& settings) const {
+  const auto epochs = static_cast<double>(settings.epochs);
+  if (settings.steps == 0) return epochs;
+  const std::int64_t images = std::int64_t{settings.batch} * settings.optimizer.accumulate;
+  const double by_steps =
+      static_cast<double>(settings.steps) / static_cast<double>(data_->train.count / images);
+  return settings.epochs > 0 ? std::min(epochs, by_steps) : by_steps;
 }
 
 void Trainer::Worker::loop() {
@@ -463,15 +458,16 @@ void Trainer::Worker::step() {
 
 void Trainer::Worker::epoch_ended() {
   memory_.epochs_seen = engine_->epochs_done();
-  memory_.plateau_due = view_.schedule.kind == ScheduleKind::plateau;
-  const auto every = static_cast<std::uint64_t>(options_.checkpoint_epochs);
+  memory_.plateau_due = settings().schedule.kind == ScheduleKind::plateau;
+  const auto every = static_cast<std::uint64_t>(settings().checkpoint_epochs);
   memory_.checkpoint_due = memory_.checkpoint_due || (every > 0 && memory_.epochs_seen % every == 0);
 }
 
 double Trainer::Worker::rate_of_next_step() const {
-  const auto base = static_cast<double>(view_.learning_rate);
-  if (view_.schedule.kind == ScheduleKind::plateau) return rate_at(view_.schedule, memory_.plateau, base);
-  return rate_at(view_.schedule, base, engine_->epoch(), view_.total_epochs);
+  const auto base = static_cast<double>(settings().optimizer.learning_rate);
+  if (settings().schedule.kind == ScheduleKind::plateau)
+    return rate_at(settings().schedule, memory_.plateau, base);
+  return rate_at(settings().schedule, base, engine_->epoch(), view_.total_epochs);
 }
 
 bool Trainer::Worker::limit_reached() const {
@@ -509,7 +505,7 @@ void Trainer::Worker::finish() {
   }
   publish(true);
   note_confusion();
-  if (!options_.save_file.empty()) save(options_.save_file);
+  if (!settings().save_file.empty()) save(settings().save_file);
   if (checkpoints_ && !memory_.diverged) {
     if (engine_->steps() != memory_.written_step) write_checkpoint(false);
     checkpoints_->flush();

@@ -50,6 +50,15 @@ class Trainer::Worker {
   using Clock = std::chrono::steady_clock;
   static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
 
+  /// Those of the snapshots, which have the only ones.
+  const TrainingSettings& settings() const { return *view_.settings; }
+  template <class Edit>
+  void edit_settings(Edit edit) {
+    auto next = std::make_shared<TrainingSettings>(settings());
+    edit(*next);
+    view_.settings = std::move(next);
+  }
+
   // The thread (worker.cpp).
   void run();
   void prepare();
@@ -70,6 +79,7 @@ class Trainer::Worker {
   EngineOptions engine_options() const;
   void describe_training();
   void plan_steps();
+  double planned_epochs(const TrainingSettings& settings) const;
   void loop();
   void advance();
   void step();
@@ -87,7 +97,7 @@ class Trainer::Worker {
   void take_up(Checkpoint checkpoint);
   nlohmann::json description() const;
   nlohmann::json references(const std::filesystem::path& run) const;
-  Configuration settings() const;
+  Configuration recorded_settings() const;
   nlohmann::json configuration() const;
   void save_settings();
   nlohmann::json training_state() const;
@@ -105,11 +115,8 @@ class Trainer::Worker {
   void attempt(const std::function<void()>& change);
   void pause();
   void handle_select(const plan::Selection& selection);
-  void handle_batch(int batch);
-  void handle_optimizer(const OptimizerSettings& optimizer);
-  void handle_schedule(const Schedule& schedule);
-  void handle_augment(const AugmentSettings& augment);
-  void handle_spike_threshold(double threshold);
+  void handle_change(const Configuration& change);
+  void follow_change(const TrainingSettings& before);
   void handle_network(const models::Model& network);
   void follow_network();
   void forget_evaluations();
@@ -119,6 +126,7 @@ class Trainer::Worker {
   void handle_reset();
   void handle_leave();
   void handle_determinism();
+  void note_selection(const plan::Selection& selection);
   void note_choice();
 
   // The learning-rate range test (worker_rate_search.cpp).
@@ -219,11 +227,8 @@ class Trainer::Worker {
   struct LeftState {
     std::uint64_t number = 0;
     std::uint64_t generation = 0;  ///< that has its points, up to its last step
-    std::shared_ptr<const models::Model> network;
-    std::string init_file;
-    bool init_partly = false;
+    std::shared_ptr<const TrainingSettings> settings;
     std::vector<float> first_weights;
-    OptimizerSettings optimizer;
     EngineState engine;
     Memory memory;
     Progress progress;
@@ -231,7 +236,7 @@ class Trainer::Worker {
     Divergence divergence;
   };
 
-  TrainerOptions options_;
+  Surroundings around_;
   std::shared_ptr<core::Device> device_;
   std::shared_ptr<const data::DataSet> data_;
   std::string data_checksum_;  ///< of all of them, before any are held out
@@ -248,7 +253,9 @@ class Trainer::Worker {
     double joules = 0;
     std::uint64_t step = 0;
     Clock::time_point at{};
+    std::uint64_t alone = 0;  ///< SharedDevices::by_itself_on()
   };
+  std::shared_ptr<const void> running_on_;  ///< SharedDevices::run_on() while it trains
   std::unique_ptr<core::EnergyMeter> energy_meter_;
   std::optional<EnergySample> energy_;  ///< while nothing but training has happened since
   Memory memory_;
@@ -265,10 +272,11 @@ class Trainer::Worker {
   std::unique_ptr<ThinnedPoints> unsaved_;  ///< of a training that nobody records; nullptr else
   core::Phases phases_;
   bool batch_chosen_ = false;  ///< by a person
-  bool clip_chosen_ = false;   ///< by a person; else 1 in fp16 and none otherwise
 
   const std::shared_ptr<ImageHistory> image_history_;  ///< nullptr if no images are shown
   std::vector<Watch> watches_;                         ///< one an observer
+  ObservationRequest observed_;                        ///< what is asked for
+  std::uint64_t copied_weights_ = 0;                   ///< CopyWeights::number
   Observations seen_;                                  ///< the thread's own
   std::shared_ptr<const FeatureProbe> noted_probe_;    ///< the last that became a point
   double looked_seconds_ = 0;  ///< device time of looks and pictures since last_share_

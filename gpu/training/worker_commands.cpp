@@ -9,6 +9,8 @@
 #include "gpu/core/error.h"
 #include "gpu/messages/running.h"
 #include "gpu/plan/presets.h"
+#include "gpu/settings/setting.h"
+#include "gpu/training/engine_change.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -43,6 +45,10 @@ void Trainer::Worker::handle_commands() {
 
 void Trainer::Worker::handle(const Command& command) {
   if (const auto* const observe = std::get_if<Observe>(&command)) return handle_observe(observe->request);
+  if (const auto* const copy = std::get_if<CopyWeights>(&command)) {
+    copied_weights_ = copy->number;
+    return handle_observe(observed_);
+  }
   if (const auto* const set = std::get_if<SetDisturbed>(&command)) {
     disturbed_ = set->disturbed;
     return;
@@ -64,17 +70,7 @@ void Trainer::Worker::handle(const Command& command) {
                         [&](const Reset&) { attempt([&] { handle_reset(); }); },
                         [&](const ReturnTo& back) { attempt([&] { return_to(back.training); }); },
                         [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
-                        [&](const SetLearningRate& set) {
-                          OptimizerSettings changed = view_.optimizer;
-                          changed.learning_rate = set.learning_rate;
-                          attempt([&] { handle_optimizer(changed); });
-                        },
-                        [&](const SetOptimizer& set) { attempt([&] { handle_optimizer(set.optimizer); }); },
-                        [&](const SetAugment& set) { attempt([&] { handle_augment(set.augment); }); },
-                        [&](const SetSchedule& set) { attempt([&] { handle_schedule(set.schedule); }); },
-                        [&](const SetSpikeThreshold& set) {
-                          attempt([&] { handle_spike_threshold(set.threshold); });
-                        },
+                        [&](const Change& change) { attempt([&] { handle_change(change.settings); }); },
                         [&](const FindRate& find) { attempt([&] { start_rate_search(find.settings); }); },
                         [](const CancelFindRate&) {},
                         [&](const RollBack&) { attempt([&] { handle_roll_back(); }); },
@@ -85,12 +81,12 @@ void Trainer::Worker::handle(const Command& command) {
                             write_checkpoint(false);
                           });
                         },
-                        [&](const SetBatch& set) { attempt([&] { handle_batch(set.batch); }); },
                         [&](const SetNetwork& set) { attempt([&] { handle_network(set.network); }); },
                         [&](const Save& to) { attempt([&] { save(to.file); }); },
                         [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
                         [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
                         [](const Observe&) {},
+                        [](const CopyWeights&) {},
                         [](const SetDisturbed&) {},
                         [&](const Leave&) { handle_leave(); },
                         [&](const Finish&) { finish(); }},
@@ -114,13 +110,13 @@ void Trainer::Worker::pause() {
 }
 
 void Trainer::Worker::handle_select(const plan::Selection& selection) {
-  const std::string change = plan::describe_change(view_.selection, selection, device_->info());
+  const std::string change = plan::describe_change(view_.selection, selection, machine_of(view_));
   if (change.empty()) return;
-  const std::string preset = plan::chosen_preset(view_.selection, selection, device_->info());
-  plan::check_precision(device_->info(), selection.precision);
+  const std::string preset = plan::chosen_preset(view_.selection, selection, machine_of(view_));
+  plan::check_precision(machine_of(view_), selection.precision);
   drain();  // the speeds of the steps under way belong to the selection before
   engine_->set_selection(selection);
-  view_.selection = selection;
+  note_selection(selection);
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
   memory_.speeds.clear();
@@ -136,29 +132,14 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   publish(true);
 }
 
-void Trainer::Worker::handle_batch(int batch) {
-  if (batch == view_.batch) return;
-  drain();
-  engine_->set_batch(batch);
-  mark(fmt::format("batch: {} -> {}", view_.batch, batch));
-  view_.batch = batch;
-  note_choice();
-  view_.plan_bytes = engine_->plan_bytes();
-  plan_steps();
-  memory_.speeds.clear();
-  note_settings();
-  publish(true);
-}
-
 /// Gradients of FP16 are clipped unless somebody chose otherwise.
 void Trainer::Worker::clip_by_default() {
-  if (clip_chosen_) return;
+  if (around_.clip_chosen) return;
   const float norm = standard_clip_norm(view_.selection.precision);
-  if (norm == view_.optimizer.clip_norm) return;
-  OptimizerSettings clipped = view_.optimizer;
-  clipped.clip_norm = norm;
-  handle_optimizer(clipped);
-  clip_chosen_ = false;
+  Configuration change;
+  change.put(setting("clip_norm"), static_cast<double>(norm));
+  handle_change(change);
+  around_.clip_chosen = false;
 }
 
 void Trainer::Worker::handle_resume() {
@@ -172,73 +153,40 @@ void Trainer::Worker::handle_resume() {
   set_state(TrainerState::running);
 }
 
-void Trainer::Worker::handle_optimizer(const OptimizerSettings& optimizer) {
-  const std::string change = describe_change(view_.optimizer, optimizer);
-  if (change.empty()) return;
-  const bool other_head = (optimizer.joint > 0) != (view_.optimizer.joint > 0);
-  const bool other_steps = other_head || optimizer.rule != view_.optimizer.rule ||
-                           optimizer.accumulate != view_.optimizer.accumulate ||
-                           optimizer.per_sample != view_.optimizer.per_sample;
-  if (other_steps) drain();  // the speeds of the steps under way belong to the optimizer before
-  engine_->set_optimizer(optimizer);
-  clip_chosen_ = clip_chosen_ || optimizer.clip_norm != view_.optimizer.clip_norm;
-  mark(change);
-  memory_.spikes.changed = memory_.spikes.count;
-  view_.optimizer = optimizer;
-  view_.learning_rate = optimizer.learning_rate;
+void Trainer::Worker::handle_change(const Configuration& change) {
+  const std::shared_ptr<const TrainingSettings> before = view_.settings;
+  const TrainingSettings after = changed(*before, change);
+  const Configuration different = difference(*before, after);
+  if (different.empty()) return;
+  if (needs_length(after.schedule.kind)) check_length(after.schedule, planned_epochs(after));
+  const bool other_steps = !same_steps(*before, after);
+  if (other_steps) drain();  // the speeds of the steps under way belong to the settings before
+  training::change(*engine_, *before, after);
+  view_.settings = std::make_shared<const TrainingSettings>(after);
+  mark(describe_change(values_of(*before, different), different));
+  if (other_steps) memory_.speeds.clear();
+  follow_change(*before);
+  note_settings();
+  publish(true);
+}
+
+/// What the worker remembers of the training follows its new settings, which the engine has.
+void Trainer::Worker::follow_change(const TrainingSettings& before) {
+  const OptimizerSettings &was = before.optimizer, &now = settings().optimizer;
+  around_.clip_chosen = around_.clip_chosen || now.clip_norm != was.clip_norm;
+  if (!(now == was)) memory_.spikes.changed = memory_.spikes.count;
+  if (!(settings().augment == before.augment)) {
+    memory_.spikes = {};  // other images have other losses
+    observe_anew();
+  }
+  if (!(settings().schedule == before.schedule)) memory_.plateau = {};
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
   plan_steps();
-  if (other_steps) {
-    memory_.speeds.clear();
-    remember();  // state of another optimizer cannot come back
-  }
-  note_settings();
-  publish(true);
-}
-
-void Trainer::Worker::handle_augment(const AugmentSettings& augment) {
-  check(augment);
-  const std::string change = describe_change(view_.augment, augment);
-  if (change.empty()) return;
-  const bool other_steps =
-      augments(augment) != augments(view_.augment) || (augment.mixup > 0) != (view_.augment.mixup > 0);
-  if (other_steps) drain();  // the speeds of the steps under way belong to the ops before
-  engine_->set_augment(augment);
-  mark(change);
-  view_.augment = augment;
-  memory_.spikes = {};  // other images have other losses
-  view_.plan_bytes = engine_->plan_bytes();
-  if (other_steps) memory_.speeds.clear();
-  observe_anew();
-  note_settings();
-  publish(true);
-}
-
-void Trainer::Worker::handle_schedule(const Schedule& schedule) {
-  check(schedule);
-  if (needs_length(schedule.kind)) check_length(schedule, view_.total_epochs);
-  if (schedule == view_.schedule) return;
-  mark(fmt::format("schedule: {} -> {}", to_string(view_.schedule), to_string(schedule)));
-  view_.schedule = schedule;
-  memory_.plateau = {};
-  note_settings();
-  publish(true);
-}
-
-void Trainer::Worker::handle_spike_threshold(double threshold) {
-  SpikeSettings spikes = options_.spikes;
-  spikes.threshold = threshold;
-  check(spikes);
-  if (spikes == options_.spikes) return;
-  const auto told = [](double deviations) {
-    return deviations > 0 ? fmt::format("{:g} standard deviations", deviations) : std::string("off");
-  };
-  mark(fmt::format("loss spike: {} -> {}", told(options_.spikes.threshold), told(threshold)));
-  options_.spikes = spikes;
-  view_.spike_threshold = threshold;
-  note_settings();
-  publish(true);
+  if (settings().batch != before.batch) note_choice();
+  const bool other_state = now.rule != was.rule || (now.joint > 0) != (was.joint > 0) ||
+                           now.accumulate != was.accumulate || now.per_sample != was.per_sample;
+  if (other_state) remember();  // state of another optimizer cannot come back
 }
 
 void Trainer::Worker::handle_roll_back() {
@@ -248,16 +196,15 @@ void Trainer::Worker::handle_roll_back() {
     throw core::BadInput("there are no weights from before to go back to");
   }
   leave_training();
-  OptimizerSettings slower = view_.optimizer;
+  OptimizerSettings slower = settings().optimizer;
   const Divergence& divergence = view_.divergence;
   slower.learning_rate =
       memory_.diverged && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
   engine_->rollback().recall(before);
   engine_->set_optimizer(slower);
-  mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", view_.optimizer.learning_rate,
+  mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", settings().optimizer.learning_rate,
                    slower.learning_rate));
-  view_.optimizer = slower;
-  view_.learning_rate = slower.learning_rate;
+  edit_settings([&](TrainingSettings& s) { s.optimizer = slower; });
   view_.divergence.can_roll_back = false;
   begin_training();
   note_settings();
@@ -265,9 +212,17 @@ void Trainer::Worker::handle_roll_back() {
   publish(true);
 }
 
+void Trainer::Worker::note_selection(const plan::Selection& selection) {
+  view_.selection = selection;
+  edit_settings([&](TrainingSettings& s) {
+    s.precision = selection.precision;
+    s.select = plan::selection_text(selection);
+  });
+}
+
 void Trainer::Worker::note_choice() {
   energy_.reset();
-  ladder_.choose(view_.selection, view_.batch, engine_->steps(), device_->info(),
+  ladder_.choose(view_.selection, settings().batch, engine_->steps(), machine_of(view_),
                  engine_->timings().timings(), engine_->plan_bytes());
 }
 
@@ -303,7 +258,7 @@ void Trainer::Worker::handle_reset() {
   plan_steps();
   remember();
   emit(Restart{view_.generation});
-  log(LogLevel::info, "reset: first weights, step 0; undo (Ctrl+Z) brings the earlier training back");
+  log(LogLevel::info, "reset: first weights, step 0; undo brings the earlier training back");
   if (view_.state == TrainerState::finished) set_state(TrainerState::paused);
   publish(true);
 }

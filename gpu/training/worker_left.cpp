@@ -40,11 +40,8 @@ Trainer::Worker::LeftState Trainer::Worker::left_now() {
   try {
     LeftState left{.number = view_.training,
                    .generation = view_.generation,
-                   .network = view_.network,
-                   .init_file = options_.init_file,
-                   .init_partly = options_.init_partly,
+                   .settings = view_.settings,
                    .first_weights = engine_->network().first_weights(),
-                   .optimizer = view_.optimizer,
                    .engine = engine_->state(),
                    .memory = memory_,
                    .progress = view_,
@@ -89,7 +86,7 @@ void Trainer::Worker::leave_training() {
 
 /// The rate of the last step behind the weights that RollBack brings back; half of it if that is the one that failed.
 float Trainer::Worker::rate_to_go_back(std::uint64_t steps) const {
-  const float failed = view_.optimizer.learning_rate;
+  const float failed = settings().optimizer.learning_rate;
   const float worked = engine_->rollback().rate(steps).value_or(failed);
   return worked < failed ? worked : failed / 2;
 }
@@ -108,11 +105,8 @@ void Trainer::Worker::keep_what_was_before_divergence() {
                    [&](const RememberedProgress& each) { return each.progress.step == state->steps; });
   LeftState left{.number = view_.training,
                  .generation = view_.generation,
-                 .network = view_.network,
-                 .init_file = options_.init_file,
-                 .init_partly = options_.init_partly,
+                 .settings = view_.settings,
                  .first_weights = engine_->network().first_weights(),
-                 .optimizer = view_.optimizer,
                  .engine = std::move(*state),
                  .memory = found == remembered_.end() ? Memory{} : found->memory,
                  .progress = found == remembered_.end() ? Progress{} : found->progress,
@@ -130,9 +124,9 @@ void Trainer::Worker::keep_what_was_before_divergence() {
 
 /// Network, optimizer, weights, state and place in the data; what cannot be throws, with nothing changed.
 void Trainer::Worker::restore(const LeftState& target) {
-  const bool other_network = *target.network != options_.model;
-  if (other_network) engine_->set_network(*target.network);
-  engine_->set_optimizer(target.optimizer);
+  const bool other_network = target.settings->model != settings().model;
+  if (other_network) engine_->set_network(target.settings->model);
+  engine_->set_optimizer(target.settings->optimizer);
   if (other_network) engine_->network().set_first_weights(target.first_weights);
   EngineState state = target.engine;
   const bool scales = view_.selection.precision == core::Precision::fp16;
@@ -151,7 +145,7 @@ void Trainer::Worker::return_to(std::uint64_t number) {
         fmt::format("that training is not kept any more: the last {} that were left are", kMostLeft));
   }
   LeftState now = left_now();
-  const bool other_network = *found->network != options_.model;
+  const bool other_network = found->settings->model != settings().model;
   try {
     restore(*found);
   } catch (const core::Error&) {
@@ -166,11 +160,12 @@ void Trainer::Worker::return_to(std::uint64_t number) {
 
 /// What the worker and those who look on know of the training, once the engine has it.
 void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
-  options_.model = *target.network;
-  options_.init_file = target.init_file;
-  options_.init_partly = target.init_partly;
-  view_.optimizer = target.optimizer;
-  view_.learning_rate = target.optimizer.learning_rate;
+  edit_settings([&then = *target.settings](TrainingSettings& s) {
+    s.model = then.model;
+    s.init_file = then.init_file;
+    s.init_partly = then.init_partly;
+    s.optimizer = then.optimizer;
+  });
   if (other_network) follow_network();
   memory_ = std::move(target.memory);
   memory_.written_step = kNoStep;
@@ -191,7 +186,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
   mark(fmt::format("back at step {}, where the training was left", target.engine.steps));
   if (view_.state == TrainerState::finished || memory_.diverged) view_.state = TrainerState::paused;
   if (checkpoints_) {
-    if (other_network) checkpoints_->follow(options_.model);
+    if (other_network) checkpoints_->follow(settings().model);
     if (!memory_.diverged) write_checkpoint(false);
   }
   note_settings();

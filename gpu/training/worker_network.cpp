@@ -25,7 +25,7 @@ models::Model as_written(const models::Model& network) {
 
 void Trainer::Worker::handle_network(const models::Model& network) {
   const models::Model named = as_written(network);
-  if (named == options_.model) return;
+  if (named == settings().model) return;
   drain();  // the speeds of the steps under way belong to the network before
   if (memory_.divergence_pending) {
     throw core::BadInput("the training has just diverged: the network can be changed once it is told where");
@@ -34,9 +34,11 @@ void Trainer::Worker::handle_network(const models::Model& network) {
   const CarriedOver carried = engine_->set_network(named);
   keep(std::move(before));
   begin_training();
-  options_.model = named;
-  options_.init_file.clear();
-  options_.init_partly = false;
+  edit_settings([&](TrainingSettings& s) {
+    s.model = named;
+    s.init_file.clear();
+    s.init_partly = false;
+  });
   follow_network();
   mark(fmt::format("network changed: {} of {} tensors carried over", carried.tensors, carried.of));
   if (checkpoints_) {
@@ -60,9 +62,9 @@ void Trainer::Worker::forget_evaluations() {
 
 /// What was found out about the network before does not hold for this one.
 void Trainer::Worker::follow_network() {
-  view_.network = std::make_shared<const models::Model>(options_.model);
+  view_.network = std::make_shared<const models::Model>(settings().model);
   ++view_.network_number;
-  view_.model = options_.model.name;
+  view_.model = settings().model.name;
   view_.parameters = models::parameter_layout(engine_->model()).count;
   view_.plan_bytes = engine_->plan_bytes();
   view_.divergence.can_roll_back = false;

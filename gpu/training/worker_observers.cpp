@@ -18,7 +18,9 @@ constexpr double kShareSeconds = 1;
 }  // namespace
 
 void Trainer::Worker::handle_observe(ObservationRequest request) {
-  request.feature_probe = request.feature_probe || options_.probe;
+  request.weights = copied_weights_;
+  observed_ = request;
+  request.feature_probe = request.feature_probe || settings().probe;
   for (Watch& watch : watches_) {
     if (!watch.observer->ask(request)) continue;
     watch.refused = watch.of_before = false;
@@ -70,7 +72,9 @@ void Trainer::Worker::note_probe() {
   const auto since = static_cast<double>(engine_->steps() - noted_probe_->step);
   const double epoch =
       engine_->epoch() - since * engine_->images_of_step() / static_cast<double>(data_->train.count);
-  emit(ProbePoint{noted_probe_->step, epoch, view_.seconds, static_cast<float>(noted_probe_->accuracy)});
+  Point point{noted_probe_->step, epoch, view_.seconds, Split::test};
+  point[Metric::feature_accuracy] = static_cast<float>(noted_probe_->accuracy);
+  emit(point);
 }
 
 /// Once a second: the share of the device's time.

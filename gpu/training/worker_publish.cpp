@@ -46,7 +46,7 @@ void Trainer::Worker::mark(const std::string& text, const std::string& logged) {
 }
 
 void Trainer::Worker::emit(FeedItem item) {
-  if (const auto* const point = std::get_if<LossPoint>(&item)) {
+  if (const auto* const point = std::get_if<Point>(&item); point != nullptr && point->split == Split::train) {
     for (RememberedProgress& each : remembered_) {
       if (!each.tally && point->step > each.progress.step) each.tally = tally_.mark();
     }
@@ -83,7 +83,7 @@ void Trainer::Worker::publish(bool force) {
     std::nth_element(sorted.begin(), middle, sorted.end());
     view_.images_per_second = *middle;
   }
-  view_.figures = tally_.figures(view_.classifies);
+  view_.figures = tally_.figures();
   auto next = std::make_shared<const Snapshot>(view_);
   const std::lock_guard lock(mutex_);
   published_ = std::move(next);
@@ -105,11 +105,16 @@ void Trainer::Worker::publish(bool force) {
 void Trainer::Worker::measure_energy() {
   if (view_.state != TrainerState::running || rate_search_) {
     energy_.reset();
+    running_on_.reset();
     return;
   }
+  if (around_.shared && !running_on_) running_on_ = around_.shared->run_on(device_->info());
+  const auto alone = around_.shared ? around_.shared->by_itself_on(device_->info()) : 0;
+  if (energy_ && energy_->alone != alone) energy_.reset();
+  if (!alone) return;
   if (energy_ && Clock::now() - energy_->at < kEnergyInterval) return;
   if (!energy_meter_->ready()) return;
-  const EnergySample now{energy_meter_->joules(), view_.step, Clock::now()};
+  const EnergySample now{energy_meter_->joules(), view_.step, Clock::now(), *alone};
   if (now.joules < 0) return;
   if (energy_ && now.step > energy_->step) {
     const auto images = static_cast<double>(now.step - energy_->step) * engine_->images_of_step();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +28,24 @@ constexpr std::size_t kSpeedWindow = 512;
 constexpr auto kRememberInterval = milliseconds(1000);
 constexpr auto kCheckpointInterval = milliseconds(1000);  ///< between two that are written for being the best
 
+/// What was measured; `scaled`: losses are, and only then a step can be skipped for its scale.
+MetricValues values_of(const StepResult& step, bool scaled, bool one_update, bool classifies) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  MetricValues values;
+  values[Metric::loss] = step.loss;
+  values[Metric::learning_rate] = step.learning_rate;
+  values[Metric::accuracy] = classifies ? step.accuracy : kNone;
+  values[Metric::gradient_norm] = one_update ? step.gradient_norm : kNone;
+  values[Metric::update_ratio] = one_update ? step.update_ratio : kNone;
+  values[Metric::loss_scale] = scaled ? step.loss_scale : kNone;
+  values[Metric::head_loss] = step.head ? step.head_loss : kNone;
+  values[Metric::head_accuracy] = step.head ? step.accuracy : kNone;
+  if (step.step_seconds > 0) {
+    values[Metric::images_per_second] = static_cast<float>(step.batch / step.step_seconds);
+  }
+  return values;
+}
+
 }  // namespace
 
 void Trainer::Worker::collect(bool flush) {
@@ -48,7 +67,6 @@ void Trainer::Worker::note_step(const StepResult& step) {
   view_.seconds += step.step_seconds > 0 ? step.step_seconds : memory_.last_step_seconds;
   view_.step = step.step;
   view_.epoch = step.epoch;
-  view_.train_loss = step.loss;
   if (speed > 0) {
     memory_.speeds.push_back(speed);
     const auto too_long = [this](std::size_t size) {
@@ -57,28 +75,19 @@ void Trainer::Worker::note_step(const StepResult& step) {
     while (memory_.speeds.size() > kSpeedWindow || too_long(memory_.speeds.size()))
       memory_.speeds.pop_front();
   }
-  view_.current_rate = step.learning_rate;
-  view_.train_accuracy = step.accuracy;
-  // Where each image updates by itself, no step has one gradient.
-  const bool one_update = !view_.optimizer.per_sample;
-  view_.gradient_norm = one_update ? step.gradient_norm : kNoFigure;
-  view_.update_ratio = one_update ? step.update_ratio : kNoFigure;
-  view_.head_loss = step.head_loss;
-  view_.head_accuracy = step.head ? step.accuracy : 0;
-  // Where losses are not scaled a step is only left out because its loss is not finite, which is told otherwise.
+  // Where losses are not scaled a step is only left out because its loss is not finite, which is told otherwise. Where
+  // each image updates by itself, no step has one gradient.
   const bool scaled = view_.selection.precision == core::Precision::fp16;
   const bool skipped = scaled && step.skipped;
-  view_.loss_scale = scaled ? step.loss_scale : 1.0f;
+  view_.last = values_of(step, scaled, !settings().optimizer.per_sample, view_.classifies);
   view_.skipped_steps += skipped;
-  if (memory_.stop_reason.empty()) memory_.stop_reason = stop_after_time(options_.stop, view_.seconds);
+  if (memory_.stop_reason.empty()) memory_.stop_reason = stop_after_time(settings().stop, view_.seconds);
   const bool slowed =
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels
   ladder_.add(slowed || disturbed_ ? 0 : speed);
-  emit(LossPoint{step.step, step.epoch, step.loss, step.learning_rate, speed, view_.seconds, view_.loss_scale,
-                 skipped, step.accuracy, view_.gradient_norm, view_.update_ratio,
-                 step.head ? step.head_loss : kNoFigure, step.head ? step.accuracy : kNoFigure});
+  emit(Point{step.step, step.epoch, view_.seconds, Split::train, skipped, view_.last});
   if (memory_.diverged) return;
-  const Verdict verdict = observe(options_.spikes, memory_.spikes, step.loss, step.skipped);
+  const Verdict verdict = observe(settings().spikes, memory_.spikes, step.loss, step.skipped);
   if (verdict.stability == Stability::fine) return;
   memory_.diverged = memory_.divergence_pending = true;
   memory_.divergence_is_finite = verdict.stability != Stability::not_finite;
@@ -100,10 +109,11 @@ void Trainer::Worker::handle_divergence() {
       divergence.text += "; " + where;
     }
   }
-  if (options_.pause_on_divergence) keep_what_was_before_divergence();
-  const std::string why =
-      fmt::format("{}; try a lower learning rate than {:g}", divergence.text, view_.current_rate);
-  if (!options_.pause_on_divergence) throw core::Error(why);
+  if (settings().pause_on_divergence) keep_what_was_before_divergence();
+  const float last_rate = view_.last[Metric::learning_rate];
+  const std::string why = fmt::format("{}; try a lower learning rate than {:g}", divergence.text,
+                                      std::isnan(last_rate) ? settings().optimizer.learning_rate : last_rate);
+  if (!settings().pause_on_divergence) throw core::Error(why);
   notice(why);
   log(LogLevel::error, why);
   if (view_.state == TrainerState::running) set_state(TrainerState::paused);
@@ -136,7 +146,7 @@ std::uint64_t Trainer::Worker::next_evaluation() const {
   const std::int64_t by_images =
       std::max(kLeastStepsBetween, kTestSteps * view_.test_images / engine_->images_of_step());
   const std::uint64_t steps =
-      options_.test_every > 0 ? options_.test_every : static_cast<std::uint64_t>(by_images);
+      settings().test_every > 0 ? settings().test_every : static_cast<std::uint64_t>(by_images);
   const std::uint64_t next = memory_.evaluation_step + steps;
   return view_.steps_planned > 0 ? std::min(next, view_.steps_planned) : next;
 }
@@ -144,10 +154,15 @@ std::uint64_t Trainer::Worker::next_evaluation() const {
 void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& evaluation) {
   memory_.evaluation_step = evaluation->step;
   collect(true);
-  emit(TestPoint{evaluation->step, evaluation->epoch, view_.seconds, static_cast<float>(evaluation->loss),
-                 static_cast<float>(evaluation->psnr), static_cast<float>(evaluation->accuracy),
-                 evaluation->split, evaluation->head ? static_cast<float>(evaluation->head_loss) : kNoFigure,
-                 evaluation->head ? static_cast<float>(evaluation->head_accuracy) : kNoFigure});
+  Point test{evaluation->step, evaluation->epoch, view_.seconds, evaluation->split};
+  test[Metric::loss] = static_cast<float>(evaluation->loss);
+  const Metric quality = view_.classifies ? Metric::accuracy : Metric::psnr;
+  test[quality] = static_cast<float>(view_.classifies ? evaluation->accuracy : evaluation->psnr);
+  if (evaluation->head) {
+    test[Metric::head_loss] = static_cast<float>(evaluation->head_loss);
+    test[Metric::head_accuracy] = static_cast<float>(evaluation->head_accuracy);
+  }
+  emit(test);
   // Running statistics of norms can be what is wrong: no training loss shows these.
   const bool was_finite = !view_.evaluation || std::isfinite(view_.evaluation->loss);
   if (!std::isfinite(evaluation->loss) && was_finite && !memory_.diverged) {
@@ -158,23 +173,23 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
   }
   view_.evaluation = evaluation;
   const Split steering = data_->validation.count > 0 ? Split::validation : Split::test;
-  if (evaluation->split == steering) steer_by(*evaluation);
+  if (evaluation->split != steering) return;
+  view_.last_test = test.values;
+  steer_by(*evaluation);
 }
 
 /// What hangs on the loss of held-out images: plateau schedule, early stopping, the best checkpoint.
 void Trainer::Worker::steer_by(const Evaluation& evaluation) {
-  view_.test_loss = static_cast<float>(evaluation.loss);
-  view_.test_accuracy = static_cast<float>(evaluation.accuracy);
   if (std::exchange(memory_.plateau_due, false)) {
-    const auto base = static_cast<double>(view_.learning_rate);
+    const auto base = static_cast<double>(settings().optimizer.learning_rate);
     const double before = rate_of_next_step();
-    memory_.plateau = observe(view_.schedule, memory_.plateau, base, evaluation.loss);
+    memory_.plateau = observe(settings().schedule, memory_.plateau, base, evaluation.loss);
     const double after = rate_of_next_step();
     if (after != before) mark(fmt::format("plateau: learning rate {:g} -> {:g}", before, after));
   }
   if (memory_.stop_reason.empty()) {
     memory_.stop_reason =
-        stop_after_evaluation(options_.stop, memory_.stops, evaluation.loss, to_string(evaluation.split));
+        stop_after_evaluation(settings().stop, memory_.stops, evaluation.loss, to_string(evaluation.split));
   }
   const bool best =
       std::isfinite(evaluation.loss) && (!memory_.best_loss || evaluation.loss < *memory_.best_loss);
@@ -186,8 +201,7 @@ void Trainer::Worker::steer_by(const Evaluation& evaluation) {
 void Trainer::Worker::show_images_if_due() {
   const auto now = Clock::now();
   if (!engine_->pictures().exchange() || engine_->steps() == memory_.shown_step) return;
-  if (!memory_.image_pace.due(now, engine_->pictures().seconds(), kImageShare, options_.image_seconds))
-    return;
+  if (!memory_.image_pace.due(now, engine_->pictures().seconds(), kImageShare, around_.image_seconds)) return;
   if (view_.state == TrainerState::finished) return;
   const bool for_run = keep_images_due();
   const bool kept = for_run || (image_history_ && image_history_->wants(engine_->steps()));

@@ -69,11 +69,11 @@ nlohmann::json read_run_head(const std::filesystem::path& folder) {
 }  // namespace
 
 void Trainer::Worker::start_recorder() {
-  if (options_.run_dir.empty()) return;
+  if (settings().run_dir.empty()) return;
   nlohmann::json head = description();
   head["configuration"] = configuration();
-  head[runs::kOutside] = references(options_.run_dir);
-  recorder_ = std::make_unique<RunRecorder>(RunFolder::create(options_.run_dir), subscribe_recorder(),
+  head[runs::kOutside] = references(settings().run_dir);
+  recorder_ = std::make_unique<RunRecorder>(RunFolder::create(settings().run_dir), subscribe_recorder(),
                                             std::move(head));
   open_checkpoints();
 }
@@ -81,21 +81,22 @@ void Trainer::Worker::start_recorder() {
 void Trainer::Worker::open_checkpoints() {
   recorder_->status().watch([this] { return snapshot(); });
   // Nothing of the curve before a checkpoint is lost with the process that goes on from it.
-  CheckpointStore store(options_.run_dir, options_.model, options_.keep_checkpoints);
+  CheckpointStore store(settings().run_dir, settings().model, settings().keep_checkpoints);
   store.goes_on_with(view_.generation);
   checkpoints_ = std::make_unique<CheckpointWriter>(std::move(store), [this] { recorder_->write(); });
 }
 
 void Trainer::Worker::resume() {
-  const std::filesystem::path folder = options_.resume_dir;
+  const std::filesystem::path folder = around_.resume_dir;
   RunFolder run = RunFolder::reopen(folder);
-  NewestCheckpoint found = newest_valid(folder, options_.model);
+  NewestCheckpoint found = newest_valid(folder, settings().model);
   if (!found.checkpoint) {
     throw core::BadInput(fmt::format("{} has no checkpoint to go on from{}", folder.string(),
                                      found.skipped.empty() ? "" : ": " + found.skipped.front()));
   }
   Checkpoint& checkpoint = *found.checkpoint;
-  options_.run_dir = view_.run_dir = options_.resume_dir;
+  view_.run_dir = around_.resume_dir;
+  edit_settings([this](TrainingSettings& s) { s.run_dir = around_.resume_dir; });
   nlohmann::json head = read_run_head(folder);
   const std::uint64_t step = checkpoint.step;
   const std::uint64_t generation = checkpoint.generation;
@@ -103,14 +104,15 @@ void Trainer::Worker::resume() {
   FigureTally tally;
   run.resume_at(step, generation, [&](const nlohmann::json& line) { tally.note(line); });
   const RunFigures before = tally.figures();
-  if (!std::isnan(before.last_train_loss)) view_.train_loss = static_cast<float>(before.last_train_loss);
+  if (!std::isnan(before.last_train_loss))
+    view_.last[Metric::loss] = static_cast<float>(before.last_train_loss);
   if (!std::isnan(before.median_images_per_second)) view_.images_per_second = before.median_images_per_second;
   tally_ = tally;
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
   if (!head[runs::kOutside].is_object()) head[runs::kOutside] = nlohmann::json::object();
-  head[runs::kOutside]["data_source"] = references(options_.run_dir)["data_source"];
+  head[runs::kOutside]["data_source"] = references(settings().run_dir)["data_source"];
   view_.generation = generation;
   recorder_ =
       std::make_unique<RunRecorder>(std::move(run), subscribe_recorder(), std::move(head), std::move(tally));
@@ -132,7 +134,7 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
     throw core::BadInput(fmt::format("the run was trained on {} images, {} has {}", order.images, data_->name,
                                      data_->train.count));
   }
-  if (order.seed != options_.seed || order.shuffle != options_.shuffle) {
+  if (order.seed != settings().seed || order.shuffle != settings().shuffle) {
     throw core::BadInput(
         fmt::format("the run goes through its images with seed {}, {}: a resumed run cannot change that",
                     order.seed, order.shuffle ? "shuffled" : "in stored order"));
@@ -146,12 +148,12 @@ void Trainer::Worker::take_up(Checkpoint checkpoint) {
   if (training.contains("stops")) training["stops"].get_to(memory_.stops);
   if (training.contains("best_loss") && training["best_loss"].is_number())
     memory_.best_loss = training["best_loss"];
-  const bool same_views = training.value("test_mirrored", false) == options_.test_mirrored &&
-                          training.value("test_shift", 0) == options_.test_shift;
+  const bool same_views = training.value("test_mirrored", false) == settings().test_mirrored &&
+                          training.value("test_shift", 0) == settings().test_shift;
   if (!same_views) forget_evaluations();
   view_.step = view_.checkpoint_step = checkpoint.step;
   view_.epoch = checkpoint.epochs;
-  const bool other_rule = checkpoint.rule != options_.optimizer.rule;
+  const bool other_rule = checkpoint.rule != settings().optimizer.rule;
   const bool other_scale =
       (checkpoint.control.growth_interval > 0) != (view_.selection.precision == core::Precision::fp16);
   if (checkpoint.head_classes > 0 && engine_->model().head_classes == 0) {
@@ -182,8 +184,8 @@ nlohmann::json Trainer::Worker::training_state() const {
   return {{"seconds", view_.seconds},
           {"skipped_steps", view_.skipped_steps},
           {"evaluation_step", memory_.evaluation_step},
-          {"test_mirrored", options_.test_mirrored},
-          {"test_shift", options_.test_shift},
+          {"test_mirrored", settings().test_mirrored},
+          {"test_shift", settings().test_shift},
           {"plateau", memory_.plateau},
           {"spikes", memory_.spikes},
           {"stops", memory_.stops},
@@ -210,7 +212,7 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
 
 Checkpoint Trainer::Worker::checkpoint_of(EngineState state, double epochs) const {
   Checkpoint checkpoint;
-  checkpoint.model = options_.model.name;
+  checkpoint.model = settings().model.name;
   checkpoint.step = state.steps;
   checkpoint.epochs = epochs;
   checkpoint.generation = view_.generation;
@@ -220,11 +222,11 @@ Checkpoint Trainer::Worker::checkpoint_of(EngineState state, double epochs) cons
   checkpoint.optimizer = named_states(state.rule, std::move(state.states));
   checkpoint.control = control_state(state.control);
   checkpoint.order = {data_->train.count,
-                      options_.seed,
+                      settings().seed,
                       state.epochs_done,
                       state.position,
                       static_cast<std::uint32_t>(engine_->images_of_step()),
-                      options_.shuffle};
+                      settings().shuffle};
   checkpoint.training = training_state();
   return checkpoint;
 }
@@ -247,14 +249,13 @@ void Trainer::Worker::save(const std::string& file) {
 }
 
 void Trainer::Worker::save_settings() {
-  Configuration c = settings();
+  Configuration c = recorded_settings();
   if (c.text("data_source") == "built in") c.set("data_source", "builtin");  // how data sets name it
-  if (!clip_chosen_) c.erase("clip_norm");
-  c.set("select", plan::selection_text(view_.selection));
-  const std::filesystem::path folder = options_.run_dir;
-  const std::filesystem::path file = options_.settings_file.empty()
-                                         ? folder / "training.toml"
-                                         : std::filesystem::path(options_.settings_file);
+  if (!around_.clip_chosen) c.erase("clip_norm");
+  c.set("select", settings().select);
+  const std::filesystem::path folder = settings().run_dir;
+  const std::filesystem::path file =
+      around_.settings_file.empty() ? folder / "training.toml" : std::filesystem::path(around_.settings_file);
   write_toml(c, device_->info(), file);
   log(LogLevel::info, fmt::format("settings saved to {}", file.string()));
 }
@@ -302,7 +303,7 @@ nlohmann::json Trainer::Worker::references(const std::filesystem::path& run) con
   if (!option.folder.empty()) option.folder = runs::from_run(run, option.folder);
   nlohmann::json json;
   json["data_source"] = runs::to_json({option.folder.empty() ? "" : data::joined(option), data_checksum_});
-  const std::string& file = options_.init_file;
+  const std::string& file = settings().init_file;
   if (std::error_code error; !file.empty() && std::filesystem::is_regular_file(file, error)) {
     json["init"] = runs::to_json({runs::from_run(run, file), files::checksum_of_file(file)});
   }
@@ -310,23 +311,15 @@ nlohmann::json Trainer::Worker::references(const std::filesystem::path& run) con
 }
 
 /// All settings as they are now, but for variants, reaction and files: those are no part of what was trained.
-Configuration Trainer::Worker::settings() const {
-  TrainingSettings now = options_;
-  now.data = data_->source;
-  now.device = device_->info().id();
-  now.precision = view_.selection.precision;
-  now.optimizer = view_.optimizer;
-  now.augment = view_.augment;
-  now.batch = view_.batch;
-  now.schedule = view_.schedule;
-  Configuration c = configuration_of(now);
+Configuration Trainer::Worker::recorded_settings() const {
+  Configuration c = configuration_of(settings());
   for (const char* name : {"select", "on_divergence", "run_dir", "save"}) c.erase(name);
   return c;
 }
 
 /// The same as from_json() reads it, and what it turned out to mean.
 nlohmann::json Trainer::Worker::configuration() const {
-  nlohmann::json json = to_json(settings());
+  nlohmann::json json = to_json(recorded_settings());
   json["data"] = data_->name;
   json["train_images"] = data_->train.count;
   json["validation_images"] = data_->validation.count;

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLeastSteps = 10;
 
 /// The window closes. What the training has is written, whatever its state.
 void Trainer::Worker::handle_leave() {
-  const bool writes = recorder_ != nullptr || !options_.save_file.empty();
+  const bool writes = recorder_ != nullptr || !settings().save_file.empty();
   if (writes && view_.state != TrainerState::finished) {
     finish();
     if (view_.state != TrainerState::finished) finish();  // it has just diverged, and nobody looks any more
@@ -44,7 +44,7 @@ void Trainer::Worker::handle_leave() {
 void Trainer::Worker::keep_unsaved() {
   drain();
   const auto worth_it = [this](const Memory& memory, const Progress& progress) {
-    return !memory.diverged && progress.step >= kLeastSteps && progress.seconds >= options_.unsaved_seconds;
+    return !memory.diverged && progress.step >= kLeastSteps && progress.seconds >= around_.unsaved_seconds;
   };
   if (!worth_it(memory_, view_)) {
     const auto better = std::find_if(left_.rbegin(), left_.rend(), [&](const LeftState& left) {
@@ -54,10 +54,10 @@ void Trainer::Worker::keep_unsaved() {
     return_to(better->number);
   }
   publish(true);
-  const std::filesystem::path path = default_run_dir(options_.unsaved_dir);
+  const std::filesystem::path path = default_run_dir(around_.unsaved_dir);
   try {
     RunFolder folder = RunFolder::create(path);
-    CheckpointStore(path, options_.model, 1).save(checkpoint_of(engine_->state(), engine_->epoch()), false);
+    CheckpointStore(path, settings().model, 1).save(checkpoint_of(engine_->state(), engine_->epoch()), false);
     nlohmann::json head = description();
     head["configuration"] = configuration();
     head[runs::kOutside] = references(path);
@@ -70,7 +70,7 @@ void Trainer::Worker::keep_unsaved() {
     throw;
   }
   view_.kept_in = path.string();
-  runs::keep_newest_unsaved(options_.unsaved_dir, runs::kMostUnsaved);
+  runs::keep_newest_unsaved(around_.unsaved_dir, runs::kMostUnsaved);
 }
 
 }  // namespace warpscope::training

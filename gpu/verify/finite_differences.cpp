@@ -21,7 +21,7 @@ using Values = std::vector<double>;
 std::vector<Op> backward_ops() {
   std::vector<Op> list;
   for (const ops::OpContract& contract : ops::contracts()) {
-    if (contract.tests().derivative) list.push_back(contract.op);
+    if (ops::tests_of(contract.op).derivative) list.push_back(contract.op);
   }
   return list;
 }
@@ -37,7 +37,7 @@ Bytes numbers(const Values& list) {
 Operands forward_inputs(const Derivative& derivative, std::uint64_t seed) {
   Operands inputs = random_operands(derivative.forward, derivative.shape, Precision::fp64, seed);
   ops::Random random(seed);
-  const auto smooth = ops::contract(derivative.forward).tests().smooth;
+  const auto smooth = ops::tests_of(derivative.forward).smooth;
   if (smooth != nullptr) smooth({derivative.forward, derivative.shape, Precision::fp64, random, inputs});
   return inputs;
 }
@@ -104,7 +104,7 @@ std::span<const Op> differentiated_ops() {
 }
 
 double difference_error(Op backward, std::uint64_t seed) {
-  const ops::OpTests& tests = ops::contract(backward).tests();
+  const ops::OpTests& tests = ops::tests_of(backward);
   if (!tests.derivative) throw std::logic_error("no forward op belongs to it");
   double worst = error_of(backward, *tests.derivative, seed);
   for (const ops::OpShape& shape : tests.derivative->further) {

@@ -137,7 +137,7 @@ void run_chain(Chain& chain, double margin, NetworkCase& network) {
     const ops::OpContract& contract = ops::contract(node.op);
     if (contract.scope == ops::Scope::parameters) continue;
     const double moved = margin * std::sqrt(static_cast<double>(++before));
-    const auto corners = contract.tests().corners;
+    const auto corners = ops::tests_of(contract.op).corners;
     if (corners != nullptr) network.corners += 2 * corners(node.shape, chain.operands_of(node), moved);
     chain.run(node);
     ++network.path;
@@ -161,20 +161,19 @@ core::Buffer uploaded(const std::shared_ptr<core::Device>& device, core::Stream&
   return buffer;
 }
 
-PlanStep run_plan(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
-                  const plan::Selection& selection) {
-  device->make_current();
-  const auto stream = device->make_stream();
+PlanStep run_plan(const NetworkCase& network, const ops::Context& context, const plan::Selection& selection) {
+  context.device->make_current();
+  const auto stream = context.device->make_stream();
   std::vector<std::uint32_t> order(kImages);
   std::iota(order.begin(), order.end(), 0u);
   const ops::step::StepControl control = control_of(selection.precision);
-  const core::Buffer images = uploaded(device, *stream, network.images);
-  const core::Buffer labels = uploaded(device, *stream, network.labels);
-  const core::Buffer orders = uploaded(device, *stream, order);
-  const core::Buffer controls = uploaded(device, *stream, std::vector{control});
-  const core::Buffer ring = uploaded(device, *stream, std::vector<ops::step::StepRecord>(kRing));
-  const core::Buffer parameters = uploaded(device, *stream, network.parameters);
-  const core::Buffer gradients(device, network.parameters.size() * sizeof(float));
+  const core::Buffer images = uploaded(context.device, *stream, network.images);
+  const core::Buffer labels = uploaded(context.device, *stream, network.labels);
+  const core::Buffer orders = uploaded(context.device, *stream, order);
+  const core::Buffer controls = uploaded(context.device, *stream, std::vector{control});
+  const core::Buffer ring = uploaded(context.device, *stream, std::vector<ops::step::StepRecord>(kRing));
+  const core::Buffer parameters = uploaded(context.device, *stream, network.parameters);
+  const core::Buffer gradients(context.device, network.parameters.size() * sizeof(float));
   stream->fill(gradients.data(), 0xFF, gradients.bytes());  // NaN: a gradient left unwritten shows
 
   plan::Bindings bindings;
@@ -187,7 +186,7 @@ PlanStep run_plan(const NetworkCase& network, const std::shared_ptr<core::Device
   bindings.ring_capacity = kRing;
   bindings.parameters = parameters.as<float>();
   bindings.gradients = gradients.as<float>();
-  plan::Plan step(network.model, plan::Purpose::training, selection, kBatch, device, *stream, bindings);
+  plan::Plan step(network.model, plan::Purpose::training, selection, kBatch, context, *stream, bindings);
   step.launch(*stream);
   PlanStep result;
   result.gradients.resize(network.parameters.size());
@@ -303,13 +302,13 @@ double network_tolerance(const NetworkCase& network, Precision precision) {
          std::sqrt(network.corners);
 }
 
-NetworkCheck check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+NetworkCheck check_network(const NetworkCase& network, const ops::Context& context,
                            const plan::Selection& selection) {
   NetworkCheck check;
   check.terms = network.terms;
   check.tolerance = network_tolerance(network, selection.precision);
-  const PlanStep first = run_plan(network, device, selection);
-  const PlanStep second = run_plan(network, device, selection);
+  const PlanStep first = run_plan(network, context, selection);
+  const PlanStep second = run_plan(network, context, selection);
   check.declared_deterministic = first.deterministic;
   const auto compare = [&](const std::string& name, std::span<const float> out,
                            std::span<const double> expected) {

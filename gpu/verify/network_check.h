@@ -57,7 +57,7 @@ struct NetworkCheck : Check {
 
 /// Runs one step of a plan of `selection` and compares the gradients, each parameter by itself, and the loss.
 /// Throws core::BadInput if such a plan cannot be built.
-NetworkCheck check_network(const NetworkCase& network, const std::shared_ptr<core::Device>& device,
+NetworkCheck check_network(const NetworkCase& network, const ops::Context& context,
                            const plan::Selection& selection);
 
 }  // namespace warpscope::verify

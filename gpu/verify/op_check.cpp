@@ -27,7 +27,7 @@ std::string label(const Variant& variant, const Case& tested, Precision precisio
 
 /// OpTests::clear_time of the variant's op.
 bool clear_time(const Variant& variant, const Case& tested, Operands& after) {
-  const auto clear = ops::contract(variant.op).tests().clear_time;
+  const auto clear = ops::tests_of(variant.op).clear_time;
   return clear == nullptr || clear(tested.shape, tested.before, after);
 }
 
@@ -74,7 +74,7 @@ bool reads_computed(const Variant& variant, const OpShape& shape, const CoveredO
 bool accepted(const Variant& variant, const Case& tested, Name name, const Bytes& written, double tolerance) {
   bool right = false;
   with_writer(variant, tested.shape, name, [&](const CoveredOp& covered, const ops::Operand& operand) {
-    const auto accepts = ops::contract(covered.op).tests().accepts;
+    const auto accepts = ops::tests_of(covered.op).accepts;
     if (accepts == nullptr || !reads_computed(variant, tested.shape, covered)) return;
     const Operands own = operands_of_covered(variant, tested.shape, covered, tested.expected);
     right = accepts(covered.shape, own, operand.name, written, tolerance);
@@ -136,9 +136,9 @@ bool same_bits(const std::vector<CallOperand>& operands, const Operands& first, 
 }
 
 /// One placement (operands apart or in place): result, faults, and the same bits again.
-std::string check_placement(const Variant& variant, const std::shared_ptr<core::Device>& device,
-                            Precision precision, const Case& tested, bool in_place, Check& check) {
-  OpRun op_run(variant, device, tested.shape, precision, in_place);
+std::string check_placement(const Variant& variant, const ops::Context& context, Precision precision,
+                            const Case& tested, bool in_place, Check& check) {
+  OpRun op_run(variant, context, tested.shape, precision, in_place);
   Operands first = op_run.run(tested.before);
   if (!op_run.fault().empty()) return op_run.fault();
   if (!clear_time(variant, tested, first)) return "noted no time";
@@ -200,7 +200,7 @@ void keep_what_is_compared(const Variant& variant, const OpShape& shape, Operand
     if (operand.access != Access::read) kept[operand.name] = std::move(memory[operand.name]);
   }
   for (const CoveredOp& covered : covered_ops(variant, shape)) {
-    if (ops::contract(covered.op).tests().accepts == nullptr) continue;
+    if (ops::tests_of(covered.op).accepts == nullptr) continue;
     if (!reads_computed(variant, shape, covered)) continue;
     for (const ops::Operand& each : ops::contract(covered.op).operands) {
       const Name name = call_name(variant, shape.covered, covered.link, each.name);
@@ -222,7 +222,7 @@ Case make_case(const Variant& variant, const OpShape& shape, Precision precision
   return made;
 }
 
-Check check_case(const Variant& variant, const std::shared_ptr<core::Device>& device, Precision precision,
+Check check_case(const Variant& variant, const ops::Context& context, Precision precision,
                  const Case& tested) {
   Check check;
   check.terms = terms_of(variant, tested.shape);
@@ -231,9 +231,9 @@ Check check_case(const Variant& variant, const std::shared_ptr<core::Device>& de
   const auto operands = operands_of(variant, tested.shape);
   const bool has_in_place = std::any_of(operands.begin(), operands.end(),
                                         [](const auto& each) { return each.in_place_of.has_value(); });
-  std::string failure = check_placement(variant, device, precision, tested, false, check);
+  std::string failure = check_placement(variant, context, precision, tested, false, check);
   if (failure.empty() && has_in_place) {
-    failure = check_placement(variant, device, precision, tested, true, check);
+    failure = check_placement(variant, context, precision, tested, true, check);
     if (!failure.empty()) failure = "in place: " + failure;
   }
   if (!failure.empty()) check.failure = label(variant, tested, precision) + ": " + failure;
@@ -250,18 +250,18 @@ Check worse(const Check& first, const Check& second) {
   return result;
 }
 
-Check check_call(const Variant& variant, const std::shared_ptr<core::Device>& device, const OpShape& shape,
+Check check_call(const Variant& variant, const ops::Context& context, const OpShape& shape,
                  Precision precision, std::uint64_t seed) {
-  return check_case(variant, device, precision, make_case(variant, shape, precision, seed));
+  return check_case(variant, context, precision, make_case(variant, shape, precision, seed));
 }
 
-Check check_variant(const Variant& variant, const std::shared_ptr<core::Device>& device, const OpShape& shape,
+Check check_variant(const Variant& variant, const ops::Context& context, const OpShape& shape,
                     Precision precision, std::uint64_t seed) {
   Check check;
   for (const ops::OpSet& covered : coverings(variant)) {
     const auto call = fitted(variant, shape, covered);
-    if (!call || (variant.refuses != nullptr && !variant.refuses(*call).empty())) continue;
-    check = worse(check, check_call(variant, device, *call, precision, seed));
+    if (!call || (variant.refuses && !variant.refuses(*call).empty())) continue;
+    check = worse(check, check_call(variant, context, *call, precision, seed));
   }
   return check;
 }

@@ -56,17 +56,17 @@ struct Check {
 /// and that lie as near as rounding may move them, OpTests::accepts); operands that are read unchanged;
 /// guards untouched; the same bits from a second run if the variant says that it is deterministic; all of
 /// this in place too, where the contract allows it.
-Check check_case(const ops::Variant& variant, const std::shared_ptr<core::Device>& device,
-                 core::Precision precision, const Case& tested);
+Check check_case(const ops::Variant& variant, const ops::Context& context, core::Precision precision,
+                 const Case& tested);
 
 /// check_case() on random operands of one call.
-Check check_call(const ops::Variant& variant, const std::shared_ptr<core::Device>& device,
-                 const ops::OpShape& shape, core::Precision precision, std::uint64_t seed);
+Check check_call(const ops::Variant& variant, const ops::Context& context, const ops::OpShape& shape,
+                 core::Precision precision, std::uint64_t seed);
 
 /// check_call() with every set of ops that `variant` can cover and does not refuse, on `shape` as fitted()
 /// makes it.
-Check check_variant(const ops::Variant& variant, const std::shared_ptr<core::Device>& device,
-                    const ops::OpShape& shape, core::Precision precision, std::uint64_t seed);
+Check check_variant(const ops::Variant& variant, const ops::Context& context, const ops::OpShape& shape,
+                    core::Precision precision, std::uint64_t seed);
 
 /// The worse of two checks, measured by their tolerances; the first failure is kept.
 Check worse(const Check& first, const Check& second);

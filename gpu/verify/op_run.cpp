@@ -24,22 +24,22 @@ constexpr std::uint8_t kPoison = 0xFF;
 
 }  // namespace
 
-OpRun::OpRun(const Variant& variant, std::shared_ptr<core::Device> device, const OpShape& shape,
-             Precision precision, bool in_place)
+OpRun::OpRun(const Variant& variant, ops::Context context, const OpShape& shape, Precision precision,
+             bool in_place)
     : variant_(variant),
-      device_(std::move(device)),
+      context_(std::move(context)),
       shape_(shape),
       precision_(precision),
       in_place_(in_place),
       operands_(operands_of(variant, shape)),
       plain_(plain_operands(variant, shape)) {
-  device_->make_current();
-  stream_ = device_->make_stream();
+  context_.device->make_current();
+  stream_ = context_.device->make_stream();
   for (const CallOperand& operand : operands_) {
-    buffers_.emplace_back(device_, bytes_of(operand, precision_) + 2 * kGuardBytes);
+    buffers_.emplace_back(context_.device, bytes_of(operand, precision_) + 2 * kGuardBytes);
   }
-  workspace_ = core::Buffer(device_, workspace_bytes(variant_, shape_, precision_) + 2 * kGuardBytes);
-  prepared_ = ops::prepare(variant_, shape_, precision_, *device_);
+  workspace_ = core::Buffer(context_.device, workspace_bytes(variant_, shape_, precision_) + 2 * kGuardBytes);
+  prepared_ = ops::prepare({&variant_, &context_, shape_, precision_});
 }
 
 std::size_t OpRun::owner_of(std::size_t operand) const {
@@ -133,14 +133,12 @@ Operands OpRun::download(const Operands& before) {
 Operands OpRun::run(const Operands& before) {
   fault_.clear();
   upload(before);
-  ops::OpCall call;
-  call.shape = shape_;
-  call.precision = precision_;
+  ops::OpCall call{&variant_, &context_, shape_, precision_};
   for (std::size_t i = 0; i < operands_.size(); ++i) call.operands[operands_[i].name] = memory_of(i);
   if (workspace_.bytes() > 2 * kGuardBytes) call.workspace = workspace_.as<std::byte>() + kGuardBytes;
   call.prepared = prepared_.get();
   call.stream = stream_.get();
-  ops::launch(variant_, call);
+  ops::launch(call);
   stream_->synchronize();
   return download(before);
 }

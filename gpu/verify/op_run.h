@@ -17,7 +17,7 @@ class OpRun {
  public:
   /// The call covers what `shape.covered` says. With `in_place`, operands share memory where the contract
   /// allows it.
-  OpRun(const ops::Variant& variant, std::shared_ptr<core::Device> device, const ops::OpShape& shape,
+  OpRun(const ops::Variant& variant, ops::Context context, const ops::OpShape& shape,
         core::Precision precision, bool in_place = false);
 
   /// Uploads what the op reads, fills what it writes and the workspace with 0xFF (NaN in every float type),
@@ -41,7 +41,7 @@ class OpRun {
   void note(const std::string& fault);
 
   ops::Variant variant_;
-  std::shared_ptr<core::Device> device_;
+  ops::Context context_;
   ops::OpShape shape_;
   core::Precision precision_;
   bool in_place_;

@@ -68,20 +68,20 @@ void add_once(std::vector<OpShape>& calls, const std::optional<OpShape>& call) {
 }  // namespace
 
 std::vector<OpShape> shapes_of(Op op) {
-  return ops::contract(op).tests().shapes();
+  return ops::tests_of(op).shapes();
 }
 
 std::vector<OpShape> random_shapes_of(Op op, int count, std::uint64_t seed, double most_flops) {
   ops::Random random(seed * 1000003 + static_cast<std::uint64_t>(op));
   std::vector<OpShape> shapes;
   for (int i = 0; i < count; ++i) {
-    shapes.push_back(within(op, ops::contract(op).tests().random_shape(random), most_flops));
+    shapes.push_back(within(op, ops::tests_of(op).random_shape(random), most_flops));
   }
   return shapes;
 }
 
 std::vector<OpShape> large_shapes_of(Op op) {
-  const auto large = ops::contract(op).tests().large_shapes;
+  const auto large = ops::tests_of(op).large_shapes;
   return large == nullptr ? std::vector<OpShape>() : large();
 }
 
@@ -103,7 +103,7 @@ std::optional<OpShape> fitted(const Variant& variant, OpShape shape, const OpSet
 
 std::vector<OpShape> calls_of(const Variant& variant, std::vector<OpShape> shapes,
                               const std::vector<OpShape>& large) {
-  const auto more = ops::contract(variant.op).tests().chain_shapes;
+  const auto more = ops::tests_of(variant.op).chain_shapes;
   if (!variant.chain.empty() && more != nullptr) {
     const auto around = more();
     shapes.insert(shapes.end(), around.begin(), around.end());

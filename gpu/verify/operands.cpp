@@ -122,7 +122,7 @@ Operands random_operands(const Variant& variant, const OpShape& shape, Precision
     if (operand.access != Access::write) operands[operand.name] = drawn(operand, shape, precision, random);
   }
   for (const CoveredOp& covered : covered_ops(variant, shape)) {
-    const auto fit = ops::contract(covered.op).tests().fit;
+    const auto fit = ops::tests_of(covered.op).fit;
     if (fit == nullptr) continue;
     Operands own = operands_of_covered(variant, shape, covered, operands);
     fit({covered.op, covered.shape, precision, random, own, variant.far_means});

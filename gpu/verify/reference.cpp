@@ -35,7 +35,7 @@ const ops::Operand& written_by(Op op) {
 }  // namespace
 
 Operands run_reference(Op op, const OpShape& shape, const Operands& before_fp64) {
-  const Variant* reference = find_variant(op, core::DeviceKind::cpu, "reference");
+  const Variant* reference = find_variant(*ops::built_in_variants(), op, core::DeviceKind::cpu, "reference");
   if (reference == nullptr) throw core::Error(fmt::format("{} has no reference", to_string(op)));
   static const std::shared_ptr<core::Device> cpu = core::open_device("cpu");
   return OpRun(*reference, cpu, shape, Precision::fp64).run(before_fp64);

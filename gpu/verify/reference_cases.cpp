@@ -23,8 +23,11 @@ Precision storage_of(Precision precision) {
 ReferenceCases::Entry& ReferenceCases::entry(const Variant& variant, const OpShape& shape,
                                              Precision precision) {
   const Precision stored = storage_of(precision);
-  const std::string text = fmt::format("{}; {} {} {} {} {}", describe(op_, shape), shape.batch, shape.count,
-                                       to_string(shape.rule), shape.salt, variant.far_means);
+  std::string text =
+      fmt::format("{}; {} {} {}", describe(op_, shape), shape.batch, shape.count, variant.far_means);
+  ops::visit_parameters(shape, [&](ops::Parameter, auto value, auto) {
+    text += fmt::format(" {}", static_cast<double>(value));
+  });
   const Key key{text, stored, binding_of(variant, shape)};
   return entries_.try_emplace(key, Entry{variant, shape, stored}).first->second;
 }

@@ -48,7 +48,7 @@ void add_variant(const Variant& variant, const core::DeviceInfo& device,
   job.variant = &variant;
   bool any = false;
   for (const Precision precision : precisions) {
-    const auto& has = variant.precisions;
+    const auto has = precisions_of(variant);
     if (std::find(has.begin(), has.end(), precision) == has.end()) continue;
     any = true;
     job.row.precision = precision;
@@ -61,7 +61,7 @@ void add_variant(const Variant& variant, const core::DeviceInfo& device,
   jobs.push_back(job);
 }
 
-std::vector<Job> jobs_of(Op op, const core::DeviceInfo& device, const VerifyOptions& options) {
+std::vector<Job> jobs_of(Op op, const plan::Machine& machine, const VerifyOptions& options) {
   std::vector<Job> jobs;
   if (!contains(options.ops, op)) return jobs;
   const auto differentiated = differentiated_ops();
@@ -74,10 +74,10 @@ std::vector<Job> jobs_of(Op op, const core::DeviceInfo& device, const VerifyOpti
     job.row.precision = Precision::fp64;
     jobs.push_back(job);
   }
-  for (const Variant* variant : ops::variants_of(op, device.kind)) {
+  for (const Variant* variant : ops::variants_of(machine.variants, op, machine.device.kind)) {
     if (variant->name.find(options.only) == std::string::npos) continue;
     if (variant->library && !options.libraries) continue;
-    add_variant(*variant, device, wanted_precisions(options), jobs);
+    add_variant(*variant, machine.device, wanted_precisions(options), jobs);
   }
   return jobs;
 }
@@ -105,20 +105,20 @@ void note_covered(VerifyRow& row, const ops::OpSet& covered, std::vector<ops::Op
 }
 
 /// All calls of one variant in one precision.
-void check_calls(Job& job, const std::shared_ptr<core::Device>& device, ReferenceCases& cases) {
+void check_calls(Job& job, const ops::Context& context, ReferenceCases& cases) {
   VerifyRow& row = job.row;
   const Variant& variant = *job.variant;
   Check all;
   int failed = 0;
   std::vector<ops::OpSet> sets;
   for (const ops::OpShape& call : job.calls) {
-    if (!unavailable_reason(variant, device->info(), row.precision, &call).empty()) {
+    if (!unavailable_reason(variant, context.device->info(), row.precision, &call).empty()) {
       ++row.refused;
       continue;
     }
     Check check;
     try {
-      check = check_case(variant, device, row.precision, cases.get(variant, call, row.precision));
+      check = check_case(variant, context, row.precision, cases.get(variant, call, row.precision));
     } catch (const core::Error& error) {
       check.failure = fmt::format("{} on {}: {}", describe(row), describe(variant.op, call), error.what());
     }
@@ -151,11 +151,11 @@ void check_differences(VerifyRow& row, std::uint64_t seed) {
 
 /// Every op that has a variant called `name` which runs in `precision` by that; the others by what is
 /// automatic.
-plan::Selection selection_of(const std::string& name, const core::DeviceInfo& device, Precision precision) {
+plan::Selection selection_of(const std::string& name, const plan::Machine& machine, Precision precision) {
   plan::Selection selection{precision, {}};
   for (const ops::OpContract& contract : ops::contracts()) {
-    const Variant* variant = ops::find_variant(contract.op, device.kind, name);
-    if (variant != nullptr && unavailable_reason(*variant, device, precision).empty()) {
+    const Variant* variant = ops::find_variant(machine.variants, contract.op, machine.device.kind, name);
+    if (variant != nullptr && unavailable_reason(*variant, machine.device, precision).empty()) {
       selection.variants[contract.op] = name;
     }
   }
@@ -163,12 +163,13 @@ plan::Selection selection_of(const std::string& name, const core::DeviceInfo& de
 }
 
 /// Whether an op runs by a library's variant, chosen or automatic.
-bool uses_library(const plan::Selection& selection, const core::DeviceInfo& device) {
+bool uses_library(const plan::Selection& selection, const plan::Machine& machine) {
   return std::any_of(ops::contracts().begin(), ops::contracts().end(), [&](const ops::OpContract& contract) {
     const auto chosen = selection.variants.find(contract.op);
-    const Variant* variant = chosen == selection.variants.end()
-                                 ? plan::automatic_variant(contract.op, device, selection.precision)
-                                 : ops::find_variant(contract.op, device.kind, chosen->second);
+    const Variant* variant =
+        chosen == selection.variants.end()
+            ? plan::automatic_variant(contract.op, machine, selection.precision)
+            : ops::find_variant(machine.variants, contract.op, machine.device.kind, chosen->second);
     return variant != nullptr && variant->library;
   });
 }
@@ -179,35 +180,34 @@ struct NetworkJob {
 };
 
 /// What is automatic, and one selection for each variant name that makes a difference, in each precision.
-std::vector<NetworkJob> network_jobs(const core::DeviceInfo& device, const VerifyOptions& options) {
+std::vector<NetworkJob> network_jobs(const plan::Machine& machine, const VerifyOptions& options) {
   std::vector<NetworkJob> jobs;
   if (!options.ops.empty()) return jobs;
-  std::vector<std::string> names = plan::variant_names(device.kind);
+  std::vector<std::string> names = plan::variant_names(machine);
   names.insert(names.begin(), std::string(plan::kAutomatic));
   for (const Precision precision : wanted_precisions(options)) {
     std::vector<plan::Selection> seen;
     for (const std::string& name : names) {
       NetworkJob job;
-      job.selection = selection_of(name, device, precision);
+      job.selection = selection_of(name, machine, precision);
       if (std::find(seen.begin(), seen.end(), job.selection) != seen.end()) continue;
       seen.push_back(job.selection);
       if (name.find(options.only) == std::string::npos) continue;
       job.row.network = true;
       job.row.variant = name;
       job.row.precision = precision;
-      if (options.libraries || !uses_library(job.selection, device)) jobs.push_back(std::move(job));
+      if (options.libraries || !uses_library(job.selection, machine)) jobs.push_back(std::move(job));
     }
   }
   return jobs;
 }
 
-void check_selection(NetworkJob& job, const std::vector<NetworkCase>& networks,
-                     const std::shared_ptr<core::Device>& device) {
+void check_selection(NetworkJob& job, const std::vector<NetworkCase>& networks, const ops::Context& context) {
   VerifyRow& row = job.row;
   try {
     Check worst;
     for (const NetworkCase& network : networks) {
-      const NetworkCheck check = check_network(network, device, job.selection);
+      const NetworkCheck check = check_network(network, context, job.selection);
       row.declared_deterministic = row.declared_deterministic && check.declared_deterministic;
       const bool same_bits = worst.same_bits && check.same_bits;
       if (check.worst_error * worst.tolerance >= worst.worst_error * check.tolerance) {
@@ -233,7 +233,7 @@ void check_selection(NetworkJob& job, const std::vector<NetworkCase>& networks,
 
 /// The run of verify(): what was done, and whether to go on.
 struct Run {
-  const std::shared_ptr<core::Device>& device;
+  const ops::Context& context;
   const VerifyOptions& options;
   const Progress& progress;
   const RowSink& sink;
@@ -254,7 +254,7 @@ struct Run {
     auto shapes = shapes_of(op);
     const auto random = random_shapes_of(op, options.shapes, options.seed, options.flops);
     shapes.insert(shapes.end(), random.begin(), random.end());
-    const bool cuda = device->kind() == core::DeviceKind::cuda;
+    const bool cuda = context.device->kind() == core::DeviceKind::cuda;
     const auto large = cuda ? large_shapes_of(op) : std::vector<ops::OpShape>();
     ReferenceCases cases(op, options.seed);
     for (Job& job : jobs) {
@@ -266,7 +266,7 @@ struct Run {
     for (Job& job : jobs) {
       if (!go_on(describe(job.row))) return;
       if (job.row.skipped.empty()) {
-        job.variant == nullptr ? check_differences(job.row, options.seed) : check_calls(job, device, cases);
+        job.variant == nullptr ? check_differences(job.row, options.seed) : check_calls(job, context, cases);
       }
       finish(job.row);
     }
@@ -274,7 +274,8 @@ struct Run {
 
   void want(const Job& job, ReferenceCases& cases) const {
     for (const ops::OpShape& call : job.calls) {
-      if (!unavailable_reason(*job.variant, device->info(), job.row.precision, &call).empty()) continue;
+      if (!unavailable_reason(*job.variant, context.device->info(), job.row.precision, &call).empty())
+        continue;
       cases.want(*job.variant, call, job.row.precision);
     }
   }
@@ -293,7 +294,7 @@ struct Run {
         }
         made_for = job.row.precision;
       }
-      check_selection(job, networks, device);
+      check_selection(job, networks, context);
       finish(job.row);
     }
   }
@@ -311,15 +312,15 @@ std::string variant_text(const VerifyRow& row) {
   return fmt::format("{}; with {} ({} set{})", row.variant, row.covers, row.sets, row.sets == 1 ? "" : "s");
 }
 
-std::vector<VerifyRow> verify(const std::shared_ptr<core::Device>& device, const VerifyOptions& options,
+std::vector<VerifyRow> verify(const ops::Context& context, const VerifyOptions& options,
                               const Progress& progress, const RowSink& sink) {
-  Run run{device, options, progress, sink};
+  Run run{context, options, progress, sink};
   std::vector<std::pair<Op, std::vector<Job>>> by_op;
   for (const ops::OpContract& contract : ops::contracts()) {
-    by_op.emplace_back(contract.op, jobs_of(contract.op, device->info(), options));
+    by_op.emplace_back(contract.op, jobs_of(contract.op, context, options));
     run.total += static_cast<int>(by_op.back().second.size());
   }
-  std::vector<NetworkJob> networks = network_jobs(device->info(), options);
+  std::vector<NetworkJob> networks = network_jobs(context, options);
   run.total += static_cast<int>(networks.size());
   for (auto& [op, jobs] : by_op) {
     if (!run.cancelled && !jobs.empty()) run.check_op(op, jobs);

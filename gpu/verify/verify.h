@@ -70,7 +70,7 @@ using RowSink = std::function<void(const VerifyRow&)>;
 /// says why where there is none). A variant that covers other ops is checked with every set of them. Then, if
 /// all ops are asked for, the gradients of a whole network for each name that variants have; finite
 /// differences stand with their ops. Returns what was done until cancelled.
-std::vector<VerifyRow> verify(const std::shared_ptr<core::Device>& device, const VerifyOptions& options,
+std::vector<VerifyRow> verify(const ops::Context& context, const VerifyOptions& options,
                               const Progress& progress, const RowSink& sink = {});
 
 }  // namespace warpscope::verify

@@ -227,7 +227,7 @@ class Export(ProgramCase):
         self.assertEqual([call["name"] for call in calls],
                          [f"{timing['op']} {timing['layer']}".rstrip() for timing in launched])
         self.assertEqual([call["dur"] for call in calls], [timing["microseconds"] for timing in launched])
-        self.assertEqual(trace["otherData"]["batch"], status["batch"])
+        self.assertEqual(trace["otherData"]["batch"], status["settings"]["batch"])
         self.assertIn("one after the other", trace["otherData"]["timing"])
 
     def test_perfetto_reads_a_trace(self):

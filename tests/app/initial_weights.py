@@ -56,7 +56,7 @@ layers = [
 
 class InitialWeights(ProgramCase):
     def arguments(self, *more):
-        return ["train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4", "--test-images", "4",
+        return ["train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4", "--test-images", "12",
                 "--steps", "1", *more]
 
     def test_a_classifier_begins_with_the_encoder_of_a_run(self):

@@ -48,7 +48,7 @@ class ListRuns(ProgramCase):
         for name, loss, speed in (("20260101T000000Z-1", 0.3, 20), ("20260102T000000Z-1", 0.1, 10),
                                   ("20260103T000000Z-1", 0.2, 30)):
             run = run_maker.head()
-            run.update(test_loss=loss, images_per_second=speed)
+            run.update(test_loss=loss, median_images_per_second=speed)
             self.make(name, run)
         days = lambda *arguments: [name[6:8] for name in self.names(*arguments)]  # noqa: E731
         self.assertEqual(days(), ["03", "02", "01"])

@@ -14,7 +14,7 @@ template <class Memory>
 class BufferTest : public testing::Test {
  protected:
   std::shared_ptr<Device> device_ = open_device("cpu");
-  std::size_t in_use() const { return device_->memory().process_bytes; }
+  std::size_t in_use() const { return device_->memory().allocated_bytes; }
 };
 using Memories = testing::Types<Buffer, HostBuffer>;
 TYPED_TEST_SUITE(BufferTest, Memories);

@@ -87,16 +87,16 @@ INSTANTIATE_TEST_SUITE_P(Devices, DeviceTest, testing::Values("cpu", "cuda"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST_P(DeviceTest, CountsTheMemoryThatItHandsOut) {
-  EXPECT_EQ(device_->memory().process_bytes, 0u);
+  EXPECT_EQ(device_->memory().allocated_bytes, 0u);
   void* first = device_->allocate(1000);
   void* second = device_->allocate(24);
-  EXPECT_EQ(device_->memory().process_bytes, 1024u);
+  EXPECT_EQ(device_->memory().allocated_bytes, 1024u);
   device_->deallocate(first);
-  EXPECT_EQ(device_->memory().process_bytes, 24u);
+  EXPECT_EQ(device_->memory().allocated_bytes, 24u);
   device_->deallocate(second);
   device_->deallocate(nullptr);
   const MemoryUse use = device_->memory();
-  EXPECT_EQ(use.process_bytes, 0u);
+  EXPECT_EQ(use.allocated_bytes, 0u);
   EXPECT_GT(use.total_bytes, 0u);
   EXPECT_LE(use.free_bytes, use.total_bytes);
 }
@@ -116,7 +116,7 @@ TEST_P(DeviceTest, TooLargeAnAllocationThrowsAndChangesNothing) {
   } catch (const OutOfMemory& error) {
     EXPECT_NE(std::string(error.what()).find("iB of memory free"), std::string::npos) << error.what();
   }
-  EXPECT_EQ(device_->memory().process_bytes, 0u);
+  EXPECT_EQ(device_->memory().allocated_bytes, 0u);
   EXPECT_NO_THROW(Buffer(device_, 16));
 }
 
@@ -128,7 +128,7 @@ TEST_P(DeviceTest, AllocatesFromManyThreadsAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(device_->memory().process_bytes, 0u);
+  EXPECT_EQ(device_->memory().allocated_bytes, 0u);
 }
 
 TEST_P(DeviceTest, CopiesAndFillsInStreamOrder) {

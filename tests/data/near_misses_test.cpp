@@ -57,13 +57,12 @@ TEST_F(NearMisses, FilesThatNoSetConsistsOfAreNamedByWhatTheyHold) {
   EXPECT_TRUE(holds(in("c"), {"c/x is a NumPy array"}));
   write_text(folder_ / "d/rows.jsonl", "{}");
   EXPECT_EQ(in("d"), "");
-  EXPECT_TRUE(holds(in("d", true), {"rows.jsonl is a JSON file, which is not read; save it as CSV"}));
+  EXPECT_TRUE(holds(in("d", true), {"save it as CSV in UTF-8, with a class and a text in each row"}));
   EXPECT_EQ(told_as_table("d/rows.JSONL"),
-            "d/rows.JSONL is a JSON file, which is not read; save it as CSV in UTF-8, "
-            "with a class and a text in each row");
+            "d/rows.JSONL is a JSON file, which is not read; save it as CSV in UTF-8");
   EXPECT_EQ(told_as_table("d/rows.txt"), "");
   write_text(folder_ / "f/x", "PK\x03\x04" + std::string(26, ' ') + "[Content_Types].xml");
-  EXPECT_EQ(in("f"), path("f/x") + " is an Excel or Word file, which is not read; save it as CSV in UTF-8");
+  EXPECT_EQ(in("f"), path("f/x") + " is an Office file, which is not read; save it as CSV in UTF-8");
   write_text(folder_ / "e/notes.txt", "nothing");
   EXPECT_EQ(in("e"), "");
   EXPECT_EQ(in("e/notes.txt"), path("e/notes.txt") + " is a file; name the folder that holds it");

@@ -262,6 +262,9 @@ TEST_F(Pictures, ThatWereCutOffAreDamaged) {
     EXPECT_EQ(read(bytes, kUpright).pixels.size(), 6U);
     for (std::size_t size = bytes.size(); size-- > 16;) EXPECT_NE(refusal(bytes.substr(0, size)), "") << size;
   }
+  std::string top_down = bitmap;
+  EXPECT_EQ(read(top_down.replace(22, 4, "\xFD\xFF\xFF\xFF"), kUpright).pixels.size(), 6U);
+  EXPECT_TRUE(holds(refusal(top_down.replace(22, 4, "\0\0\0\x80"s)), {"pixels large"}));
 }
 
 TEST_F(Pictures, WhatIsNotReadIsNamed) {

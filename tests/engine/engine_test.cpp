@@ -479,12 +479,12 @@ TEST(Engine, FreesReplacedPlansBeforeItMakesNewOnes) {
   run_steps(engine, 2);
   engine.set_selection(all_of("reference"));
   run_steps(engine, 2);
-  const std::size_t before = device->memory().process_bytes;
+  const std::size_t before = device->memory().allocated_bytes;
   for (int i = 0; i < 10; ++i) {
     engine.set_selection(all_of(i % 2 == 0 ? "loops" : "reference"));
     run_steps(engine, 2);
   }
-  EXPECT_EQ(device->memory().process_bytes, before) << "plans pile up";
+  EXPECT_EQ(device->memory().allocated_bytes, before) << "plans pile up";
 }
 
 /// What the engine says to options or data it cannot use.

@@ -214,7 +214,7 @@ TEST(Network, WhoseParametersDoNotFitIsRefusedBeforeAnythingIsMade) {
   const auto engine = make(classifier_options(), device), straight = make(classifier_options());
   const models::Model large = wider(tests::tiny_classifier());
   const std::size_t parameters = models::parameter_layout(large).elements;
-  const std::size_t bytes = device->memory().process_bytes;
+  const std::size_t bytes = device->memory().allocated_bytes;
   // Weights, gradients, initial weights and the state of the optimizer.
   const int copies = 3 + ops::states_of(classifier_options().optimizer.rule);
   device->free = copies * parameters * sizeof(float) - 1;
@@ -228,7 +228,7 @@ TEST(Network, WhoseParametersDoNotFitIsRefusedBeforeAnythingIsMade) {
         << text;
     EXPECT_NE(text.find(" MiB of memory free"), std::string::npos) << text;
   }
-  EXPECT_EQ(device->memory().process_bytes, bytes);
+  EXPECT_EQ(device->memory().allocated_bytes, bytes);
   EXPECT_EQ(tests::losses(run_steps(*engine, 3)), tests::losses(run_steps(*straight, 3)));
   ++device->free;
   EXPECT_NO_THROW(engine->set_network(large));

@@ -7,6 +7,7 @@
 #include "gpu/core/error.h"
 #include "gpu/runs/snapshot_json.h"
 #include "tests/runs/run_maker.h"
+#include "tests/support/changes.h"
 
 namespace warpscope::runs {
 namespace {
@@ -29,7 +30,7 @@ training::OpTiming timing(Op op, const char* layer, double microseconds) {
 training::Snapshot snapshot() {
   training::Snapshot result;
   result.model = "autoencoder";
-  result.batch = 64;
+  tests::settings_of(result).batch = 64;
   result.step = 120;
   result.device.name = "AMD EPYC";
   result.timings = {timing(Op::conv2d_forward, "conv1", 20), timing(Op::relu_forward, "relu1", 0),

@@ -33,7 +33,7 @@ Subject untrained(std::shared_ptr<const data::DataSet> data, std::uint64_t seed 
   subject.parameters =
       std::make_shared<const std::vector<float>>(models::initial_parameters(subject.model, seed));
   subject.step = 70 + seed;
-  subject.data = std::move(data);
+  subject.data = training::view_of(std::move(data));
   return subject;
 }
 
@@ -61,7 +61,7 @@ Judgement by_hand(const TrialRequest& request) {
     rows.classes = 3;
     return rows;
   };
-  LabelledRows training = rows_of(subject.data->train), test = rows_of(subject.data->test);
+  LabelledRows training = rows_of(subject.data->whole->train), test = rows_of(subject.data->whole->test);
   if (request.standardize) standardize(training, test, place);
   return judge(training, test, request.judgement, place);
 }
@@ -123,7 +123,7 @@ TEST_F(Trials, UseFeaturesAndDistancesAgainWhereTheyAreTheSame) {
   EXPECT_EQ(again.judgement.prediction.labels, by_hand(request).prediction.labels);
   request.layers = "relu2";
   EXPECT_GT(trial.judge(request).feature_seconds, 0);
-  request.subject = untrained(subject.data, 4);
+  request.subject = untrained(subject.data->whole, 4);
   const TrialResult other = trial.judge(request);
   EXPECT_GT(other.feature_seconds, 0);
   EXPECT_EQ(other.step, 74u);
@@ -138,7 +138,8 @@ TEST_F(Trials, OfASampleNameThePlacesOfItsImages) {
   EXPECT_EQ(found.training_rows, 60);
   EXPECT_EQ(found.test_images, (std::vector<std::int64_t>{0, 5, 10, 15, 20, 25, 30, 35, 40}));
   for (std::size_t i = 0; i < 9; ++i)
-    EXPECT_EQ(found.truth[i], subject.data->test.labels[static_cast<std::size_t>(found.test_images[i])]);
+    EXPECT_EQ(found.truth[i],
+              subject.data->whole->test.labels[static_cast<std::size_t>(found.test_images[i])]);
   ASSERT_FALSE(found.heaviest.empty());
   for (std::size_t i = 0; i < found.heaviest.size(); ++i) {
     EXPECT_EQ(found.heaviest[i].image % 2, 0) << "only every second image was a row";

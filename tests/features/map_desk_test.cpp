@@ -32,7 +32,7 @@ Subject untrained(std::shared_ptr<const data::DataSet> data, std::uint64_t seed 
   subject.parameters =
       std::make_shared<const std::vector<float>>(models::initial_parameters(subject.model, seed));
   subject.step = 70 + seed;
-  subject.data = std::move(data);
+  subject.data = training::view_of(std::move(data));
   return subject;
 }
 
@@ -76,7 +76,7 @@ TEST_F(FeatureMaps, AreThoseOfTheirFeaturesFromTheirComponents) {
     EXPECT_EQ(last.facts->columns, 64);
     EXPECT_EQ(last.facts->subject.step, 73u);
     const core::Buffer values =
-        features_of(request.subject.data->test, request.subject.model, *request.subject.parameters,
+        features_of(request.subject.data->whole->test, request.subject.model, *request.subject.parameters,
                     parse_feature_layers("pool1", request.subject.model), {core::Precision::fp32, {}}, place);
     const std::vector<float> host(values.as<float>(), values.as<float>() + std::size_t{60} * 64);
     maps::MapOptions options = request.options;
@@ -102,7 +102,7 @@ TEST_F(FeatureMaps, UseFeaturesAgainWhereTheyAreTheSame) {
   EXPECT_EQ(made(request).back()->facts->feature_seconds, 0) << "another method, the same features";
   request.images = 40;
   EXPECT_GT(made(request).back()->facts->feature_seconds, 0);
-  request.subject = untrained(subject.data, 4);
+  request.subject = untrained(subject.data->whole, 4);
   const auto other = made(request).back();
   EXPECT_GT(other->facts->feature_seconds, 0);
   EXPECT_EQ(other->facts->subject.step, 74u);

@@ -157,7 +157,8 @@ TEST_F(Safetensors, RefusesWrongTensors) {
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[3]", "[0,8]")), {"8 bytes", "shape"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[4294967296,4294967296]", "[0,0]"), 0), {"shape"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[2]", "[0]")), {"pair"}));
-  EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[2]", "[8,0]")), {"bytes 8 to 0"}));
+  EXPECT_TRUE(
+      holds(refused_header(entry("\"F32\"", "[2]", "[8,0]")), {"ends at byte 0, before it begins at 8"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[4]", "[0,16]")), {"0 to 16 of 8"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[1]", "[4,8]")), {"begins at byte 4"}));
   EXPECT_TRUE(holds(refused_header(entry("\"F32\"", "[1]", "[0,4]")), {"end at byte 4 of 8"}));

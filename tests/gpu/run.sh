@@ -247,7 +247,8 @@ part_watch() {
     how=(--model "$2" --data "$3" --device cuda:0 --optimizer "$4" --batch "$5" --steps $steps --test-every 100000 --test-images 64)
     "$1"/warpscope train "${how[@]}" >"$0/watch-$name.log" 2>&1 && exit
     tail -n 1 "$0/watch-$name.log"
-    grep -qE "has (leapt|forgotten)" "$0/watch-$name.log" || exit 0
+    grep -q "is not finite" "$0/watch-$name.log" && exit
+    grep -q "has leapt" "$0/watch-$name.log" || exit 1
     "$1"/warpscope train "${how[@]}" --leap 0 --run-dir "$0/watch-$name" >"$0/unwatched-$name.log" 2>&1
     python3 -c "
 import json, sys

@@ -29,10 +29,16 @@ struct Case {
   bool classifies = false;
 };
 
-ObservationRequest of_image(std::int64_t image) {
+ObservationRequest of_image(std::int64_t image, std::size_t parameters_of = 0) {
   ObservationRequest request;
   request.inspected_image = image;
+  request.inspected_parameters = parameters_of;
   return request;
+}
+
+std::vector<float> part_of(const std::vector<float>& values, const models::Parameter& tensor) {
+  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(tensor.offset);
+  return {begin, begin + static_cast<std::ptrdiff_t>(tensor.elements)};
 }
 
 /// The inspection that is under way.
@@ -61,8 +67,9 @@ class Inspections : public testing::TestWithParam<Case> {
     if (GetParam().classifies) return std::make_shared<data::DataSet>(tests::labelled_data(40, 12));
     return std::make_shared<data::DataSet>(tests::tiny_data());
   }
-  static Inspection look(Engine& engine, Inspector& inspector, std::int64_t image) {
-    inspector.ask(of_image(image));
+  static Inspection look(Engine& engine, Inspector& inspector, std::int64_t image,
+                         std::size_t parameters_of = 0) {
+    inspector.ask(of_image(image, parameters_of));
     EXPECT_TRUE(inspector.start(engine.scene()));
     return wait_for(inspector);
   }
@@ -85,11 +92,11 @@ TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
   const Inspection found = look(*engine, inspector, 7);
   EXPECT_EQ(found.step, 4u);
   EXPECT_EQ(found.image, 7);
-  EXPECT_EQ(found.parameters, engine->parameters());
-  EXPECT_EQ(found.gradients, engine->gradients());
+  EXPECT_TRUE(found.parameters.empty()) << "nobody asked for them";
   const models::Model& model = engine->model();
   const std::vector<double> image = tests::image_of(data->test, 7);
-  const std::vector<double> parameters(found.parameters.begin(), found.parameters.end());
+  const std::vector<float> all = engine->parameters();
+  const std::vector<double> parameters(all.begin(), all.end());
   const auto wanted = tests::DoubleNetwork(model).outputs(parameters, image);
   ASSERT_EQ(found.outputs.size(), model.layers.size() + 1);
   for (std::size_t n = 0; n < found.outputs.size(); ++n) {
@@ -100,6 +107,26 @@ TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
     ASSERT_EQ(output.values.size(), values.size());
     EXPECT_EQ(static_cast<std::size_t>(output.height * output.width * output.channels), values.size());
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(output.values[i], values[i], 2e-5) << i;
+  }
+}
+
+TEST_P(Inspections, HoldTheParametersOfTheLayerThatIsAskedFor) {
+  const auto engine = make(options());
+  run_steps(*engine, 2);
+  const models::ParameterLayout layout = models::parameter_layout(engine->model());
+  const std::vector<float> parameters = engine->parameters(), gradients = engine->gradients();
+  Inspector inspector;
+  for (const models::Parameter& tensor : layout.parameters) {
+    SCOPED_TRACE(tensor.name);
+    const Inspection found = look(*engine, inspector, 0, tensor.layer + 1);
+    ASSERT_TRUE(found.has(tensor));
+    EXPECT_LT(found.parameters.size(), layout.elements);
+    EXPECT_EQ(std::vector(found.parameter(tensor), found.parameter(tensor) + tensor.elements),
+              part_of(parameters, tensor));
+    EXPECT_EQ(std::vector(found.gradient(tensor), found.gradient(tensor) + tensor.elements),
+              part_of(gradients, tensor));
+    for (const models::Parameter& other : layout.parameters)
+      EXPECT_EQ(found.has(other), other.layer == tensor.layer);
   }
 }
 
@@ -114,7 +141,11 @@ TEST_P(Inspections, HoldGradientsWithoutTheScaleThatTheirStepHad) {
     run_steps(*engine, 1);
     run_steps(*plain, 1);
     Inspector inspector;
-    EXPECT_EQ(look(*engine, inspector, 0).gradients, plain->gradients()) << "step " << step;
+    const std::vector<float> gradients = plain->gradients();
+    const Inspection found = look(*engine, inspector, 0, 1);
+    ASSERT_FALSE(found.gradients.empty());
+    const auto begin = gradients.begin() + static_cast<std::ptrdiff_t>(found.first);
+    EXPECT_TRUE(std::equal(found.gradients.begin(), found.gradients.end(), begin)) << "step " << step;
   }
 }
 

@@ -1,7 +1,5 @@
 // batch.augment: what is drawn is spread as its contract says, and each change is the one that was drawn.
 
-#include "gpu/ops/augment/augment.h"
-
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -47,7 +45,7 @@ std::vector<float> run(Op op, const char* variant, const OpShape& shape, StepCon
   call.operands[Name::order] = order.data();
   call.operands[Name::control] = &control;
   call.operands[Name::output] = output.data();
-  find_variant(op, core::DeviceKind::cpu, variant)->launch(call);
+  find_variant(*ops::built_in_variants(), op, core::DeviceKind::cpu, variant)->launch(call);
   return output;
 }
 

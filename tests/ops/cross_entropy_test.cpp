@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/device.h"
-#include "gpu/ops/labels/labels.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/op_shapes.h"
@@ -127,7 +126,7 @@ std::string test_name(const testing::TestParamInfo<Variant>& tested) {
 
 std::vector<Variant> forward_variants() {
   std::vector<Variant> list;
-  for (const Variant& variant : ops::variants()) {
+  for (const Variant& variant : *ops::built_in_variants()) {
     if (variant.op == Op::cross_entropy_forward) list.push_back(variant);
   }
   return list;
@@ -139,7 +138,8 @@ class CrossEntropyVariant : public testing::TestWithParam<Variant> {
     const bool cuda = GetParam().device == core::DeviceKind::cuda;
     if (cuda && !core::cuda_unavailable_reason().empty()) GTEST_SKIP() << core::cuda_unavailable_reason();
     device_ = core::open_device(cuda ? "cuda" : "cpu");
-    const std::string reason = unavailable_reason(GetParam(), device_->info(), GetParam().precisions.front());
+    const std::string reason =
+        unavailable_reason(GetParam(), device_->info(), precisions_of(GetParam()).front());
     if (!reason.empty()) GTEST_SKIP() << reason;
   }
   std::shared_ptr<core::Device> device_;
@@ -147,7 +147,7 @@ class CrossEntropyVariant : public testing::TestWithParam<Variant> {
 
 TEST_P(CrossEntropyVariant, ShowsLogitsThatAreNotFinite) {
   const OpShape shape{.batch = 6, .in_channels = 11};
-  for (const Precision precision : GetParam().precisions) {
+  for (const Precision precision : precisions_of(GetParam())) {
     Operands before = random_operands(Op::cross_entropy_forward, shape, precision, 3);
     Values logits = operand_values(Op::cross_entropy_forward, before, Name::logits, precision);
     const auto logit = [&](std::size_t image, std::size_t c) -> double& { return logits[image * 11 + c]; };
@@ -180,7 +180,7 @@ TEST_P(CrossEntropyVariant, ShowsLogitsThatAreNotFinite) {
 
 TEST_P(CrossEntropyVariant, CountsManyImagesExactly) {
   const OpShape shape{.batch = 65'536, .in_channels = 2};
-  const Precision precision = GetParam().precisions.front();
+  const Precision precision = precisions_of(GetParam()).front();
   const Operands before = random_operands(Op::cross_entropy_forward, shape, precision, 5);
   const Operands expected =
       run_reference(Op::cross_entropy_forward, shape,

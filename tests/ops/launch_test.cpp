@@ -64,7 +64,7 @@ verify::Operands update(const Values& gradients, UpdateRule rule, bool by_refere
                                 {Name::first_state, state(1)},
                                 {Name::second_state, state(2)}};
   if (by_reference) return verify::run_reference(Op::optimizer_update, shape, before);
-  verify::OpRun run(*find_variant(Op::optimizer_update, core::DeviceKind::cpu, "loops"),
+  verify::OpRun run(*find_variant(*built_in_variants(), Op::optimizer_update, core::DeviceKind::cpu, "loops"),
                     core::open_device("cpu"), shape, Precision::fp32);
   return run.run(before);
 }
@@ -104,7 +104,7 @@ Values products_near_zero() {
   shape.out_channels = 64;
   shape.height = shape.width = 1;
   const auto f32 = core::ElementType::f32;
-  verify::OpRun run(*find_variant(Op::linear_forward, core::DeviceKind::cpu, "onednn"),
+  verify::OpRun run(*find_variant(*built_in_variants(), Op::linear_forward, core::DeviceKind::cpu, "onednn"),
                     core::open_device("cpu"), shape, Precision::fp32);
   auto after = run.run({{Name::input, verify::encode(Values(4096 * 64, 1e-20), f32)},
                         {Name::weights, verify::encode(Values(64 * 64, 1e-21), f32)}});

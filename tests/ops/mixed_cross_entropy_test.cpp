@@ -1,7 +1,5 @@
 // mixed_cross_entropy: the reference against the plain cross-entropies of both labels.
 
-#include "gpu/ops/mixed_cross_entropy/mixed_cross_entropy.h"
-
 #include <cstring>
 #include <tuple>
 #include <vector>

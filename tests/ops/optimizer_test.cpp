@@ -1,8 +1,6 @@
 // The update rules, worked out by hand, and the arithmetic that loops and kernels share against the
 // reference's formulas.
 
-#include "gpu/ops/optimizer/optimizer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -210,7 +208,8 @@ TEST(UpdatePerSample, TakesEverySampleForAWholeBatch) {
 }
 
 TEST(UpdatePerSample, LoopsTakeTheSamplesInTheOrderOfTheReference) {
-  const ops::Variant& loops = *find_variant(Op::optimizer_update_per_sample, core::DeviceKind::cpu, "loops");
+  const ops::Variant& loops = *find_variant(*ops::built_in_variants(), Op::optimizer_update_per_sample,
+                                            core::DeviceKind::cpu, "loops");
   for (int rule = 0; rule < ops::kUpdateRuleCount; ++rule) {
     OpShape shape{.batch = 6, .count = 500, .rule = static_cast<UpdateRule>(rule)};
     if (shape.rule == UpdateRule::lion) shape.batch = 1;  // the sign of a sum near 0 is nobody's
@@ -266,7 +265,8 @@ TEST(GradientsNorm, SumsSquaresBySliceAndNotesWhatIsNotFinite) {
 
 TEST(GradientsNorm, LargeSquaresAreNoOverflow) {
   // In FP32 the sum is an infinity, the gradients are not.
-  const ops::Variant& loops = *find_variant(Op::gradients_norm, core::DeviceKind::cpu, "loops");
+  const ops::Variant& loops =
+      *find_variant(*ops::built_in_variants(), Op::gradients_norm, core::DeviceKind::cpu, "loops");
   OpRun run(loops, core::open_device("cpu"), {.count = 2}, Precision::fp32);
   const Operands after = run.run({{Name::gradients, encode(Values{1e30, -1e30}, core::ElementType::f32)},
                                   {Name::control, bytes_of(StepControl{})}});
@@ -274,7 +274,7 @@ TEST(GradientsNorm, LargeSquaresAreNoOverflow) {
   EXPECT_EQ(operand_values(Op::gradients_norm, after, Name::norm_parts, Precision::fp32)[0], kInfinity);
 }
 
-/// One parameter and its state, under the names of the formulas of optimizer.h.
+/// One parameter and its state, under the names of the formulas of optimizer.cpp.
 struct Element {
   double p = 0;
   double first = 0;
@@ -289,7 +289,7 @@ void adam(const StepControl& c, double g, Element& x) {
          (std::sqrt(x.second) / std::sqrt(1 - std::pow(e, t)) + c.epsilon);
 }
 
-/// The formulas as optimizer.h prints them, without the header that all variants share. False for a rule that
+/// The formulas as optimizer.cpp prints them, without the header that all variants share. False for a rule that
 /// has none here.
 bool step_as_printed(UpdateRule rule, const StepControl& c, double g, Element& x) {
   const double rate = c.learning_rate, decay = c.weight_decay, d = c.first_decay, e = c.second_decay;

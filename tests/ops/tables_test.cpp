@@ -25,50 +25,78 @@ using core::Precision;
 
 TEST(VariantTable, ListsEveryOpsReferenceAndLoopsOnTheCpuInThatOrder) {
   for (const OpContract& contract : contracts()) {
-    const auto listed = variants_of(contract.op, DeviceKind::cpu);
+    const auto listed = variants_of(*built_in_variants(), contract.op, DeviceKind::cpu);
     ASSERT_GE(listed.size(), 2u) << contract.name;
     EXPECT_EQ(listed[0]->name, "reference") << contract.name;
     EXPECT_EQ(listed[0]->precisions, (std::vector{Precision::fp32, Precision::fp64})) << contract.name;
     EXPECT_EQ(listed[1]->name, "loops") << contract.name;
-    EXPECT_EQ(listed[1]->precisions.front(), Precision::fp32) << contract.name;
-  }
-}
-
-TEST(VariantTable, NamesAreUniqueInOpAndDevice) {
-  std::set<std::tuple<Op, DeviceKind, std::string>> seen;
-  for (const Variant& variant : variants()) {
-    EXPECT_TRUE(seen.emplace(variant.op, variant.device, variant.name).second)
-        << to_string(variant.op) << " " << variant.name;
+    EXPECT_EQ(precisions_of(*listed[1]).front(), Precision::fp32) << contract.name;
   }
 }
 
 TEST(VariantTable, GoesByOpAndThenCpuBeforeCuda) {
-  const auto all = variants();
+  const VariantTable& all = *built_in_variants();
   for (std::size_t i = 1; i < all.size(); ++i) {
     EXPECT_LE(std::tuple(all[i - 1].op, all[i - 1].device), std::tuple(all[i].op, all[i].device)) << i;
   }
 }
 
 TEST(VariantTable, EveryVariantIsComplete) {
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : *built_in_variants()) {
     SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
-    EXPECT_NE(variant.launch, nullptr);
-    EXPECT_FALSE(variant.precisions.empty());
+    EXPECT_FALSE(precisions_of(variant).empty());
     EXPECT_TRUE(variant.summary.ends_with('.'));
-    for (const char c : variant.name) EXPECT_TRUE(std::islower(c) || std::isdigit(c) || c == '_');
-    if (variant.device == DeviceKind::cpu) {
-      EXPECT_EQ(variant.minimum_compute_capability, 0);
-    }
     const int most = variant.maximum_compute_capability;
     EXPECT_TRUE(most == 0 || most >= variant.minimum_compute_capability);
   }
 }
 
+TEST(VariantTable, TakesAnotherOnTopWithAnOpenNameOnly) {
+  const Variants built_in = built_in_variants();
+  Variant more{
+      .op = Op::relu_forward, .name = "mine", .summary = "A test's.", .launch = [](const OpCall&) {}};
+  const Variants both = with_variant(*built_in, more);
+  EXPECT_EQ(both->size(), built_in->size() + 1);
+  EXPECT_EQ(variants_of(*both, Op::relu_forward, DeviceKind::cpu).back()->name, "mine");
+  EXPECT_EQ(find_variant(*built_in, Op::relu_forward, DeviceKind::cpu, "mine"), nullptr);
+  const auto refusal = [&](const Variant& added) -> std::string {
+    try {
+      with_variant(*both, added);
+    } catch (const core::BadInput& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(more), "the variant 'mine' of relu.forward on cpu is there already");
+  more.name = "not=mine";
+  EXPECT_EQ(refusal(more),
+            "the variant 'not=mine' of relu.forward on cpu has a name of other characters than a-z, 0-9 "
+            "and _");
+  more.name = "idle";
+  more.launch = {};
+  EXPECT_EQ(refusal(more), "the variant 'idle' of relu.forward on cpu has nothing to launch");
+}
+
+TEST(Contracts, TellInWordsWhatParametersTheirOpsRead) {
+  for (const OpContract& contract : contracts()) {
+    for (const Parameter parameter : contract.parameters) {
+      OpShape shape;
+      visit_parameters(shape, [&](Parameter each, auto& value, auto standard) {
+        using T = decltype(standard);
+        if (each == parameter) value = static_cast<T>(standard == T{} ? 1 : 3);
+      });
+      const bool told = describe(contract.op, shape) != describe(contract.op, OpShape());
+      EXPECT_TRUE(told || !row_of(parameter).shown) << contract.name << " " << row_of(parameter).name;
+    }
+  }
+}
+
 TEST(VariantTable, FindsByNameOrSaysNullptr) {
-  const Variant* found = find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  const Variant* found = find_variant(*built_in_variants(), Op::relu_forward, DeviceKind::cpu, "loops");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->op, Op::relu_forward);
-  EXPECT_EQ(find_variant(Op::relu_forward, DeviceKind::cpu, "no_such_variant"), nullptr);
+  EXPECT_EQ(find_variant(*built_in_variants(), Op::relu_forward, DeviceKind::cpu, "no_such_variant"),
+            nullptr);
 }
 
 core::DeviceInfo gpu_of(int compute_capability) {
@@ -81,10 +109,10 @@ core::DeviceInfo gpu_of(int compute_capability) {
 TEST(VariantTable, EveryShapeOfTheProofsHasAVariantInEveryPrecision) {
   const core::DeviceInfo cpu;
   for (const OpContract& contract : contracts()) {
-    const bool cuda = !variants_of(contract.op, DeviceKind::cuda).empty();
+    const bool cuda = !variants_of(*built_in_variants(), contract.op, DeviceKind::cuda).empty();
     for (const OpShape& shape : verify::shapes_of(contract.op)) {
       const auto runs = [&](const core::DeviceInfo& device, Precision precision) {
-        const auto listed = variants_of(contract.op, device.kind);
+        const auto listed = variants_of(*built_in_variants(), contract.op, device.kind);
         return std::any_of(listed.begin(), listed.end(), [&](const Variant* variant) {
           return unavailable_reason(*variant, device, precision, &shape).empty();
         });
@@ -102,12 +130,12 @@ TEST(VariantTable, EveryShapeOfTheProofsHasAVariantInEveryPrecision) {
 }
 
 TEST(UnavailableReason, IsEmptyWhereTheVariantRuns) {
-  const Variant& loops = *find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  const Variant& loops = *find_variant(*built_in_variants(), Op::relu_forward, DeviceKind::cpu, "loops");
   EXPECT_EQ(unavailable_reason(loops, core::DeviceInfo{}, Precision::fp32), "");
 }
 
 TEST(UnavailableReason, NamesTheDeviceItNeeds) {
-  const Variant& loops = *find_variant(Op::relu_forward, DeviceKind::cpu, "loops");
+  const Variant& loops = *find_variant(*built_in_variants(), Op::relu_forward, DeviceKind::cpu, "loops");
   EXPECT_EQ(unavailable_reason(loops, gpu_of(90), Precision::fp32), "runs on cpu only");
 }
 
@@ -171,7 +199,8 @@ TEST(CallOperands, InFormatsOfTheirOwnShareNoMemory) {
 }
 
 TEST(UnavailableReason, NamesThePrecisionsThatAPersonCanChoose) {
-  const Variant& reference = *find_variant(Op::relu_forward, DeviceKind::cpu, "reference");
+  const Variant& reference =
+      *find_variant(*built_in_variants(), Op::relu_forward, DeviceKind::cpu, "reference");
   EXPECT_EQ(unavailable_reason(reference, core::DeviceInfo{}, Precision::bf16), "not in bf16; in fp32");
 }
 
@@ -188,9 +217,11 @@ TEST(UnavailableReason, PassesOnWhyAShapeIsRefused) {
 }
 
 TEST(HopperChains, WorkspaceIsThatOfTheRouteInEachPrecision) {
-  const Variant* hopper = find_variant(Op::conv2d_backward_input, DeviceKind::cuda, "hopper");
+  const Variant* hopper =
+      find_variant(*built_in_variants(), Op::conv2d_backward_input, DeviceKind::cuda, "hopper");
   if (hopper == nullptr) GTEST_SKIP() << "this build has no kernels for Hopper";
-  const Variant& fused = *find_variant(Op::conv2d_backward_input, DeviceKind::cuda, "fused");
+  const Variant& fused =
+      *find_variant(*built_in_variants(), Op::conv2d_backward_input, DeviceKind::cuda, "fused");
   OpShape shape{.batch = 2,
                 .height = 8,
                 .width = 8,
@@ -209,9 +240,11 @@ TEST(HopperChains, WorkspaceIsThatOfTheRouteInEachPrecision) {
 }
 
 TEST(HopperChains, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
-  const Variant* hopper = find_variant(Op::conv2d_backward_weights, DeviceKind::cuda, "hopper");
+  const Variant* hopper =
+      find_variant(*built_in_variants(), Op::conv2d_backward_weights, DeviceKind::cuda, "hopper");
   if (hopper == nullptr) GTEST_SKIP() << "this build has no kernels for Hopper";
-  const Variant& fused = *find_variant(Op::conv2d_backward_weights, DeviceKind::cuda, "fused");
+  const Variant& fused =
+      *find_variant(*built_in_variants(), Op::conv2d_backward_weights, DeviceKind::cuda, "fused");
   OpShape shape{.batch = 2,
                 .height = 32,
                 .width = 32,
@@ -228,7 +261,8 @@ TEST(HopperChains, GradientsOfFewChannelsHaveTheirRouteInEachPrecision) {
 }
 
 TEST(MmaRows, SaysWhatItTakesAndHowMuchMemory) {
-  const Variant* rows = find_variant(Op::conv2d_backward_weights, DeviceKind::cuda, "mma_rows");
+  const Variant* rows =
+      find_variant(*built_in_variants(), Op::conv2d_backward_weights, DeviceKind::cuda, "mma_rows");
   if (rows == nullptr) GTEST_SKIP() << "this build has no CUDA";
   OpShape shape{.batch = 512,
                 .height = 1,
@@ -256,7 +290,7 @@ TEST(MmaRows, SaysWhatItTakesAndHowMuchMemory) {
 }
 
 TEST(VariantTable, EveryChainIsWellFormed) {
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : *built_in_variants()) {
     if (variant.chain.empty()) continue;
     SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
     EXPECT_GT(variant.chain.size(), 1u) << "a chain of its own op alone says nothing";
@@ -307,10 +341,10 @@ TEST(VariantTable, ConvolutionsOfEveryKindAreTakenInEveryPrecision) {
                       Op::conv2d_backward_bias}) {
     std::set<std::pair<DeviceKind, Precision>> all;
     std::set<std::pair<DeviceKind, Precision>> taken;
-    for (const Variant& variant : variants()) {
+    for (const Variant& variant : *built_in_variants()) {
       if (variant.op != op || variant.library) continue;
-      const bool takes = variant.refuses == nullptr || variant.refuses(shape).empty();
-      for (const Precision precision : variant.precisions) {
+      const bool takes = !variant.refuses || variant.refuses(shape).empty();
+      for (const Precision precision : precisions_of(variant)) {
         all.emplace(variant.device, precision);
         if (takes) taken.emplace(variant.device, precision);
       }
@@ -321,7 +355,7 @@ TEST(VariantTable, ConvolutionsOfEveryKindAreTakenInEveryPrecision) {
 
 TEST(VariantTable, EveryFormatGivesBackWhatItHasPacked) {
   std::set<const Format*> formats;
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : *built_in_variants()) {
     for (const PrivateOperand& each : variant.formats) formats.insert(each.format);
   }
   if (formats.empty()) GTEST_SKIP() << "no variant of this build stores anything in a format of its own";
@@ -342,7 +376,7 @@ TEST(VariantTable, EveryFormatGivesBackWhatItHasPacked) {
 TEST(OpTests, SayWhatTheProofsOfEveryOpNeed) {
   for (const OpContract& contract : contracts()) {
     SCOPED_TRACE(contract.name);
-    const OpTests& tests = contract.tests();
+    const OpTests& tests = ops::tests_of(contract.op);
     ASSERT_NE(tests.shapes, nullptr);
     EXPECT_FALSE(tests.shapes().empty());
     ASSERT_NE(tests.random_shape, nullptr);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/op_tests.h"
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/op_shapes.h"
 
@@ -53,9 +54,9 @@ class OpVariant : public testing::TestWithParam<Variant> {
   void SetUp() override {
     device_ = device_of(GetParam().device);
     if (device_ == nullptr) GTEST_SKIP() << "no CUDA device: " << core::cuda_unavailable_reason();
-    if (device_->info().compute_capability < GetParam().minimum_compute_capability) {
-      GTEST_SKIP() << unavailable_reason(GetParam(), device_->info(), GetParam().precisions.front());
-    }
+    const Precision first = ops::precisions_of(GetParam()).front();
+    const std::string why = unavailable_reason(GetParam(), device_->info(), first);
+    if (!why.empty()) GTEST_SKIP() << why;
   }
   std::shared_ptr<core::Device> device_;
 };
@@ -63,7 +64,7 @@ class OpVariant : public testing::TestWithParam<Variant> {
 TEST_P(OpVariant, AgreesWithTheReference) {
   const Variant& variant = GetParam();
   int checked = 0;
-  for (const Precision precision : variant.precisions) {
+  for (const Precision precision : ops::precisions_of(variant)) {
     if (precision == Precision::fp64) continue;  // the reference in fp64 is what all is compared with
     double worst = 0;
     std::uint64_t seed = 1;
@@ -85,37 +86,37 @@ TEST_P(OpVariant, AgreesWithTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, OpVariant,
-                         testing::ValuesIn(ops::variants().begin(), ops::variants().end()), test_name);
+                         testing::ValuesIn(ops::built_in_variants()->begin(),
+                                           ops::built_in_variants()->end()),
+                         test_name);
 
 /// Ops that give some of their inputs as they are.
 constexpr ops::OpSet kSelecting{Op::relu_forward, Op::maxpool2d_forward};
-/// The ops that promise to let a NaN through, so that a diverged training shows.
-constexpr ops::OpSet kLettingThrough =
-    kSelecting | ops::OpSet{Op::gelu_forward, Op::global_average_pool_forward, Op::dropout_forward,
-                            Op::scale_forward, Op::add_forward};
-
 std::vector<Variant> open_variants() {
   std::vector<Variant> found;
-  for (const Variant& variant : ops::variants()) {
-    if (kLettingThrough.has(variant.op)) found.push_back(variant);
+  for (const Variant& variant : *ops::built_in_variants()) {
+    if (ops::tests_of(variant.op).lets_nan_through) found.push_back(variant);
   }
   return found;
 }
 
 using OpenVariant = OpVariant;
 
+/// One of the shapes of the op's proofs that has some images and channels.
 OpShape shape_of(Op op) {
-  OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
-  if (op == Op::maxpool2d_forward) shape.kernel_height = shape.kernel_width = 2;
-  if (op == Op::dropout_forward) shape.dropout_rate = 0.5f;
-  if (op == Op::scale_forward) shape.factor = 0.125f;
-  return shape;
+  const std::vector<OpShape> shapes = ops::tests_of(op).shapes();
+  return *std::max_element(shapes.begin(), shapes.end(), [](const OpShape& a, const OpShape& b) {
+    const auto size = [](const OpShape& s) {
+      return s.height * s.width > 16 * 16 ? 0 : s.batch * s.in_channels;
+    };
+    return size(a) < size(b);
+  });
 }
 
 TEST_P(OpenVariant, LetsNanThrough) {
   const Variant& variant = GetParam();
   const OpShape shape = shape_of(variant.op);
-  for (const Precision precision : variant.precisions) {
+  for (const Precision precision : ops::precisions_of(variant)) {
     Operands before = random_operands(variant.op, shape, precision, 7);
     auto values = operand_values(variant.op, before, Name::input, precision);
     for (std::size_t i = 0; i < values.size(); i += 5) values[i] = std::numeric_limits<double>::quiet_NaN();
@@ -153,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, OpenVariant, testing::ValuesIn(open_variants(
 std::vector<Variant> normalizing_variants() {
   constexpr ops::OpSet kOps{Op::layer_norm_forward, Op::batch_norm_forward, Op::batch_norm_infer};
   std::vector<Variant> selected;
-  for (const Variant& variant : ops::variants()) {
+  for (const Variant& variant : *ops::built_in_variants()) {
     if (kOps.has(variant.op) && ops::coverings(variant).front().empty()) selected.push_back(variant);
   }
   return selected;
@@ -165,7 +166,7 @@ TEST_P(NormalizingVariant, LetsNanThrough) {
   const Variant& variant = GetParam();
   const OpShape shape{.batch = 2, .height = 6, .width = 4, .in_channels = 19};
   const std::size_t channels = 19;
-  for (const Precision precision : variant.precisions) {
+  for (const Precision precision : ops::precisions_of(variant)) {
     Operands before = random_operands(variant, shape, precision, 7);
     auto values = operand_values(variant.op, before, Name::input, precision);
     values[0 * channels + 3] = std::numeric_limits<double>::quiet_NaN();

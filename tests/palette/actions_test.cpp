@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
+#include "tests/support/changes.h"
 #include "ui/palette/window_actions.h"
 
 namespace warpscope::ui {
@@ -24,8 +25,7 @@ class ActionsTest : public testing::Test {
   ActionsTest() {
     snapshot.state = TrainerState::paused;
     snapshot.device.kind = core::DeviceKind::cpu;
-    snapshot.batch = 4;
-    snapshot.optimizer = training::defaults_of(ops::UpdateRule::adam);
+    tests::settings_of(snapshot).batch = 4;
     training::OpTiming timing;
     timing.op = ops::Op::relu_forward;
     timing.layer = "relu1";
@@ -35,7 +35,7 @@ class ActionsTest : public testing::Test {
   ActionScene scene() {
     return {.snapshot = snapshot,
             .selection = snapshot.selection,
-            .optimizer = snapshot.optimizer,
+            .settings = *snapshot.settings,
             .why_no_steering = why_no_steering,
             .plot = plot,
             .seen = {},
@@ -98,6 +98,10 @@ class ActionsTest : public testing::Test {
       return std::get<Command>(sent.front());
     ADD_FAILURE() << query << " sends another command or none";
     return {};
+  }
+
+  training::Configuration set_by(const std::string& query) {
+    return command_of<training::Change>(query).settings;
   }
 
   Snapshot snapshot;
@@ -261,7 +265,8 @@ TEST_F(ActionsTest, UndoTellsWhatItWouldUndo) {
 }
 
 TEST_F(ActionsTest, EveryVariantOfTheStepIsThereWithItsRefusal) {
-  for (const ops::Variant* variant : ops::variants_of(ops::Op::relu_forward, core::DeviceKind::cpu)) {
+  for (const ops::Variant* variant :
+       ops::variants_of(*ops::built_in_variants(), ops::Op::relu_forward, core::DeviceKind::cpu)) {
     EXPECT_EQ(find("relu.forward=" + variant->name).title, "relu.forward: " + variant->name);
   }
   find("relu.forward=loops").run();
@@ -313,20 +318,21 @@ TEST_F(ActionsTest, TheCurvesAreChanged) {
 TEST_F(ActionsTest, ASettingIsTypedWithItsValue) {
   for (const char* query :
        {"lr 0.002", "LR 0.002", " learning rate 0.002 ", "--lr 0.002", "learning_rate=0.002"}) {
-    EXPECT_EQ(command_of<training::SetOptimizer>(query).optimizer.learning_rate, 0.002f) << query;
+    EXPECT_EQ(set_by(query), tests::change("learning_rate", 0.002).settings) << query;
   }
-  EXPECT_EQ(command_of<training::SetBatch>("batch 32").batch, 32);
-  EXPECT_EQ(command_of<training::SetSpikeThreshold>("zscore 6").threshold, 6);
-  EXPECT_EQ(command_of<training::SetSpikeThreshold>("loss spike 5").threshold, 5);
-  EXPECT_EQ(command_of<training::SetOptimizer>("micro-batches 2").optimizer.accumulate, 2);
-  EXPECT_EQ(command_of<training::SetAugment>("crop 4").augment.crop, 4);
-  EXPECT_TRUE(command_of<training::SetAugment>("flip on").augment.flip);
-  EXPECT_EQ(command_of<training::SetAugment>("mixup 0.2").augment.mixup, 0.2f);
-  EXPECT_EQ(command_of<training::SetOptimizer>("clip norm 1").optimizer.clip_norm, 1.0f);
-  EXPECT_EQ(command_of<training::SetSchedule>("schedule step:every=5").schedule.every, 5);
+  EXPECT_EQ(set_by("batch 32"), tests::change("batch", 32).settings);
+  EXPECT_EQ(set_by("zscore 6"), tests::change("zscore", 6.0).settings);
+  EXPECT_EQ(set_by("loss spike 5"), tests::change("zscore", 5.0).settings);
+  EXPECT_EQ(set_by("micro-batches 2"), tests::change("accumulate", 2).settings);
+  EXPECT_EQ(set_by("crop 4"), tests::change("crop", 4).settings);
+  EXPECT_EQ(set_by("flip on"), tests::change("flip", true).settings);
+  EXPECT_EQ(set_by("clip norm 1"), tests::change("clip_norm", 1.0).settings);
+  EXPECT_EQ(set_by("epochs 4"), tests::change("epochs", 4).settings);
+  EXPECT_EQ(set_by("schedule step:every=5").text("schedule"), "step:every=5,factor=0.1");
   EXPECT_EQ(command_of<training::Select>("select relu.forward=loops").selection.variants.size(), 1U);
-  const training::OptimizerSettings other = command_of<training::SetOptimizer>("optimizer sgd").optimizer;
-  EXPECT_EQ(other, training::with_rule(snapshot.optimizer, ops::UpdateRule::sgd));
+  const auto& now = snapshot.settings->optimizer;
+  EXPECT_EQ(set_by("optimizer sgd"),
+            tests::change(now, training::with_rule(now, ops::UpdateRule::sgd)).settings);
 }
 
 TEST_F(ActionsTest, WhatIsTypedIsRefusedByTheSettingsOwnRules) {
@@ -337,7 +343,7 @@ TEST_F(ActionsTest, WhatIsTypedIsRefusedByTheSettingsOwnRules) {
   EXPECT_EQ(typed("momentum 0.5").why_not, "The optimizer adam has no momentum.");
   EXPECT_EQ(typed("crop 17").why_not, "Crop must be a whole number from 0 to 16.");
   EXPECT_EQ(typed("seed 4").why_not, "\"seed\" can only be set when a training starts.");
-  EXPECT_EQ(typed("epochs 4").why_not, "\"epochs\" can only be set when a training starts.");
+  EXPECT_EQ(typed("device cpu").why_not, "\"device\" can only be set when a training starts.");
   EXPECT_NE(typed("optimizer ada").why_not.find("unknown optimizer 'ada'; valid: sgd"), std::string::npos);
   EXPECT_NE(typed("precision fp16").why_not.find("fp16"), std::string::npos);
   EXPECT_NE(typed("select nothing").why_not, "");

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
+#include "tests/support/changes.h"
 #include "ui/settings/undo.h"
 
 namespace warpscope::ui {
@@ -47,25 +48,22 @@ TEST(CommandLines, APresetIsNamedNotItsOps) {
 
 TEST(CommandLines, SettingsAreTheOptionsThatSetThem) {
   training::Snapshot snapshot;
-  snapshot.batch = 4;
-  snapshot.optimizer.learning_rate = 0.5f;
+  tests::settings_of(snapshot).batch = 4;
+  tests::settings_of(snapshot).optimizer.learning_rate = 0.5f;
   plan::Selection selection;
   selection.precision = core::Precision::bf16;
   selection.variants[ops::Op::conv2d_forward] = "hopper";
-  training::OptimizerSettings other = snapshot.optimizer;
-  other.momentum = 0.25f;
-  EXPECT_EQ(line_of(training::SetBatch{8}, snapshot), "--batch 8");
+  EXPECT_EQ(line_of(tests::change("batch", 8), snapshot), "--batch 8");
   EXPECT_EQ(line_of(training::Select{selection}, snapshot),
             "--precision bf16 --select conv2d.forward=hopper");
-  EXPECT_EQ(line_of(training::SetLearningRate{0.25f}, snapshot), "--lr 0.25");
-  EXPECT_EQ(line_of(training::SetOptimizer{other}, snapshot), "--momentum 0.25");
-  EXPECT_EQ(line_of(training::SetSpikeThreshold{4}, snapshot), "--zscore 4.0");
-  EXPECT_EQ(line_of(training::SetAugment{{.flip = true, .jitter = 0.5f}}, snapshot), "--flip --jitter 0.5");
-  snapshot.augment.flip = true;
-  EXPECT_EQ(line_of(training::SetAugment{{.crop = 4}}, snapshot), "--no-flip --crop 4");
-  EXPECT_EQ(line_of(training::SetSchedule{training::parse_schedule("cosine")}, snapshot),
-            "--schedule cosine:warmup=0,final=0");
-  EXPECT_EQ(line_of(training::SetBatch{4}, snapshot), "Batch as before");
+  EXPECT_EQ(line_of(tests::change("learning_rate", 0.25), snapshot), "--lr 0.25");
+  EXPECT_EQ(line_of(tests::change("momentum", 0.25), snapshot), "--momentum 0.25");
+  EXPECT_EQ(line_of(tests::change("zscore", 4.0), snapshot), "--zscore 4.0");
+  training::Change augment = tests::change("flip", true);
+  augment.settings.set("jitter", 0.5);
+  EXPECT_EQ(line_of(augment, snapshot), "--flip --jitter 0.5");
+  EXPECT_EQ(line_of(tests::change("schedule", "cosine"), snapshot), "--schedule cosine:warmup=0,final=0");
+  EXPECT_EQ(line_of(tests::change("batch", 4), snapshot), "Settings as before");
 }
 
 TEST(CommandLines, ANetworkIsToldByItsLayers) {
@@ -82,7 +80,7 @@ TEST(CommandLines, ANetworkIsToldByItsLayers) {
 
 TEST(CommandLines, OthersSayWhatTheyDoAsAComment) {
   training::Snapshot snapshot;
-  snapshot.optimizer.learning_rate = 0.5f;
+  tests::settings_of(snapshot).optimizer.learning_rate = 0.5f;
   training::Snapshot diverged = snapshot;
   diverged.divergence.back_rate = 0.25f;
   EXPECT_EQ(line_of(training::RollBack{}, diverged), "Back to earlier weights, with --lr 0.25");
@@ -116,11 +114,11 @@ TEST(CommandLines, WhatViewsLookAtIsNamed) {
 
 TEST(CommandLines, ASecondChangeStartsFromTheOneOnItsWay) {
   training::Snapshot snapshot;
-  snapshot.batch = 4;
+  tests::settings_of(snapshot).batch = 4;
   Undo undo;
-  undo.sent(training::SetBatch{8}, snapshot);
-  const Command again = training::SetBatch{8};
-  EXPECT_EQ(command_line(again, snapshot, undo.change_by(again, snapshot)), "Batch as before");
+  undo.sent(tests::change("batch", 8), snapshot);
+  const Command again = tests::change("batch", 8);
+  EXPECT_EQ(command_line(again, snapshot, undo.change_by(again, snapshot)), "Settings as before");
 }
 
 }  // namespace

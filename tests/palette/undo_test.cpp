@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
+#include "tests/support/changes.h"
 
 namespace warpscope::ui {
 namespace {
@@ -15,9 +16,13 @@ using training::Snapshot;
 
 Snapshot at_batch(int batch, std::uint64_t notice_id = 0) {
   Snapshot snapshot;
-  snapshot.batch = batch;
+  tests::settings_of(snapshot).batch = batch;
   snapshot.notice_id = notice_id;
   return snapshot;
+}
+
+Changeable batch(int images) {
+  return tests::change("batch", images).settings;
 }
 
 /// As the trainer does after a reset or with another network: the one that was left had come to `step`.
@@ -56,12 +61,12 @@ TEST(Undo, TakesBackAndMakesAgainWhatWasSent) {
   Undo undo;
   EXPECT_EQ(undo.undoable(), nullptr);
   EXPECT_FALSE(undo.undo());
-  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(tests::change("batch", 8), at_batch(4));
   ASSERT_NE(undo.undoable(), nullptr);
   EXPECT_EQ(describe(*undo.undoable()), "batch: 4 -> 8");
-  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4}));
+  EXPECT_EQ(undo.undo()->after, batch(4));
   EXPECT_EQ(undo.undoable(), nullptr);
-  EXPECT_EQ(undo.redo()->after, Changeable(BatchSize{8}));
+  EXPECT_EQ(undo.redo()->after, batch(8));
   EXPECT_EQ(undo.redoable(), nullptr);
   EXPECT_NE(undo.undoable(), nullptr);
 }
@@ -71,25 +76,25 @@ TEST(Undo, CommandsThatSetNothingNewAreNotRecorded) {
   undo.sent(training::Pause{}, at_batch(4));
   undo.sent(training::StepOnce{}, at_batch(4));
   undo.sent(training::Save{"file"}, at_batch(4));
-  undo.sent(training::SetBatch{4}, at_batch(4));
+  undo.sent(tests::change("batch", 4), at_batch(4));
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
 TEST(Undo, ASecondChangeStartsFromTheOneThatIsOnItsWay) {
   Undo undo;
-  undo.sent(training::SetBatch{8}, at_batch(4));
-  undo.sent(training::SetBatch{16}, at_batch(4));
-  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{8}));
-  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4}));
+  undo.sent(tests::change("batch", 8), at_batch(4));
+  undo.sent(tests::change("batch", 16), at_batch(4));
+  EXPECT_EQ(undo.undo()->after, batch(8));
+  EXPECT_EQ(undo.undo()->after, batch(4));
 }
 
-TEST(Undo, TheRateGoesIntoTheOptimizersSettings) {
+TEST(Undo, ChangesOfOtherSettingsStay) {
   Undo undo;
   Snapshot snapshot;
-  snapshot.optimizer.learning_rate = 0.5f;
-  undo.sent(training::SetLearningRate{0.25f}, snapshot);
+  tests::settings_of(snapshot).optimizer.learning_rate = 0.5f;
+  undo.sent(tests::change("learning_rate", 0.25), snapshot);
   const auto back = undo.undo();
-  EXPECT_EQ(std::get<training::OptimizerSettings>(back->after).learning_rate, 0.5f);
+  EXPECT_EQ(back->after, Changeable(tests::change("learning_rate", 0.5).settings));
   EXPECT_EQ(describe(*back), "learning rate: 0.25 -> 0.5");
 }
 
@@ -134,15 +139,15 @@ TEST(Undo, ANetworkThatIsRefusedLeavesNothingToUndo) {
 
 TEST(Undo, ANewChangeClearsWhatCouldBeRedone) {
   Undo undo;
-  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(tests::change("batch", 8), at_batch(4));
   undo.undo();
-  undo.sent(training::SetSpikeThreshold{3}, at_batch(4));
+  undo.sent(tests::change("zscore", 3.0), at_batch(4));
   EXPECT_EQ(undo.redoable(), nullptr);
 }
 
 TEST(Undo, ItsOwnCommandsAreNotChangesOfTheirOwn) {
   Undo undo;
-  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(tests::change("batch", 8), at_batch(4));
   undo.settle(at_batch(8));
   const auto back = undo.undo();
   undo.sent(*command_of(back->after), at_batch(8), true);
@@ -153,7 +158,7 @@ TEST(Undo, ItsOwnCommandsAreNotChangesOfTheirOwn) {
 
 TEST(Undo, SettleTellsWhatTheTrainerHasTakenOnce) {
   Undo undo;
-  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(tests::change("batch", 8), at_batch(4));
   EXPECT_TRUE(undo.settle(at_batch(4)).empty());
   const auto taken = undo.settle(at_batch(8));
   ASSERT_EQ(taken.size(), 1U);
@@ -163,33 +168,57 @@ TEST(Undo, SettleTellsWhatTheTrainerHasTakenOnce) {
 
 TEST(Undo, SettleTellsThoseThatWerePassedBetweenTwoLooks) {
   Undo undo;
-  undo.sent(training::SetBatch{8}, at_batch(4));
-  undo.sent(training::SetBatch{16}, at_batch(4));
+  undo.sent(tests::change("batch", 8), at_batch(4));
+  undo.sent(tests::change("batch", 16), at_batch(4));
   EXPECT_EQ(undo.settle(at_batch(16)).size(), 2U);
 }
 
 TEST(Undo, WhatTheTrainerRefusesLeavesNothing) {
   Undo undo;
-  undo.sent(training::SetBatch{60000}, at_batch(4));
+  undo.sent(tests::change("batch", 60000), at_batch(4));
   EXPECT_TRUE(undo.settle(at_batch(4, 1)).empty());
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
 TEST(Undo, AChangeBehindARefusedOneStartsFromBeforeThat) {
   Undo undo;
-  undo.sent(training::SetBatch{60000}, at_batch(4));
-  undo.sent(training::SetBatch{8}, at_batch(4));
+  undo.sent(tests::change("batch", 60000), at_batch(4));
+  undo.sent(tests::change("batch", 8), at_batch(4));
   undo.settle(at_batch(4, 1));
   EXPECT_EQ(undo.settle(at_batch(8, 1)).size(), 1U);
-  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4}));
+  EXPECT_EQ(undo.undo()->after, batch(4));
   EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, ARefusedChangeLeavesThoseOfOtherSettings) {
+  Undo undo;
+  undo.sent(tests::change("batch", 60000), at_batch(4));
+  undo.sent(tests::change("crop", 2), at_batch(4));
+  Snapshot taken = at_batch(4, 1);
+  tests::settings_of(taken).augment.crop = 2;
+  EXPECT_EQ(undo.settle(taken).size(), 1U);
+  EXPECT_EQ(undo.undo()->after, Changeable(tests::change("crop", 0).settings));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, AnotherRuleComesBackWithItsNumbers) {
+  Undo undo;
+  Snapshot snapshot;
+  const training::OptimizerSettings was = snapshot.settings->optimizer;
+  const auto lion = training::with_rule(was, ops::UpdateRule::lion);
+  undo.sent(tests::change(was, lion), snapshot);
+  tests::settings_of(snapshot).optimizer = lion;
+  undo.settle(snapshot);
+  training::TrainingSettings back = *snapshot.settings;
+  apply(std::get<training::Configuration>(undo.undo()->after), back);
+  EXPECT_EQ(back.optimizer, was);
 }
 
 TEST(Undo, AResetIsTakenBackAndMadeAgain) {
   Undo undo;
   Snapshot snapshot = at_batch(4);
-  undo.sent(training::SetBatch{8}, snapshot);
-  snapshot.batch = 8;
+  undo.sent(tests::change("batch", 8), snapshot);
+  tests::settings_of(snapshot).batch = 8;
   snapshot.step = 12340;
   undo.settle(snapshot);
   undo.sent(training::Reset{}, snapshot);
@@ -208,7 +237,7 @@ TEST(Undo, AResetIsTakenBackAndMadeAgain) {
   EXPECT_EQ(returned_to(*again), 1u) << "to where the new training had come, and no further reset";
   undo.sent(*command_of(again->after), snapshot, true);
   EXPECT_EQ(returned_to(*undo.undo()), 0u);
-  EXPECT_EQ(undo.undo()->after, Changeable(BatchSize{4})) << "what was changed before it";
+  EXPECT_EQ(undo.undo()->after, batch(4)) << "what was changed before it";
 }
 
 TEST(Undo, TwoResetsInARowAreTwo) {
@@ -313,12 +342,13 @@ TEST(Changes, AreToldInWordsAndAsOptions) {
   EXPECT_EQ(describe(select), "precision fp32 -> bf16; conv2d.forward: automatic -> hopper");
   EXPECT_EQ(option_text(select), "--precision bf16 --select conv2d.forward=hopper");
   EXPECT_EQ(option_text(back), "--precision fp32 --select conv2d.forward=automatic");
-  training::OptimizerSettings slow, fast;
-  fast.learning_rate = 0.001f;
-  EXPECT_EQ(option_text({slow, fast}), "--lr 0.001");
-  EXPECT_EQ(option_text({SpikeThreshold{0}, SpikeThreshold{4}}), "--zscore 4.0");
-  EXPECT_EQ(option_text({training::Schedule{}, training::parse_schedule("cosine")}),
-            "--schedule cosine:warmup=0,final=0");
+  const auto options = [](const char* name, const training::Value& from, const training::Value& to) {
+    return option_text({tests::change(name, from).settings, tests::change(name, to).settings});
+  };
+  EXPECT_EQ(options("learning_rate", 0.0003, 0.001), "--lr 0.001");
+  EXPECT_EQ(options("zscore", 0.0, 4.0), "--zscore 4.0");
+  EXPECT_EQ(options("schedule", "constant", "cosine:warmup=0"), "--schedule cosine:warmup=0");
+  EXPECT_EQ(options("flip", true, false), "--no-flip");
   EXPECT_EQ(option_text({with_metric(0), with_metric(1)}), "");
 }
 

@@ -13,7 +13,7 @@ HeldOut matrix(int classes, std::vector<std::uint32_t> counts) {
   auto evaluation = std::make_shared<training::Evaluation>();
   evaluation->classes = classes;
   evaluation->confusion = std::move(counts);
-  return {evaluation, data};
+  return {evaluation, training::view_of(data)};
 }
 
 // Nothing was taken for a ship, and there are no dogs.
@@ -70,7 +70,7 @@ TEST(ConfusionFigures, OfTheSelectedImagesAlone) {
   evaluation->image_losses = {1, 1, 1, 1, 1};
   evaluation->predicted = {0, 2, 1, 0, 2};
   summarize(*evaluation, data->test.labels.data());
-  const HeldOut held_out{evaluation, data};
+  const HeldOut held_out{evaluation, training::view_of(data)};
   const ConfusionFigures some = confusion_figures(held_out, {1, 2, 3});
   EXPECT_EQ(some.counts, (std::vector<std::uint32_t>{0, 0, 1, 0, 1, 0, 1, 0, 0}));
   EXPECT_EQ(some.total, 3u);
@@ -81,7 +81,8 @@ TEST(ConfusionFigures, OfTheSelectedImagesAlone) {
   other->split = training::Split::validation;
   auto both = std::make_shared<data::DataSet>(*data);
   both->validation = data->test;
-  EXPECT_EQ(confusion_figures({other, both}, {1, 2, 3}).total, 0u) << "a lasso holds test images";
+  EXPECT_EQ(confusion_figures({other, training::view_of(both)}, {1, 2, 3}).total, 0u)
+      << "a lasso holds test images";
 }
 
 TEST(ConfusionTexts, AClassOfOneImage) {

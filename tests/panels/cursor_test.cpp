@@ -59,7 +59,7 @@ TEST_F(PointingTest, LayersByTheirNames) {
 TEST_F(PointingTest, ImagesWithTheLabelsOfTheTestSet) {
   auto data = std::make_shared<data::DataSet>(tests::labelled_data(2, 3));
   data->test.labels = {2, 0, 1};
-  snapshot_.data = data;
+  snapshot_.data = training::view_of(data);
   point_at_image(frame_, 0);
   EXPECT_EQ(pointed_class(frame_), 2);
   EXPECT_TRUE(is_pointed_at_image(frame_, 0));

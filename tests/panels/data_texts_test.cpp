@@ -6,12 +6,14 @@ namespace warpscope::ui {
 namespace {
 
 TEST(ShownText, HasNothingThatCannotBeShown) {
-  data::ImageSet set;
-  set.texts = {"two\nlines", "bad \xFF byte", " \t"};
-  EXPECT_EQ(shown_text(set, 0), "two lines");
-  EXPECT_EQ(shown_text(set, 1), "bad \xEF\xBF\xBD byte");
-  EXPECT_EQ(shown_text(set, 2), "(empty)");
-  EXPECT_EQ(shown_text(set, 3), "(empty)");
+  auto set = std::make_shared<data::DataSet>();
+  set->test = {1, 1, 1, 3, {1, 2, 3}, {0, 0, 0}, {"two\nlines", "bad \xFF byte", " \t"}};
+  const auto data = training::view_of(set);
+  const auto shown = [&](std::int64_t number) { return shown_text(*data, training::DataPart::test, number); };
+  EXPECT_EQ(shown(0), "two lines");
+  EXPECT_EQ(shown(1), "bad \xEF\xBF\xBD byte");
+  EXPECT_EQ(shown(2), "(empty)");
+  EXPECT_EQ(shown(3), "...");
 }
 
 TEST(SaidOfTexts, NamesWhatTheDataHold) {

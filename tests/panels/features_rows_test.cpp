@@ -162,7 +162,7 @@ features::TrialResult five_images() {
   made.judgement.prediction.margins = {0.5f, 0.1f, 0.3f, 2.0f, 0.2f};
   made.judgement.test = classifiers::measure(made.truth, made.judgement.prediction.labels, 3);
   made.heaviest = {{4, 9.5}, {2, 1.5}};
-  made.subject.data = std::make_shared<const data::DataSet>(tests::labelled_data(6, 20));
+  made.subject.data = training::view_of(std::make_shared<const data::DataSet>(tests::labelled_data(6, 20)));
   return made;
 }
 
@@ -196,7 +196,7 @@ TEST(FeaturePictures, OfSupportVectorsAreTrainingImages) {
   const auto pictures = pictures_of(result, FeatureOrder::support, {11}, 10);
   EXPECT_EQ(images_of(pictures), (std::vector<std::int64_t>{4, 2}));
   EXPECT_TRUE(pictures[0].of_training);
-  EXPECT_EQ(pictures[0].truth, result.subject.data->train.labels[4]);
+  EXPECT_EQ(pictures[0].truth, result.subject.data->whole->train.labels[4]);
   EXPECT_EQ(pictures[0].figure, 9.5);
 }
 

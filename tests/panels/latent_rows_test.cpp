@@ -127,7 +127,7 @@ TEST(LatentTexts, SayWhatIsKnown) {
             "test image 1. Component 1: 1.23, component 2: -0.5.");
   auto data = std::make_shared<data::DataSet>(tests::labelled_data(4, 2));
   data->test.labels = {1, 0};
-  const PlanePoints points = points_of(map, data);
+  const PlanePoints points = points_of(map, training::view_of(data));
   auto evaluation = std::make_shared<training::Evaluation>();
   evaluation->step = 1200;
   evaluation->image_losses = {0.01f};
@@ -143,7 +143,7 @@ TEST(LatentTexts, SayWhatIsKnown) {
 TEST(PlanePoints, OfAMapHaveNoAxes) {
   features::MapPicture map;
   auto facts = std::make_shared<features::MapFacts>();
-  facts->subject.data = std::make_shared<data::DataSet>(tests::labelled_data(4, 2));
+  facts->subject.data = training::view_of(std::make_shared<data::DataSet>(tests::labelled_data(4, 2)));
   map.facts = facts;
   map.places = {1, -2, 3, 4};
   const PlanePoints points = points_of(map);

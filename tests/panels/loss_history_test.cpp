@@ -6,22 +6,25 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/changes.h"
+#include "tests/support/points.h"
+
 namespace warpscope::ui {
 namespace {
 
-training::LossPoint step(std::uint64_t number, float loss) {
-  return {number, static_cast<double>(number) / 10, loss, 0.1f, 0, static_cast<double>(number) * 0.5};
+training::Point step(std::uint64_t number, float loss) {
+  return tests::step_point(number, static_cast<double>(number) / 10, loss, 0.1f, 0,
+                           static_cast<double>(number) * 0.5);
 }
 
 TEST(LossHistory, KeepsEveryStepAndTest) {
   LossHistory history;
   for (std::uint64_t i = 1; i <= 5000; ++i) history.consume(step(i, 1.0f / static_cast<float>(i)));
-  history.consume(training::TestPoint{5000, 500, 2500, 0.02f, 17.0f});
+  history.consume(tests::test_point(5000, 500, 2500, 0.02f, 17.0f));
   EXPECT_EQ(history.curves().train.size(), 5000u);
   EXPECT_EQ(history.curves().smoothed.size(), 5000u);
   EXPECT_EQ(history.curves().train.x(4999), 5000);
   EXPECT_EQ(history.curves().test.size(), 1u);
-  EXPECT_FLOAT_EQ(history.last_test().psnr, 17.0f);
 }
 
 TEST(LossHistory, OverTimeMovesCurvesAndMarkers) {
@@ -50,13 +53,13 @@ TEST(LossHistory, SmoothingChangesTheSmoothedCurveAlone) {
 TEST(LossHistory, RestartKeepsTheOlderCurveToCompareWith) {
   LossHistory history;
   history.consume(step(1, 1));
-  history.consume(training::TestPoint{1, 0.1, 0.5, 0.9f, 1.0f});
+  history.consume(tests::test_point(1, 0.1, 0.5, 0.9f, 1.0f));
   history.consume(training::Marker{1, 0.5, "x"});
   history.consume(training::Restart{1});
   EXPECT_TRUE(history.curves().train.empty());
   EXPECT_TRUE(history.curves().test.empty());
   EXPECT_TRUE(history.markers().empty());
-  EXPECT_EQ(history.last_test().step, 0u);
+  EXPECT_TRUE(history.curves().test.empty());
   EXPECT_EQ(history.curves().before.size(), 1u);
   history.consume(training::Restart{2});
   EXPECT_EQ(history.curves().before.size(), 1u) << "a restart without a step has nothing to keep";
@@ -66,7 +69,7 @@ TEST(LossHistory, AReturnBringsTheCurveOfThatTrainingBack) {
   LossHistory history;
   for (std::uint64_t i = 1; i <= 5; ++i) history.consume(step(i, static_cast<float>(i)));
   history.consume(training::Marker{2, 0.5, "x"});
-  history.consume(training::TestPoint{4, 0.1, 0.5, 0.9f, 1.0f});
+  history.consume(tests::test_point(4, 0.1, 0.5, 0.9f, 1.0f));
   history.consume(training::Restart{1});
   history.consume(step(1, 10));
   history.consume(training::Return{2, 0, 5});
@@ -74,7 +77,7 @@ TEST(LossHistory, AReturnBringsTheCurveOfThatTrainingBack) {
   ASSERT_EQ(history.curves().train.size(), 5u);
   EXPECT_EQ(history.curves().train.y(4), 5.0f);
   EXPECT_EQ(history.markers().size(), 1u);
-  EXPECT_EQ(history.last_test().step, 4u);
+  EXPECT_EQ(history.curves().test.size(), 1u);
   EXPECT_EQ(history.curves().before.size(), 1u) << "the one that was left for it";
   history.consume(step(6, 6));
   EXPECT_EQ(history.curves().train.size(), 6u);
@@ -85,7 +88,7 @@ TEST(LossHistory, AReturnBringsTheCurveOfThatTrainingBack) {
   history.consume(training::Return{4, 2, 3});
   while (history.busy()) history.advance(1000);
   EXPECT_EQ(history.curves().train.size(), 3u) << "what came after the step does not";
-  EXPECT_EQ(history.last_test().step, 0u);
+  EXPECT_TRUE(history.curves().test.empty());
 }
 
 TEST(LossHistory, DescribesTheNearestStep) {
@@ -109,15 +112,14 @@ TEST(LossHistory, OverEpochsMarkersStandAtTheirSteps) {
 
 TEST(LossHistory, EveryMetricHasItsCurve) {
   LossHistory history;
-  training::LossPoint point = step(1, 2);
-  point.accuracy = 0.5f;
-  point.gradient_norm = 3;
-  point.update_ratio = 0.001f;
-  point.loss_scale = 65536;
-  point.images_per_second = 0;
+  training::Point point = step(1, 2);
+  point[Metric::accuracy] = 0.5f;
+  point[Metric::gradient_norm] = 3;
+  point[Metric::update_ratio] = 0.001f;
+  point[Metric::loss_scale] = 65536;
   history.consume(point);
   point.step = 2;
-  point.images_per_second = 1000;
+  point[Metric::images_per_second] = 1000;
   history.consume(point);
   const auto value = [&](Metric metric) {
     history.choose(CurveChoice{.metric = metric});
@@ -137,14 +139,14 @@ TEST(LossHistory, EveryMetricHasItsCurve) {
 TEST(LossHistory, AHeadHasCurvesFromWhereItCame) {
   LossHistory history;
   history.consume(step(1, 2));
-  history.consume(training::TestPoint{1, 0.1, 0.5, 0.9f});
-  training::LossPoint point = step(2, 2);
-  point.head_loss = 2.25f;
-  point.head_accuracy = 0.125f;
+  history.consume(tests::test_point(1, 0.1, 0.5, 0.9f));
+  training::Point point = step(2, 2);
+  point[Metric::head_loss] = 2.25f;
+  point[Metric::head_accuracy] = 0.125f;
   history.consume(point);
-  training::TestPoint test{2, 0.1, 0.5, 0.9f};
-  test.head_loss = 2.5f;
-  test.head_accuracy = 0.25f;
+  training::Point test = tests::test_point(2, 0.1, 0.5, 0.9f);
+  test[Metric::head_loss] = 2.5f;
+  test[Metric::head_accuracy] = 0.25f;
   history.consume(test);
   history.choose(CurveChoice{.metric = Metric::head_loss});
   EXPECT_TRUE(std::isnan(history.curves().train.y(0)));
@@ -161,16 +163,17 @@ TEST(Metrics, SayHowToGetAHead) {
   snapshot.state = training::TrainerState::running;
   const MetricsSeen none{};
   EXPECT_NE(why_missing(Metric::head_loss, snapshot, none).find("--joint"), std::string::npos);
-  snapshot.optimizer.joint = 0.5f;
+  tests::settings_of(snapshot).optimizer.joint = 0.5f;
   EXPECT_EQ(why_missing(Metric::head_loss, snapshot, none), "");
-  snapshot.optimizer.joint = 0;
+  tests::settings_of(snapshot).optimizer.joint = 0;
   snapshot.classifies = true;
   EXPECT_NE(why_missing(Metric::head_accuracy, snapshot, none).find("classifies"), std::string::npos);
 }
 
 TEST(LossHistory, SplitsOfHeldOutImagesAreCurvesOfTheirOwn) {
   LossHistory history;
-  training::TestPoint point{1, 0.1, 0.5, 0.9f, 0, 0.25f, training::Split::validation};
+  training::Point point =
+      tests::test_point(1, 0.1, 0.5, 0.9f, tests::kNone, 0.25f, training::Split::validation);
   history.consume(point);
   point.split = training::Split::test;
   history.consume(point);
@@ -184,11 +187,11 @@ TEST(LossHistory, SplitsOfHeldOutImagesAreCurvesOfTheirOwn) {
 
 TEST(LossHistory, SkippedStepsAreMarkedOnTheLossScale) {
   LossHistory history;
-  training::LossPoint point = step(1, 1);
-  point.loss_scale = 1024;
+  training::Point point = step(1, 1);
+  point[Metric::loss_scale] = 1024;
   history.consume(point);
   point = step(2, 1);
-  point.loss_scale = 512;
+  point[Metric::loss_scale] = 512;
   point.skipped = true;
   history.consume(point);
   EXPECT_TRUE(history.curves().skipped.empty()) << "they are marks of the scale";
@@ -200,15 +203,15 @@ TEST(LossHistory, SkippedStepsAreMarkedOnTheLossScale) {
 
 TEST(LossHistory, PlotsHaveCurvesOfTheirOwn) {
   LossHistory history;
-  training::LossPoint point = step(1, 2);
-  point.gradient_norm = 3;
+  training::Point point = step(1, 2);
+  point[Metric::gradient_norm] = 3;
   history.consume(point);
   const std::vector<CurveChoice> choices{{.metric = Metric::gradient_norm}, {.metric = Metric::psnr}, {}};
   history.choose(choices);
   point.step = 2;
-  point.gradient_norm = 4;
+  point[Metric::gradient_norm] = 4;
   history.consume(point);
-  history.consume(training::TestPoint{2, 0.2, 1, 0.9f, 17.5f});
+  history.consume(tests::test_point(2, 0.2, 1, 0.9f, 17.5f));
   ASSERT_EQ(history.plots(), 3u);
   EXPECT_EQ(history.curves(0).train.size(), 2u);
   EXPECT_FLOAT_EQ(history.curves(0).train.y(1), 4);
@@ -235,7 +238,7 @@ TEST(LossHistory, AChoiceThatStaysKeepsItsPoints) {
 TEST(LossHistory, NetworksThatClassifyHaveNoPsnr) {
   LossHistory history;
   history.choose(CurveChoice{.metric = Metric::psnr});
-  history.consume(training::TestPoint{1, 0.1, 1, 0.9f, 0, 0.5f});
+  history.consume(tests::test_point(1, 0.1, 1, 0.9f, tests::kNone, 0.5f));
   EXPECT_TRUE(history.curves().test.empty());
   training::Snapshot snapshot;
   snapshot.classifies = true;
@@ -248,12 +251,12 @@ TEST(LossHistory, ProbesOfTheFeaturesAreACurveOfTheirOwn) {
   LossHistory history;
   const std::vector<CurveChoice> choices{{.metric = Metric::feature_accuracy}, {.metric = Metric::loss}};
   history.choose(choices);
-  history.consume(training::LossPoint{.step = 1, .loss = 0.5f});
-  history.consume(training::TestPoint{1, 0.1, 1, 0.9f, 20, 0});
+  history.consume(step(1, 0.5f));
+  history.consume(tests::test_point(1, 0.1, 1, 0.9f, 20));
   EXPECT_TRUE(history.curves(0).test.empty()) << "a test has none";
-  history.consume(training::ProbePoint{1, 0.1, 1, 0.25f});
-  history.consume(training::ProbePoint{9, 0.9, 9, 0.5f});
-  history.consume(training::ProbePoint{4, 0.4, 10, 0.75f});  // late, of before the training went on
+  history.consume(tests::probe_point(1, 0.1, 1, 0.25f));
+  history.consume(tests::probe_point(9, 0.9, 9, 0.5f));
+  history.consume(tests::probe_point(4, 0.4, 10, 0.75f));  // late, of before the training went on
   ASSERT_EQ(history.curves(0).test.size(), 2u);
   EXPECT_EQ(history.curves(0).test.x(1), 9);
   EXPECT_FLOAT_EQ(history.curves(0).test.y(1), 50);
@@ -295,7 +298,7 @@ TEST(Metrics, ANewPlotShowsWhatIsNotShownYet) {
 TEST(LossHistory, GoingBackReplacesWhatCameAfter) {
   LossHistory history;
   for (std::uint64_t i = 1; i <= 10; ++i) history.consume(step(i, 1));
-  history.consume(training::TestPoint{10, 1, 5, 0.9f, 1.0f});
+  history.consume(tests::test_point(10, 1, 5, 0.9f, 1.0f));
   history.consume(step(6, 0.5f));
   EXPECT_EQ(history.steps(), 6u);
   EXPECT_EQ(history.curves().train.x(5), 6);
@@ -320,8 +323,8 @@ TEST(LossHistory, KnowsWhichMetricsHaveValues) {
   snapshot.selection.precision = core::Precision::fp16;
   EXPECT_EQ(why_missing(Metric::accuracy, snapshot, history.seen()), "");
   EXPECT_EQ(why_missing(Metric::loss_scale, snapshot, history.seen()), "");
-  training::LossPoint point = step(2, 1);
-  point.gradient_norm = 1;
+  training::Point point = step(2, 1);
+  point[Metric::gradient_norm] = 1;
   history.consume(point);
   EXPECT_EQ(why_missing(Metric::gradient_norm, snapshot, history.seen()), "");
 }
@@ -331,8 +334,8 @@ constexpr std::uint64_t kMany = 250'000;
 
 void consume_many(LossHistory& history, std::uint64_t last = kMany) {
   for (std::uint64_t i = history.steps() + 1; i <= last; ++i) {
-    training::LossPoint point = step(i, 1 + 1.0f / static_cast<float>(i % 97 + 1));
-    point.gradient_norm = 2.0f + static_cast<float>(i % 31);
+    training::Point point = step(i, 1 + 1.0f / static_cast<float>(i % 97 + 1));
+    point[Metric::gradient_norm] = 2.0f + static_cast<float>(i % 31);
     history.consume(point);
   }
 }
@@ -385,7 +388,7 @@ TEST(LossHistory, LongCurvesAreMadeInSlicesAndThoseOfBeforeStayUntilThen) {
 TEST(LossHistory, AnotherAxisTakesNoSlices) {
   LossHistory history;
   consume_many(history);
-  history.consume(training::TestPoint{kMany, 7, 9, 0.9f, 17.0f});
+  history.consume(tests::test_point(kMany, 7, 9, 0.9f, 17.0f));
   const CurveChoice seconds{.over = runs::Over::seconds};
   history.choose(seconds);
   EXPECT_FALSE(history.busy());
@@ -425,8 +428,8 @@ TEST(LossHistory, GoingBackAndResetsWhileCurvesAreMade) {
   consume_many(history);
   const CurveChoice choice{.metric = Metric::gradient_norm};
   history.choose(choice);
-  training::LossPoint again = step(1001, 5);
-  again.gradient_norm = 9;
+  training::Point again = step(1001, 5);
+  again[Metric::gradient_norm] = 9;
   history.consume(again);
   finish(history);
   ASSERT_EQ(history.curves().train.size(), 1001u);

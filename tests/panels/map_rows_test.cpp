@@ -16,7 +16,7 @@ using Counts = std::vector<std::int64_t>;
 
 features::MapPicture map_of(std::int64_t images) {
   auto facts = std::make_shared<features::MapFacts>();
-  facts->subject.data = std::make_shared<data::DataSet>(tests::labelled_data(3, 1200));
+  facts->subject.data = training::view_of(std::make_shared<data::DataSet>(tests::labelled_data(3, 1200)));
   facts->subject.step = 4200;
   facts->layers = "pool1";
   facts->columns = 8192;
@@ -75,7 +75,7 @@ TEST(MapTexts, SayOfWhatAndOfWhenItIs) {
   EXPECT_EQ(map_age(map, snapshot), "1 step ago");
   snapshot.step = 6000;
   EXPECT_EQ(map_age(map, snapshot), "1,800 steps ago");
-  snapshot.viewing = "a run";
+  snapshot.can.look_inside = false;
   EXPECT_EQ(map_age(map, snapshot), "") << "its checkpoints are what there is";
   snapshot = {};
   EXPECT_EQ(map_age(map, snapshot), "of before the reset");

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/device.h"
+#include "tests/support/changes.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::ui {
@@ -91,12 +92,12 @@ TEST_F(MemoryRows, ATipTellsNameSizeAndHowLong) {
 
 TEST(MemorySceneOfASnapshot, ChangesWithWhatMemoryDependsOnAlone) {
   training::Snapshot snapshot;
-  snapshot.batch = 4;
+  tests::settings_of(snapshot).batch = 4;
   const MemoryScene scene = MemoryScene::of(snapshot);
-  snapshot.optimizer.learning_rate = 0.5f;
+  tests::settings_of(snapshot).optimizer.learning_rate = 0.5f;
   snapshot.step = 100;
   EXPECT_EQ(MemoryScene::of(snapshot), scene);
-  snapshot.optimizer.rule = ops::UpdateRule::sgd;
+  tests::settings_of(snapshot).optimizer.rule = ops::UpdateRule::sgd;
   EXPECT_FALSE(MemoryScene::of(snapshot) == scene);
 }
 

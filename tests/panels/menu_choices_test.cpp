@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
+#include "tests/support/changes.h"
 #include "ui/panels/selection_text.h"
 
 namespace warpscope::ui {
@@ -91,14 +92,14 @@ TEST(VariantRefusal, LeavesLayersToOthersThatLackTheOpBefore) {
 }
 
 /// A measurement that found oneDNN to be faster than what was chosen.
-profiling::LaboratoryState measured(const training::Snapshot& snapshot) {
+jobs::LaboratoryState measured(const training::Snapshot& snapshot) {
   profiling::Advice advice;
   advice.present = snapshot.selection;
   advice.best = plan::preset_selection("onednn", cpu(), Precision::fp32);
   advice.name = "oneDNN";
   advice.contest.outcome = profiling::Outcome::faster;
   advice.setup = step_setup(snapshot);
-  profiling::LaboratoryState laboratory;
+  jobs::LaboratoryState laboratory;
   laboratory.advice = {advice};
   return laboratory;
 }
@@ -106,7 +107,7 @@ profiling::LaboratoryState measured(const training::Snapshot& snapshot) {
 training::Snapshot snapshot_of_loops() {
   training::Snapshot snapshot;
   snapshot.device = cpu();
-  snapshot.batch = 4;
+  tests::settings_of(snapshot).batch = 4;
   snapshot.selection = plan::preset_selection("loops", cpu(), Precision::fp32);
   return snapshot;
 }
@@ -114,32 +115,32 @@ training::Snapshot snapshot_of_loops() {
 TEST(FastestHere, MustBeMeasuredAsThisTrainingSteps) {
   const training::Snapshot snapshot = snapshot_of_loops();
   EXPECT_EQ(fastest_here_refusal({}, snapshot), "measure first, in the tab Bench");
-  profiling::LaboratoryState laboratory = measured(snapshot);
+  jobs::LaboratoryState laboratory = measured(snapshot);
   EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "");
   training::Snapshot other = snapshot;
   other.selection.precision = Precision::bf16;
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "measure first, in the tab Bench");
   other = snapshot;
-  other.batch = 8;
+  tests::settings_of(other).batch = 8;
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured at batch 4, this is 8: measure again");
   other = snapshot;
-  other.optimizer = training::defaults_of(ops::UpdateRule::lion);
+  tests::settings_of(other).optimizer = training::defaults_of(ops::UpdateRule::lion);
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured with adam, this is lion: measure again");
   other = snapshot;
-  other.optimizer.clip_norm = 1;
+  tests::settings_of(other).optimizer.clip_norm = 1;
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured with other parts of a step: measure again");
   other = snapshot;
-  other.optimizer.learning_rate = 1;
+  tests::settings_of(other).optimizer.learning_rate = 1;
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "") << "a step takes as long at any rate";
   other.network = std::make_shared<models::Model>(models::find_model("mlp"));
   EXPECT_EQ(fastest_here_refusal(laboratory, other), "measured with another network: measure again");
-  laboratory.running = profiling::Job::bench;
+  laboratory.running = jobs::Job::bench;
   EXPECT_EQ(fastest_here_refusal(laboratory, snapshot), "being measured: Laboratory, Bench");
 }
 
 TEST(FastestHere, IsOfferedOnlyWhereWholeStepsSaidSo) {
   const training::Snapshot snapshot = snapshot_of_loops();
-  profiling::LaboratoryState laboratory = measured(snapshot);
+  jobs::LaboratoryState laboratory = measured(snapshot);
   profiling::Advice& advice = laboratory.advice.front();
   advice.contest.outcome = profiling::Outcome::no_faster;
   EXPECT_EQ(fastest_here_refusal(laboratory, snapshot),

@@ -36,15 +36,14 @@ TEST(NetworkRows, AChannelIsItsValuesRowByRow) {
 
 TEST(NetworkRows, AnInspectionOfAnotherNetworkIsTold) {
   const Inspection inspection = inspection_of(kModel, 5);
-  EXPECT_TRUE(is_of(inspection, kModel, kLayout));
-  for (const auto& change :
-       {+[](models::Model& m) { m.layers[1].name = "other"; },
-        +[](models::Model& m) { m.layers[0].out_channels = 8; },
-        +[](models::Model& m) { m.layers[0].kernel = 5; }, +[](models::Model& m) { m.layers.pop_back(); }}) {
+  EXPECT_TRUE(is_of(inspection, kModel));
+  for (const auto& change : {+[](models::Model& m) { m.layers[1].name = "other"; },
+                             +[](models::Model& m) { m.layers[0].out_channels = 8; },
+                             +[](models::Model& m) { m.layers.pop_back(); }}) {
     models::Model other = kModel;
     change(other);
     models::fit_layers(other);
-    EXPECT_FALSE(is_of(inspection, other, models::parameter_layout(other)));
+    EXPECT_FALSE(is_of(inspection, other));
   }
 }
 

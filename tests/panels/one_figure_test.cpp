@@ -21,6 +21,7 @@
 #include "gpu/runs/run_view.h"
 #include "gpu/runs/summary.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/points.h"
 #include "ui/panels/results_rows.h"
 #include "ui/panels/run_rows.h"
 
@@ -30,9 +31,9 @@ namespace {
 using nlohmann::json;
 using training::FeedItem;
 using training::Figure;
-using training::LossPoint;
+using training::Metric;
+using training::Point;
 using training::RunFigures;
-using training::TestPoint;
 
 /// Under each name all that was told: the value, and where.
 class Told {
@@ -62,18 +63,19 @@ std::vector<FeedItem> points() {
   std::vector<FeedItem> items;
   for (std::uint64_t n = 1; n <= 173; ++n) {
     const auto step = static_cast<double>(n);
-    LossPoint point{n, step / 7, static_cast<float>(3 / step), 0.1f / static_cast<float>(n)};
-    point.images_per_second = n % 60 == 1 ? 0 : 1000 + 377 * std::sin(step);
-    point.seconds = step / 13;
-    point.accuracy = static_cast<float>(n % 9) / 8;
-    point.gradient_norm = static_cast<float>(1 / step);
-    point.update_ratio = static_cast<float>(1e-3 / step);
+    Point point = tests::step_point(n, step / 7, static_cast<float>(3 / step), 0.1f / static_cast<float>(n),
+                                    n % 60 == 1 ? 0 : 1000 + 377 * std::sin(step), step / 13);
+    point[Metric::accuracy] = static_cast<float>(n % 9) / 8;
+    point[Metric::gradient_norm] = static_cast<float>(1 / step);
+    point[Metric::update_ratio] = static_cast<float>(1e-3 / step);
     items.emplace_back(point);
     if (n % 60 != 0 && n != 173) continue;
-    items.emplace_back(TestPoint{n, step / 7, step / 13, 1.0f / static_cast<float>(n), 0,
-                                 1.0f - 1.0f / static_cast<float>(n), training::Split::validation});
-    items.emplace_back(TestPoint{n, step / 7, step / 13, 1.5f / static_cast<float>(n), 0,
-                                 1.0f - 2.0f / static_cast<float>(n), training::Split::test});
+    const auto add = [&](training::Split split, float times) {
+      const float loss = times / static_cast<float>(n);
+      items.emplace_back(tests::test_point(n, step / 7, step / 13, loss, tests::kNone, 1 - 2 * loss, split));
+    };
+    add(training::Split::validation, 1.0f);
+    add(training::Split::test, 1.5f);
   }
   return items;
 }

@@ -7,6 +7,8 @@
 
 #include "gpu/core/error.h"
 #include "tests/runs/run_maker.h"
+#include "tests/support/changes.h"
+#include "tests/support/points.h"
 #include "tests/support/waiting.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/panels/run_rows.h"
@@ -94,7 +96,7 @@ TEST_F(RunOverlayTest, ThePresentRunHasItsStartAndWhatWasChanged) {
   head["current"]["batch"] = 32;
   make_run(run("present"), head, "");
   snapshot_.started = 1800000000;
-  snapshot_.batch = 32;
+  tests::settings_of(snapshot_).batch = 32;
   EXPECT_EQ(summary_of(snapshot_, nullptr).started, 1800000000) << "a training that writes no run";
   EXPECT_TRUE(std::isnan(summary_of(training::Snapshot(), nullptr).started));
   overlay_.want_list(true);
@@ -222,8 +224,8 @@ TEST_F(RunOverlayTest, ChoosesWhatIsDrawn) {
   overlay_.show(run("a"), "a");
   wait([this] { return points("a") == 5; });
   LossHistory history;
-  for (std::uint64_t i = 1; i <= 3; ++i) history.consume(training::LossPoint{.step = i, .loss = 1});
-  history.consume(training::TestPoint{.step = 3, .loss = 1});
+  for (std::uint64_t i = 1; i <= 3; ++i) history.consume(tests::step_point(i, 0, 1));
+  history.consume(tests::test_point(3, 0, 0, 1));
   PlotSettings settings;
   const auto names = [&] {
     std::vector<std::string> result;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/changes.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -26,15 +28,15 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) { ++s.divergence.id; },
       [](Snapshot& s) { ++s.step; },
       [](Snapshot& s) { ++s.generation; },
-      [](Snapshot& s) { s.batch = 7; },
+      [](Snapshot& s) { tests::settings_of(s).batch = 7; },
       [](Snapshot& s) { ++s.network_number; },
-      [](Snapshot& s) { s.learning_rate = 1; },
-      [](Snapshot& s) { s.spike_threshold = 3; },
-      [](Snapshot& s) { s.augment.crop = 2; },
+      [](Snapshot& s) { tests::settings_of(s).optimizer.learning_rate = 1; },
+      [](Snapshot& s) { tests::settings_of(s).spikes.threshold = 3; },
+      [](Snapshot& s) { tests::settings_of(s).augment.crop = 2; },
       [](Snapshot& s) { s.plan_bytes = 9; },
       [](Snapshot& s) { s.checkpoint_step = 5; },
       [](Snapshot& s) { s.step_microseconds = 1.5; },
-      [](Snapshot& s) { s.viewing = "ended"; },
+      [](Snapshot& s) { s.can.why_not = "ended"; },
       [](Snapshot& s) { s.run_dir = "runs/1"; },
       [](Snapshot& s) { s.ladder = std::make_shared<std::vector<training::LadderEntry>>(1); },
       [](Snapshot& s) { s.evaluation = std::make_shared<training::Evaluation>(); },

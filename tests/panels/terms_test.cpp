@@ -10,6 +10,7 @@
 
 #include "gpu/runs/figure_table.h"
 #include "gpu/settings/setting.h"
+#include "tests/support/changes.h"
 #include "ui/panels/distribution_rows.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/loss_metrics.h"
@@ -53,8 +54,8 @@ std::vector<ResultCell> all_results() {
     training::Snapshot snapshot;
     snapshot.classifies = classifies;
     snapshot.step = 10;
-    snapshot.learning_rate = 0.5f;
-    snapshot.current_rate = 0.25f;
+    tests::settings_of(snapshot).optimizer.learning_rate = 0.5f;
+    snapshot.last[training::Metric::learning_rate] = 0.25f;
     snapshot.selection.precision = core::Precision::fp16;
     for (const auto& cells : {loss_cells(snapshot), step_cells(snapshot), run_cells(snapshot, {}, 0)}) {
       all.insert(all.end(), cells.begin(), cells.end());

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/changes.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -27,7 +29,7 @@ OpTiming timing(Op op, const char* layer, double microseconds) {
 Snapshot snapshot(std::uint64_t step = 1, double forward = 30) {
   Snapshot result;
   result.step = step;
-  result.batch = 64;
+  tests::settings_of(result).batch = 64;
   result.timings = {timing(Op::conv2d_forward, "conv1", forward), timing(Op::relu_forward, "relu1", 5),
                     timing(Op::conv2d_backward_weights, "conv1", 60), timing(Op::optimizer_update, "", 5)};
   return result;
@@ -59,7 +61,7 @@ TEST(StepLanes, TellWhatAStepTakesBeyondItsCalls) {
   EXPECT_EQ(lanes_of(now).rest, 0) << "a call has no time";
   now = snapshot();
   now.images_per_second = 64 / 120e-6;
-  now.optimizer.accumulate = 2;
+  tests::settings_of(now).optimizer.accumulate = 2;
   EXPECT_EQ(lanes_of(now).rest, 0) << "a step is two of these";
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/changes.h"
 #include "ui/panels/divergence_watch.h"
 #include "ui/panels/finder_curve.h"
 #include "ui/panels/optimizer_words.h"
@@ -82,27 +83,40 @@ TEST(OptimizerWords, TheFaultySchemeDoesNotAccumulate) {
   EXPECT_EQ(update_images_text(settings, 0), "");
 }
 
+training::Configuration batch(int images) {
+  return tests::change("batch", images).settings;
+}
+
 TEST(Pending, ShowsWhatWasSentUntilItArrives) {
   training::Snapshot snapshot;
-  Pending<int> pending;
-  EXPECT_EQ(pending.shown(3, snapshot, 0), 3);
-  pending.sent(5, snapshot, 0);
-  EXPECT_EQ(pending.shown(3, snapshot, 1), 5);
-  EXPECT_EQ(pending.shown(5, snapshot, 2), 5);
-  EXPECT_EQ(pending.shown(4, snapshot, 3), 4);  // it had arrived: what comes later is the trainer's
+  Pending pending;
+  const auto shown = [&](int trainers, double now) {
+    tests::settings_of(snapshot).batch = trainers;
+    return pending.shown(snapshot, now).batch;
+  };
+  EXPECT_EQ(shown(3, 0), 3);
+  pending.sent(batch(5), snapshot, 0);
+  EXPECT_EQ(shown(3, 1), 5);
+  pending.sent(tests::change("crop", 2).settings, snapshot, 1);
+  EXPECT_EQ(shown(3, 1), 5) << "another setting takes nothing back";
+  EXPECT_EQ(pending.shown(snapshot, 1).augment.crop, 2);
+  tests::settings_of(snapshot).augment.crop = 2;
+  EXPECT_EQ(shown(5, 2), 5);
+  EXPECT_EQ(shown(4, 3), 4);  // it had arrived: what comes later is the trainer's
 }
 
 TEST(Pending, ForgetsWhatWasRefusedResetOrIsOverdue) {
   training::Snapshot snapshot;
-  Pending<int> pending;
-  pending.sent(5, snapshot, 0);
+  tests::settings_of(snapshot).batch = 3;
+  Pending pending;
+  pending.sent(batch(5), snapshot, 0);
   snapshot.notice_id = 1;
-  EXPECT_EQ(pending.shown(3, snapshot, 1), 3);
-  pending.sent(5, snapshot, 0);
+  EXPECT_EQ(pending.shown(snapshot, 1).batch, 3);
+  pending.sent(batch(5), snapshot, 0);
   snapshot.generation = 1;
-  EXPECT_EQ(pending.shown(3, snapshot, 1), 3);
-  pending.sent(5, snapshot, 0);
-  EXPECT_EQ(pending.shown(3, snapshot, 1000), 3);
+  EXPECT_EQ(pending.shown(snapshot, 1).batch, 3);
+  pending.sent(batch(5), snapshot, 0);
+  EXPECT_EQ(pending.shown(snapshot, 1000).batch, 3);
 }
 
 TEST(SchedulePreview, CoversTheRun) {
@@ -247,7 +261,7 @@ TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {
   snapshot.classifies = true;
   snapshot.figures.steps = 10;
   snapshot.figures.final_train_accuracy = 0.925;
-  snapshot.train_accuracy = 1;  // of one batch
+  snapshot.last[training::Metric::accuracy] = 1;  // of one batch
   training::Evaluation evaluation;
   evaluation.split = training::Split::validation;
   evaluation.accuracy = 0.9;
@@ -279,7 +293,7 @@ TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
   training::Snapshot snapshot;
   snapshot.step = 10;
   EXPECT_EQ(find(loss_cells(snapshot), "test head loss"), nullptr);
-  snapshot.optimizer.joint = 0.1f;
+  tests::settings_of(snapshot).optimizer.joint = 0.1f;
   EXPECT_EQ(find(loss_cells(snapshot), "test head accuracy")->value, "-") << "before the first test";
   training::Evaluation evaluation;
   evaluation.head = true;
@@ -297,12 +311,13 @@ TEST(ResultsRows, AHeadHasFiguresOfItsOwn) {
 TEST(ResultsRows, TheScheduledRateIsThereWhenItIsAnother) {
   training::Snapshot snapshot;
   snapshot.step = 1;
-  snapshot.learning_rate = snapshot.current_rate = 0.1f;
+  tests::settings_of(snapshot).optimizer.learning_rate = snapshot.last[training::Metric::learning_rate] =
+      0.1f;
   EXPECT_EQ(find(step_cells(snapshot), "scheduled rate"), nullptr);
   EXPECT_NE(find(step_cells(snapshot), "gradient norm")->value, "-");
-  snapshot.optimizer.per_sample = true;
+  tests::settings_of(snapshot).optimizer.per_sample = true;
   EXPECT_EQ(find(step_cells(snapshot), "gradient norm")->value, "-") << "no step has one gradient";
-  snapshot.current_rate = 0.05f;
+  snapshot.last[training::Metric::learning_rate] = 0.05f;
   EXPECT_EQ(find(step_cells(snapshot), "scheduled rate")->value, "0.05");
   EXPECT_EQ(find(step_cells(snapshot), "loss scale"), nullptr);
   snapshot.selection.precision = core::Precision::fp16;
@@ -314,7 +329,8 @@ TEST(ResultsRows, WhatIsNotFiniteIsSaidInAWord) {
   snapshot.step = 1;
   snapshot.figures.steps = 1;
   snapshot.figures.final_train_loss = std::numeric_limits<double>::infinity();
-  snapshot.gradient_norm = -std::numeric_limits<float>::quiet_NaN();
+  snapshot.last[training::Metric::learning_rate] = 0.1f;
+  snapshot.last[training::Metric::gradient_norm] = -std::numeric_limits<float>::quiet_NaN();
   snapshot.skipped_steps = 1;
   EXPECT_EQ(find(loss_cells(snapshot), "mean train loss")->value, "inf");
   EXPECT_EQ(find(loss_cells(snapshot), "train PSNR")->value, "-");

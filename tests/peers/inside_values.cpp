@@ -145,8 +145,8 @@ void look_inside(char** arguments) {
   request.inspected_image = std::stoll(arguments[7]);
   const auto inspection = look(engine, inspector, request).inspection;
 
-  std::vector<NamedTensor> tensors = models::to_tensors(model, inspection->parameters, "weights.");
-  append(tensors, models::to_tensors(model, inspection->gradients, "gradients."));
+  std::vector<NamedTensor> tensors = models::to_tensors(model, engine.parameters(), "weights.");
+  append(tensors, models::to_tensors(model, engine.gradients(), "gradients."));
   json layers = json::array(), explanations = json::array();
   training::ActivationObserver observer;
   for (std::size_t number = 0; number < inspection->outputs.size(); ++number) {
@@ -158,7 +158,9 @@ void look_inside(char** arguments) {
   }
   const models::ParameterLayout layout = models::parameter_layout(model);
   for (const inspect::Place& place : read_places(arguments[8])) {
-    explanations.push_back(to_json(inspect::explain(model, layout, *inspection, place)));
+    request.inspected_parameters = inspect::output_of_sum(model, place.output);
+    const auto of_place = look(engine, inspector, request).inspection;
+    explanations.push_back(to_json(inspect::explain(model, layout, *of_place, place)));
   }
   files::write_safetensors(arguments[9], tensors);
   std::cout << json{{"layers", layers}, {"explanations", explanations}} << "\n";

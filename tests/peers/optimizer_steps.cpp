@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_run.h"
 
@@ -72,8 +71,9 @@ class Launch {
  private:
   /// step.record has one variant on CUDA: it stands in where `name` is another.
   static const ops::Variant& chosen(Op op, core::DeviceKind kind, const std::string& name) {
-    const ops::Variant* found = find_variant(op, kind, name);
-    if (found == nullptr && op == Op::step_record) found = variants_of(op, kind).front();
+    const ops::Variant* found = find_variant(*ops::built_in_variants(), op, kind, name);
+    if (found == nullptr && op == Op::step_record)
+      found = variants_of(*ops::built_in_variants(), op, kind).front();
     if (found == nullptr) throw std::runtime_error("no variant " + name);
     return *found;
   }

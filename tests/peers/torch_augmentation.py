@@ -2,7 +2,7 @@
 
 usage: torch_augmentation.py WARPSCOPE [--seed N] [--device cpu] [--select TEXT]
 
-The random numbers are drawn here anew, from the seed, the step and the image's place in the batch, as gpu/ops/augment/augment.h
+The random numbers are drawn here anew, from the seed, the step and the image's place in the batch, as gpu/ops/augment/augment.cpp
 and mixup.h document them; the images are shifted, mirrored, coloured, cut out and mixed by PyTorch's functions, and the loss is
 PyTorch's cross-entropy with the labels' shares. Each row of CASES is a small network that learns from such batches with one long
 step of SGD, ten of SGD and ten of Adam; losses of all steps and weights at the end are held against `warpscope train` as

@@ -23,7 +23,7 @@ import tomllib
 
 import torch_autoencoder as peer
 import torch
-from torch_layers import Scale
+from torch_layers import KINDS
 
 CASES = ("resnet9:bf16:512:train,classifier_bn:bf16:512:train,classifier:bf16:256:train,char_cnn_ln:fp16:512:train,"
          "char_cnn_ln:fp16:512:infer,char_cnn_ln:fp16:2048:infer")
@@ -95,15 +95,16 @@ class Description:
         if kind in ("maxpool2d", "maxpool1d"):
             return (nn.MaxPool1d if one else nn.MaxPool2d)(layer.get("window", 2))
         made = {
-            "relu": nn.ReLU, "gelu": nn.GELU, "add": nn.Identity,
+            "relu": nn.ReLU, "add": nn.Identity,
             "upsample2d": lambda: nn.Upsample(scale_factor=2),
             "global_average_pool": lambda: (nn.AdaptiveAvgPool1d if one else nn.AdaptiveAvgPool2d)(1),
             "batch_norm": lambda: (nn.BatchNorm1d if one else nn.BatchNorm2d)(channels),
             "layer_norm": lambda: ChannelNorm(channels),
-            "scale": lambda: Scale(layer["factor"]),
             "dropout": lambda: nn.Dropout(layer.get("rate", 0.5)),
         }
-        return made[kind]()
+        if kind in made:
+            return made[kind]()
+        return next(each for each in KINDS if each.type == kind).module(layer, (*extent, channels))
 
     def inputs(self, batch, device):
         if not self.is_text:

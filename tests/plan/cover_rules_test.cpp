@@ -49,7 +49,7 @@ struct Made {
   /// Covers point to the variants of their table, which stays as long as this.
   std::vector<NodeCover> covered_by(std::vector<Variant> table) {
     tables.push_back(std::move(table));
-    std::vector<NodeCover> nodes = cover_among(tables.back(), program, {}, core::DeviceInfo{});
+    std::vector<NodeCover> nodes = plan::cover(program, {}, {core::DeviceInfo{}, tables.back()});
     expect_all_written(program, nodes);
     return nodes;
   }
@@ -184,7 +184,7 @@ std::vector<Variant> pooling_in_halves() {
 
 std::vector<NodeCover> autoencoder_by(const std::vector<Variant>& table, const Selection& selection) {
   const Program program = program_of(models::find_model("autoencoder"));
-  std::vector<NodeCover> nodes = cover_among(table, program, selection, core::DeviceInfo{});
+  std::vector<NodeCover> nodes = plan::cover(program, selection, {core::DeviceInfo{}, table});
   expect_consistent(program, nodes);
   return nodes;
 }
@@ -216,7 +216,7 @@ TEST(CoverFormats, WhatIsShownIsStoredAsTheContractSays) {
   const std::size_t forward = index_of(program, Op::maxpool2d_forward, "pool1");
   program.tensors[static_cast<std::size_t>(program.nodes[forward].tensors[2])].kept = true;
   const std::vector<Variant> table = pooling_in_halves();
-  const auto nodes = cover_among(table, program, {}, core::DeviceInfo{});
+  const auto nodes = plan::cover(program, {}, {core::DeviceInfo{}, table});
   expect_consistent(program, nodes);
   EXPECT_EQ(nodes[forward].reason, "not halves: what is shown must not be stored as halves");
 }

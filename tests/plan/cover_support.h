@@ -42,7 +42,8 @@ inline core::DeviceInfo gpu(int compute_capability) {
 }
 
 inline bool has_gpu_variants() {
-  return !ops::variants_of(ops::Op::conv2d_forward, core::DeviceKind::cuda).empty();
+  return !ops::variants_of(*ops::built_in_variants(), ops::Op::conv2d_forward, core::DeviceKind::cuda)
+              .empty();
 }
 
 /// Where covers are tried.
@@ -63,7 +64,7 @@ inline ops::Variant chain_variant(ops::Op op, const char* name, std::vector<ops:
 
 /// The CPU, with the variants that there are and `more`, and, where this build has its variants, a GPU.
 inline std::vector<CoverCase> cover_cases(const std::vector<ops::Variant>& more) {
-  const std::vector<ops::Variant> all{ops::variants().begin(), ops::variants().end()};
+  const std::vector<ops::Variant> all{ops::built_in_variants()->begin(), ops::built_in_variants()->end()};
   std::vector<CoverCase> cases{{cpu(), all}};
   cases.front().variants.insert(cases.front().variants.end(), more.begin(), more.end());
   if (has_gpu_variants()) cases.push_back({gpu(90), all});

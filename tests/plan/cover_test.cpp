@@ -220,7 +220,8 @@ TEST(Automatic, IsWhatRunsWithoutOtherOps) {
 
 TEST(RowCover, RowsThatDoNotFitIntoSharedMemoryAreRefused) {
   if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
-  const Variant& variant = *ops::find_variant(Op::conv2d_forward, DeviceKind::cuda, "shared_rows");
+  const Variant& variant =
+      *ops::find_variant(*ops::built_in_variants(), Op::conv2d_forward, DeviceKind::cuda, "shared_rows");
   ops::OpShape shape{.width = 100, .in_channels = 111, .out_channels = 64, .kernel_width = 7};
   EXPECT_EQ(variant.refuses(shape), "");
   ++shape.in_channels;
@@ -314,7 +315,7 @@ TEST_F(HopperCover, EverySelectionOfOneVariantIsConsistent) {
   for (const char* name : {"autoencoder", "classifier", "mlp"}) {
     for (const Precision precision : core::selectable_precisions()) {
       const Program program = program_of(models::find_model(name), Purpose::training, precision);
-      for (const Variant& variant : ops::variants()) {
+      for (const Variant& variant : *ops::built_in_variants()) {
         if (!ops::unavailable_reason(variant, gpu(90), precision).empty()) continue;
         Selection selection{precision, {}};
         selection.variants[variant.op] = variant.name;

@@ -125,7 +125,7 @@ std::vector<Case> cases() {
       static const core::DeviceInfo gpu = hopper();
       list.emplace_back(model.name + " on a CPU" + what, model, purpose, 4, core::Precision::fp32,
                         Recipe{.micro_batches = 2}, &cpu);
-      if (ops::variants_of(ops::Op::conv2d_forward, gpu.kind).empty()) continue;
+      if (ops::variants_of(*ops::built_in_variants(), ops::Op::conv2d_forward, gpu.kind).empty()) continue;
       list.emplace_back(model.name + " on a GPU" + what, model, purpose, 32, core::Precision::bf16,
                         Recipe{.micro_batches = 2}, &gpu);
     }

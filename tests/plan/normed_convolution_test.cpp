@@ -88,7 +88,7 @@ struct NormedCase {
 
   std::vector<NodeCover> cover(const Program& program, Selection selection = {}) const {
     selection.precision = precision;
-    return cover_among(variants, program, selection, device);
+    return plan::cover(program, selection, {device, variants});
   }
   Program program(const Second& second, Purpose purpose = Purpose::training) const {
     return program_of(normed_network(second), purpose, precision);
@@ -103,12 +103,16 @@ struct NormedCase {
 };
 
 std::vector<NormedCase> normed_cases() {
-  NormedCase on_cpu{cpu(), {ops::variants().begin(), ops::variants().end()}, Precision::fp32};
+  NormedCase on_cpu{
+      cpu(), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, Precision::fp32};
   on_cpu.variants.push_back(normed());
   std::vector<NormedCase> cases{on_cpu};
-  if (ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "hopper_normed") == nullptr) return cases;
+  if (ops::find_variant(*ops::built_in_variants(), Op::conv2d_forward, core::DeviceKind::cuda,
+                        "hopper_normed") == nullptr)
+    return cases;
   for (const Precision precision : {Precision::fp16, Precision::bf16}) {
-    cases.push_back({gpu(90), {ops::variants().begin(), ops::variants().end()}, precision});
+    cases.push_back(
+        {gpu(90), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, precision});
   }
   return cases;
 }

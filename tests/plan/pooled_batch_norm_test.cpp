@@ -63,7 +63,7 @@ TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCall) {
   for (const CoverCase& on : pooled_cases()) {
     for (const bool one_dimension : {false, true}) {
       const Program program = program_of(pooled_norm(one_dimension));
-      const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
+      const auto nodes = plan::cover(program, choosing_pooled(), {on.device, on.variants});
       expect_consistent(program, nodes);
       const std::size_t own = index_of(program, Op::batch_norm_forward, "bn1");
       const Node& norm = program.nodes[own];
@@ -90,7 +90,7 @@ TEST(PooledBatchNorm, SpreadsTheGradientOfThePoolingInTheSameCall) {
   for (const CoverCase& on : pooled_cases()) {
     for (const bool one_dimension : {false, true}) {
       const Program program = program_of(pooled_norm(one_dimension));
-      const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
+      const auto nodes = plan::cover(program, choosing_pooled(), {on.device, on.variants});
       const std::size_t own = index_of(program, Op::batch_norm_backward, "bn1");
       const Node& unpool = program.nodes[index_of(program, Op::maxpool2d_backward, "pool1")];
       const NodeCover& call = nodes[own];
@@ -112,7 +112,7 @@ TEST(PooledBatchNorm, SpreadsTheGradientOfThePoolingInTheSameCall) {
 TEST(PooledBatchNorm, RunsInInferenceToo) {
   for (const CoverCase& on : pooled_cases()) {
     const Program program = program_of(pooled_norm(false), Purpose::inference);
-    const auto nodes = cover_among(on.variants, program, choosing_pooled(), on.device);
+    const auto nodes = plan::cover(program, choosing_pooled(), {on.device, on.variants});
     expect_consistent(program, nodes);
     EXPECT_EQ(describe(node_of(program, nodes, Op::batch_norm_infer, "bn1")), "pooled, with relu, maxpool2d");
   }
@@ -122,7 +122,7 @@ TEST(PooledBatchNorm, RunsWhereNothingIsChosenToo) {
   for (const CoverCase& on : pooled_cases()) {
     for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
       const Program program = program_of(pooled_norm(false), purpose);
-      const auto nodes = cover_among(on.variants, program, {}, on.device);
+      const auto nodes = plan::cover(program, {}, {on.device, on.variants});
       expect_consistent(program, nodes);
       EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_forward, "pool1").variant, nullptr);
       if (purpose != Purpose::training) continue;
@@ -137,7 +137,7 @@ TEST(PooledBatchNorm, RunsWhereNothingIsChosenToo) {
 TEST(PooledBatchNorm, AnotherVariantRunsWhereItCannot) {
   for (const CoverCase& on : pooled_cases()) {
     const Program shown = program_of(pooled_norm(false), Purpose::inspection);
-    auto nodes = cover_among(on.variants, shown, choosing_pooled(), on.device);
+    auto nodes = plan::cover(shown, choosing_pooled(), {on.device, on.variants});
     expect_consistent(shown, nodes);
     EXPECT_NE(node_of(shown, nodes, Op::batch_norm_infer, "bn1").variant->name, "pooled");
 
@@ -145,7 +145,7 @@ TEST(PooledBatchNorm, AnotherVariantRunsWhereItCannot) {
     Selection selection = choosing_pooled();
     selection.variants[Op::maxpool2d_backward] = "reference";
     if (on.device.kind == DeviceKind::cuda) selection.variants[Op::maxpool2d_backward] = "direct";
-    nodes = cover_among(on.variants, program, selection, on.device);
+    nodes = plan::cover(program, selection, {on.device, on.variants});
     expect_consistent(program, nodes);
     EXPECT_NE(node_of(program, nodes, Op::maxpool2d_backward, "pool1").variant, nullptr);
     const NodeCover& norm = node_of(program, nodes, Op::batch_norm_backward, "bn1");

@@ -19,7 +19,8 @@ class PooledLines : public testing::Test {
  protected:
   void SetUp() override {
     if (!has_gpu_variants()) GTEST_SKIP() << "this build has no CUDA";
-    if (ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "hopper_pooled") == nullptr) {
+    if (ops::find_variant(*ops::built_in_variants(), Op::conv2d_forward, core::DeviceKind::cuda,
+                          "hopper_pooled") == nullptr) {
       GTEST_SKIP() << "this build has no code for compute capability 9.0";
     }
   }
@@ -144,7 +145,7 @@ TEST_F(PooledLines, OnlyWindowsOfTheChainAreTaken) {
   line.window_width = 3;
   const auto refusal = [](Op op, const char* name, ops::OpShape shape) {
     shape.covered = {op == Op::conv2d_forward ? Op::maxpool2d_forward : Op::maxpool2d_backward};
-    return ops::find_variant(op, core::DeviceKind::cuda, name)->refuses(shape);
+    return ops::find_variant(*ops::built_in_variants(), op, core::DeviceKind::cuda, name)->refuses(shape);
   };
   for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_input}) {
     for (const char* name : {"fused", "narrow", "hopper"}) {
@@ -158,8 +159,8 @@ TEST_F(PooledLines, OnlyWindowsOfTheChainAreTaken) {
 }
 
 TEST_F(PooledLines, OtherConvolutionsAreRefusedInASentence) {
-  const ops::Variant& variant =
-      *ops::find_variant(Op::conv2d_forward, core::DeviceKind::cuda, "hopper_pooled");
+  const ops::Variant& variant = *ops::find_variant(*ops::built_in_variants(), Op::conv2d_forward,
+                                                   core::DeviceKind::cuda, "hopper_pooled");
   ops::OpShape shape{.width = 9, .in_channels = 64, .out_channels = 64, .kernel_width = 7, .valid = true};
   EXPECT_EQ(variant.refuses(shape), "");
   shape.covered = {Op::maxpool2d_forward};

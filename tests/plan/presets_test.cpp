@@ -24,7 +24,7 @@ core::DeviceInfo hopper() {
 /// A preset's selection names variants that run.
 void expect_complete(const Selection& selection, const core::DeviceInfo& device) {
   for (const auto& [op, name] : selection.variants) {
-    const ops::Variant* variant = ops::find_variant(op, device.kind, name);
+    const ops::Variant* variant = ops::find_variant(*ops::built_in_variants(), op, device.kind, name);
     ASSERT_NE(variant, nullptr) << ops::to_string(op) << "=" << name;
     EXPECT_EQ(ops::unavailable_reason(*variant, device, selection.precision), "")
         << ops::to_string(op) << "=" << name;
@@ -75,7 +75,7 @@ TEST(Presets, AreReadFromSelectionsAsText) {
 }
 
 TEST(Presets, OfCudaSelectOnlyWhatRuns) {
-  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+  if (ops::variants_of(*ops::built_in_variants(), Op::conv2d_forward, DeviceKind::cuda).empty())
     GTEST_SKIP() << "this build has no CUDA";
   int run = 0;
   for (const Precision precision : core::selectable_precisions()) {
@@ -94,7 +94,7 @@ TEST(Presets, OfCudaSelectOnlyWhatRuns) {
 }
 
 TEST(Presets, TensorCoresSayInWhichPrecisionsTheyAre) {
-  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+  if (ops::variants_of(*ops::built_in_variants(), Op::conv2d_forward, DeviceKind::cuda).empty())
     GTEST_SKIP() << "this build has no CUDA";
   EXPECT_EQ(preset_unavailable_reason("tensor_cores", hopper(), Precision::fp32),
             "its kernels (mma of conv2d.forward) do not run in fp32; in tf32, fp16, bf16");
@@ -104,7 +104,7 @@ TEST(Presets, TensorCoresSayInWhichPrecisionsTheyAre) {
 }
 
 TEST(Defaults, EveryOpHasOneInEveryPrecisionOnHopper) {
-  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+  if (ops::variants_of(*ops::built_in_variants(), Op::conv2d_forward, DeviceKind::cuda).empty())
     GTEST_SKIP() << "this build has no CUDA";
   for (const Precision precision : core::selectable_precisions()) {
     SCOPED_TRACE(core::to_string(precision));
@@ -121,7 +121,7 @@ TEST(Defaults, NoLibraryWhereWeHaveOurOwn) {
     if (kind == DeviceKind::cpu) device.compute_capability = 0;
     for (const ops::OpContract& contract : ops::contracts()) {
       bool own = false;
-      for (const ops::Variant* variant : ops::variants_of(contract.op, kind)) {
+      for (const ops::Variant* variant : ops::variants_of(*ops::built_in_variants(), contract.op, kind)) {
         own |= !variant->library && ops::unavailable_reason(*variant, device, Precision::fp32).empty();
       }
       const ops::Variant* automatic = automatic_variant(contract.op, device, Precision::fp32);
@@ -132,7 +132,7 @@ TEST(Defaults, NoLibraryWhereWeHaveOurOwn) {
 }
 
 TEST(WithPrecision, KeepsWhatRunsAndReplacesWhatDoesNot) {
-  if (ops::variants_of(Op::conv2d_forward, DeviceKind::cuda).empty())
+  if (ops::variants_of(*ops::built_in_variants(), Op::conv2d_forward, DeviceKind::cuda).empty())
     GTEST_SKIP() << "this build has no CUDA";
   const Selection bf16 = preset_selection("tensor_cores", hopper(), Precision::bf16);
   const Selection fp16 = with_precision(bf16, Precision::fp16, hopper());

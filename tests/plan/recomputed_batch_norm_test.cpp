@@ -58,7 +58,7 @@ struct RecomputedCase {
 
   std::vector<NodeCover> cover(const Program& program, Selection selection = {}) const {
     selection.precision = precision;
-    return cover_among(variants, program, selection, device);
+    return plan::cover(program, selection, {device, variants});
   }
   Program program(const First& first, Purpose purpose = Purpose::training) const {
     return program_of(normed_network(first), purpose, precision);
@@ -66,7 +66,8 @@ struct RecomputedCase {
 };
 
 std::vector<RecomputedCase> recomputed_cases() {
-  RecomputedCase on_cpu{cpu(), {ops::variants().begin(), ops::variants().end()}, Precision::fp32};
+  RecomputedCase on_cpu{
+      cpu(), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, Precision::fp32};
   const auto add = [&](Op op, std::vector<ops::Link> chain) {
     on_cpu.variants.push_back({.op = op,
                                .name = "recomputed",
@@ -83,7 +84,8 @@ std::vector<RecomputedCase> recomputed_cases() {
   std::vector<RecomputedCase> cases{on_cpu};
   if (!has_gpu_variants()) return cases;
   for (const Precision precision : {Precision::fp16, Precision::bf16}) {
-    cases.push_back({gpu(90), {ops::variants().begin(), ops::variants().end()}, precision});
+    cases.push_back(
+        {gpu(90), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, precision});
   }
   return cases;
 }

@@ -67,7 +67,7 @@ std::vector<CoverCase> sum_cases() {
 TEST(ResidualSums, ABatchNormAddsInInference) {
   for (const CoverCase& on : sum_cases()) {
     const Program program = program_of(residual(), Purpose::inference);
-    const auto nodes = cover_among(on.variants, program, {}, on.device);
+    const auto nodes = plan::cover(program, {}, {on.device, on.variants});
     expect_consistent(program, nodes);
     const std::size_t own = index_of(program, Op::batch_norm_infer, "bn3");
     const Node& sum = program.nodes[index_of(program, Op::add_forward, "add1")];
@@ -88,7 +88,7 @@ TEST(ResidualSums, WhatTheReluGaveIsStoredWhereItIsRead) {
     for (const Purpose purpose : {Purpose::training, Purpose::inspection}) {
       const bool trains = purpose == Purpose::training;
       const Program program = program_of(residual(), purpose);
-      const auto nodes = cover_among(on.variants, program, {}, on.device);
+      const auto nodes = plan::cover(program, {}, {on.device, on.variants});
       expect_consistent(program, nodes);
       EXPECT_NE(node_of(program, nodes, Op::add_forward, "add1").variant, nullptr);
       const NodeCover& norm =
@@ -108,7 +108,7 @@ TEST(ResidualSums, WhatIsAddedToItselfIsStored) {
                                              {.kind = add, .name = "add1", .from = "relu1"},
                                              convolution("conv2")});
     const Program program = program_of(model, Purpose::inference);
-    const auto nodes = cover_among(on.variants, program, {}, on.device);
+    const auto nodes = plan::cover(program, {}, {on.device, on.variants});
     expect_consistent(program, nodes);
     EXPECT_NE(node_of(program, nodes, Op::add_forward, "add1").variant, nullptr);
     EXPECT_FALSE(node_of(program, nodes, Op::batch_norm_infer, "bn1").shape.covered.has(Op::add_forward));

@@ -47,7 +47,7 @@ BenchRow timed(Op op, const char* name, double median, const OpSet& covered = {}
 
 plan::Selection fastest(const std::vector<Variant>& variants, const std::vector<BenchRow>& rows,
                         const plan::Selection& otherwise = {}) {
-  return fastest_among(variants, rows, Precision::fp32, core::DeviceInfo(), otherwise);
+  return fastest_of(rows, Precision::fp32, {core::DeviceInfo(), variants}, otherwise);
 }
 
 std::string choice(const plan::Selection& selection, Op op) {

@@ -250,7 +250,7 @@ class ForgedCheckpoints : public CheckpointFiles {
 };
 
 TEST_F(ForgedCheckpoints, OfAnotherVersionAreRefused) {
-  EXPECT_TRUE(holds(refused_with("/version", 2), {"version 2", "only 1", "use the Warpscope that wrote it"}));
+  EXPECT_TRUE(holds(refused_with("/version", 1), {"version 1", "only 2", "use the Warpscope that wrote it"}));
 }
 
 TEST_F(ForgedCheckpoints, AreRefusedByMember) {

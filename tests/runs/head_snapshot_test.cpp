@@ -28,11 +28,11 @@ TEST(HeadSnapshot, ANetworkOfAFileIsKnownAndThatOfANameToo) {
 
 TEST(HeadSnapshot, TheAugmentationIsThatOfNowAndNoneWhereNothingIsTold) {
   json head = run_head("finished");
-  EXPECT_EQ(snapshot_of(head).augment, training::AugmentSettings{});
+  EXPECT_EQ(snapshot_of(head).settings->augment, training::AugmentSettings{});
   head["configuration"]["crop"] = 3;
   head["current"] = head["configuration"];
   head["current"].update({{"flip", true}, {"jitter", 0.5}, {"mixup", 1}, {"cutout", "large"}});
-  EXPECT_EQ(snapshot_of(head).augment,
+  EXPECT_EQ(snapshot_of(head).settings->augment,
             (training::AugmentSettings{.flip = true, .crop = 3, .jitter = 0.5f, .mixup = 1}));
 }
 
@@ -47,10 +47,10 @@ TEST(HeadSnapshot, TellsHowManyViewsEvaluationsTake) {
 TEST(HeadSnapshot, TheSpikeThresholdIsThatOfNow) {
   json head = run_head("finished");
   head["configuration"]["zscore"] = 6;
-  EXPECT_EQ(snapshot_of(head).spike_threshold, 6);
+  EXPECT_EQ(snapshot_of(head).settings->spikes.threshold, 6);
   head["current"] = head["configuration"];
   head["current"]["zscore"] = 8.5;
-  EXPECT_EQ(snapshot_of(head).spike_threshold, 8.5);
+  EXPECT_EQ(snapshot_of(head).settings->spikes.threshold, 8.5);
 }
 
 TEST(HeadSnapshot, NonsenseIsLeftOut) {
@@ -64,7 +64,7 @@ TEST(HeadSnapshot, NonsenseIsLeftOut) {
                                   {"chosen", {{"conv9d", "a"}, {"relu.forward", 4}}}}}},
                            json{{"device", "cpu"}, {"classes", {1, 2}}, {"status", 4}}}) {
     const training::Snapshot snapshot = snapshot_of(head);
-    EXPECT_EQ(snapshot.batch, 0) << head;
+    EXPECT_EQ(snapshot.settings->batch, 0) << head;
     EXPECT_TRUE(snapshot.selection.variants.empty()) << head;
     EXPECT_EQ(state_of(head), TrainerState::running);
   }

@@ -10,8 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/run_reader.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/changes.h"
+#include "tests/support/points.h"
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
@@ -55,11 +58,11 @@ class Run : public testing::Test {
 };
 
 /// Step n, counted from 1: its loss is n, its speed 10 n.
-LossPoint point(std::uint64_t n) {
+Point point(std::uint64_t n) {
   const auto value = static_cast<double>(n);
-  LossPoint made{n, value / 10, static_cast<float>(n), 0.1f, 10 * value, value / 100};
-  made.gradient_norm = 0.5f;
-  made.update_ratio = 0.125f;
+  Point made = tests::step_point(n, value / 10, static_cast<float>(n), 0.1f, 10 * value, value / 100);
+  made[Metric::gradient_norm] = 0.5f;
+  made[Metric::update_ratio] = 0.125f;
   return made;
 }
 
@@ -72,7 +75,7 @@ TEST_F(Run, SaysRunningFromTheStart) {
 TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   feed->push({point(1), Marker{1, 0.01, "conv2d.forward: \"a\" -> b"}, LogLine{LogLevel::info, "hello"},
-              point(2), TestPoint{2, 0.2, 0.02, 0.5f, 3.0f}, Restart{1}, point(1)});
+              point(2), tests::test_point(2, 0.2, 0.02, 0.5f, 3.0f), Restart{1}, point(1)});
   ASSERT_TRUE(tests::eventually([this] { return metrics().size() >= 6; })) << "written before the end";
   const auto lines = metrics();
   ASSERT_EQ(lines.size(), 6u);
@@ -103,12 +106,12 @@ TEST_F(Run, ATrainingThatComesBackIsThereOnceMore) {
 
 TEST_F(Run, WritesTheFiguresOfAHeadWhereThereIsOne) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
-  LossPoint joint = point(1);
-  joint.head_loss = 2.5f;
-  joint.head_accuracy = 0.25f;
-  TestPoint test{1, 0.1, 0.01, 0.5f, 3.0f};
-  test.head_loss = 2.25f;
-  test.head_accuracy = 0.5f;
+  Point joint = point(1);
+  joint[Metric::head_loss] = 2.5f;
+  joint[Metric::head_accuracy] = 0.25f;
+  Point test = tests::test_point(1, 0.1, 0.01, 0.5f, 3.0f);
+  test[Metric::head_loss] = 2.25f;
+  test[Metric::head_accuracy] = 0.5f;
   feed->push({joint, test});
   recorder.finish("finished", "");
   std::istringstream text(tests::read_text(folder / "run/metrics.jsonl"));
@@ -123,10 +126,37 @@ TEST_F(Run, WritesTheFiguresOfAHeadWhereThereIsOne) {
   EXPECT_EQ(run()["head_accuracy"], 0.5);
 }
 
+TEST_F(Run, EveryMetricComesBackUnderItsOwnName) {
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
+  const auto with = [](Point point, auto belongs) {
+    for (const MetricRow& row : training::metrics()) {
+      if (belongs(row)) point[row.metric] = 0.5f + static_cast<float>(row.metric);
+    }
+    return point;
+  };
+  const Point step = with(tests::step_point(1), [](const auto& row) { return !row.steps.empty(); });
+  const Point test = with(tests::test_point(1, 0, 0, 0, tests::kNone, tests::kNone, Split::validation),
+                          [](const auto& row) { return !row.validation.empty(); });
+  feed->push({step, test, tests::probe_point(1, 0, 0, 0.25f)});
+  recorder.finish("finished", "");
+  const runs::RunPoints points = runs::read_run(folder / "run").points;
+  const Point step_again = runs::MetricColumns(points.steps, Split::train).at(0);
+  const std::vector<Point> tests_again = runs::tests_of(points.tests);
+  ASSERT_EQ(tests_again.size(), 2u);
+  for (const MetricRow& row : training::metrics()) {
+    const auto same = [&](const Point& a, const Point& b) {
+      return std::isnan(a[row.metric]) ? std::isnan(b[row.metric]) : a[row.metric] == b[row.metric];
+    };
+    EXPECT_TRUE(same(step_again, step)) << row.key;
+    EXPECT_TRUE(same(tests_again[0], test)) << row.key;
+  }
+  EXPECT_EQ(tests_again[1][Metric::feature_accuracy], 0.25f);
+}
+
 TEST_F(Run, KeepsAllDigitsOfALoss) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   const float loss = 0.012345678f;
-  feed->push({LossPoint{1, 0.1, loss, 0.1f, 0, 0}});
+  feed->push({tests::step_point(1, 0.1, loss, 0.1f, 0, 0)});
   recorder.finish("finished", "");
   EXPECT_EQ(metrics()[0]["loss"].get<float>(), loss);
 }
@@ -135,7 +165,7 @@ TEST_F(Run, WritesNullForWhatJsonCannotHold) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
   const float nan = std::nanf("");
   const float infinity = std::numeric_limits<float>::infinity();
-  feed->push({LossPoint{1, 0.1, nan, 0.1f, 0, 0}, TestPoint{1, 0.1, 0, infinity, nan}});
+  feed->push({tests::step_point(1, 0.1, nan, 0.1f, 0, 0), tests::test_point(1, 0.1, 0, infinity, infinity)});
   recorder.finish("failed", "the loss is nan");
   EXPECT_TRUE(metrics()[0]["loss"].is_null());
   EXPECT_TRUE(metrics()[1]["test_loss"].is_null());
@@ -175,7 +205,8 @@ TEST_F(Run, PointsFromBeforeItWasGoneOnWithCount) {
     RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
     feed->push({point(1), Restart{1}});
     for (std::uint64_t n = 1; n <= 60; ++n) feed->push({point(n)});
-    feed->push({TestPoint{60, 6, 0.6, 0.5f, 3.0f}, TestPoint{60, 6, 0.6, 0.25f, 0, 0, Split::validation}});
+    feed->push({tests::test_point(60, 6, 0.6, 0.5f, 3.0f),
+                tests::test_point(60, 6, 0.6, 0.25f, tests::kNone, tests::kNone, Split::validation)});
   }
   FigureTally tally;
   RunFolder again = RunFolder::reopen(directory());
@@ -194,7 +225,7 @@ TEST_F(Run, PointsFromBeforeItWasGoneOnWithCount) {
 
 TEST_F(Run, ResultsAreThoseSinceTheLastReset) {
   RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
-  feed->push({point(1), point(2), TestPoint{2, 0.2, 0.02, 0.5f, 3.0f}, Restart{1}, point(1)});
+  feed->push({point(1), point(2), tests::test_point(2, 0.2, 0.02, 0.5f, 3.0f), Restart{1}, point(1)});
   recorder.finish("finished", "");
   EXPECT_EQ(run()["steps"], 1);
   EXPECT_EQ(run()["final_train_loss"], 1.0);
@@ -221,7 +252,7 @@ TEST_F(Run, AFinishedTrainingLeavesAllResults) {
   tests::FeedLog log(trainer.subscribe());
   ASSERT_TRUE(tests::wait_for_state(trainer, TrainerState::paused));
   EXPECT_EQ(run()["status"], "running");
-  trainer.send(SetLearningRate{0.05f});
+  trainer.send(tests::change("learning_rate", 0.05));
   trainer.send(Resume{});
   ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
@@ -232,13 +263,13 @@ TEST_F(Run, AFinishedTrainingLeavesAllResults) {
   EXPECT_FALSE(result.contains("error"));
   EXPECT_EQ(result["steps"], 120);
   EXPECT_EQ(result["epochs"], 24.0);
-  const auto points = log.all<LossPoint>();
+  const auto points = log.steps();
   double last_fifty = 0;
   for (std::size_t i = points.size() - 50; i < points.size(); ++i)
-    last_fifty += static_cast<double>(points[i].loss) / 50;
+    last_fifty += static_cast<double>(points[i][Metric::loss]) / 50;
   EXPECT_NEAR(result["final_train_loss"].get<double>(), last_fifty, 1e-8);
-  EXPECT_EQ(result["test_loss"].get<float>(), end->test_loss);
-  EXPECT_EQ(result["psnr"].get<float>(), log.all<TestPoint>().back().psnr);
+  EXPECT_EQ(result["test_loss"].get<float>(), end->last_test[Metric::loss]);
+  EXPECT_EQ(result["psnr"].get<float>(), log.tests().back()[Metric::psnr]);
   EXPECT_GT(result["median_images_per_second"].get<double>(), 0);
   EXPECT_NEAR(result["seconds"].get<double>(), end->seconds, 1e-8) << "the digits of metrics.jsonl";
   EXPECT_EQ(end->figures.steps, 120u);
@@ -261,14 +292,14 @@ TEST_F(Run, AFinishedTrainingLeavesAllResults) {
   for (const json& line : metrics()) {
     if (keys(line) == kStepKeys) {
       ASSERT_EQ(line["step"], points[steps].step);
-      ASSERT_EQ(line["loss"].get<float>(), points[steps].loss);
+      ASSERT_EQ(line["loss"].get<float>(), points[steps][Metric::loss]);
       ++steps;
     }
     tests += keys(line) == kTestKeys;
     if (keys(line) == kMarkerKeys) markers.push_back(line["marker"]);
   }
   EXPECT_EQ(steps, 120u);
-  EXPECT_EQ(tests, log.all<TestPoint>().size());
+  EXPECT_EQ(tests, log.tests().size());
   EXPECT_EQ(markers, (std::vector<std::string>{"learning rate: 0.1 -> 0.05"}));
 }
 
@@ -280,7 +311,7 @@ TEST_F(Run, AFailedTrainingSaysSoAndKeepsEveryPoint) {
   tests::FeedLog log(trainer.subscribe());
   for (int i = 0; i < 10; ++i) trainer.send(StepOnce{});
   ASSERT_TRUE(tests::wait_for_step(trainer, 10));
-  trainer.send(SetLearningRate{1e6f});
+  trainer.send(tests::change("learning_rate", 1e6));
   trainer.send(Resume{});
   ASSERT_TRUE(trainer.wait(tests::kPatience));
   const auto end = trainer.snapshot();
@@ -288,8 +319,8 @@ TEST_F(Run, AFailedTrainingSaysSoAndKeepsEveryPoint) {
   const json result = run();
   EXPECT_EQ(result["status"], "failed");
   EXPECT_EQ(result["error"], end->notice);
-  const auto points = log.all<LossPoint>();
-  EXPECT_FALSE(std::isfinite(points.back().loss));
+  const auto points = log.steps();
+  EXPECT_FALSE(std::isfinite(points.back()[Metric::loss]));
   EXPECT_EQ(result["steps"], points.back().step);
   const auto lines = metrics();
   EXPECT_EQ(lines.back()["step"], points.back().step);
@@ -303,7 +334,7 @@ TEST_F(Run, ADestroyedTrainerLeavesEveryPoint) {
   tests::FeedLog log(trainer->subscribe());
   ASSERT_TRUE(tests::wait_for_step(*trainer, 20));
   trainer.reset();
-  const auto points = log.all<LossPoint>();
+  const auto points = log.steps();
   std::size_t steps = 0;
   for (const json& line : metrics()) steps += keys(line) == kStepKeys;
   EXPECT_EQ(steps, points.back().step);

@@ -16,6 +16,7 @@
 #include "gpu/runs/run_view.h"
 #include "gpu/runs/snapshot_json.h"
 #include "tests/runs/run_maker.h"
+#include "tests/support/changes.h"
 #include "tests/support/waiting.h"
 
 namespace warpscope::runs {
@@ -29,10 +30,8 @@ using tests::marker_line;
 using tests::run_head;
 using tests::step_line;
 using tests::test_line;
-using training::LossPoint;
 using training::Marker;
 using training::Restart;
-using training::TestPoint;
 using training::TrainerState;
 
 /// The lock that a training process holds.
@@ -81,7 +80,7 @@ training::Snapshot status_at(std::uint64_t step) {
   status.state = TrainerState::running;
   status.step = step;
   status.model = "autoencoder";
-  status.batch = 64;
+  tests::settings_of(status).batch = 64;
   status.images_per_second = 1234.5;
   status.device.name = "NVIDIA H100";
   training::OpTiming timing;
@@ -133,7 +132,8 @@ class Viewed : public testing::Test {
   std::vector<std::uint64_t> steps() const {
     std::vector<std::uint64_t> found;
     for (const training::FeedItem& item : items) {
-      if (const auto* point = std::get_if<LossPoint>(&item)) found.push_back(point->step);
+      const auto* const point = std::get_if<training::Point>(&item);
+      if (point != nullptr && point->split == training::Split::train) found.push_back(point->step);
       if (std::holds_alternative<Restart>(item)) found.push_back(0);
     }
     return found;
@@ -163,12 +163,12 @@ TEST_F(Viewed, AFinishedRunShowsItsPointsAndItsStatus) {
   open();
   ASSERT_TRUE(wait_for_state(TrainerState::finished));
   const auto now = source->snapshot();
-  EXPECT_EQ(now->viewing, "finished");
+  EXPECT_EQ(now->can.why_not, "finished");
   EXPECT_EQ(now->run_dir, run().string());
   EXPECT_EQ(now->step, 2u);
-  EXPECT_EQ(now->train_loss, 0.25f);
-  EXPECT_EQ(now->gradient_norm, 1.5f);
-  EXPECT_EQ(now->test_loss, 0.0625f) << "of the images that steer";
+  EXPECT_EQ(now->last[training::Metric::loss], 0.25f);
+  EXPECT_EQ(now->last[training::Metric::gradient_norm], 1.5f);
+  EXPECT_EQ(now->last_test[training::Metric::loss], 0.0625f) << "of the images that steer";
   EXPECT_EQ(now->images_per_second, 1234.5);
   ASSERT_EQ(now->timings.size(), 1u);
   EXPECT_EQ(now->timings[0].variant, "loops");
@@ -176,7 +176,8 @@ TEST_F(Viewed, AFinishedRunShowsItsPointsAndItsStatus) {
   std::vector<training::Split> splits;
   int markers = 0;
   for (const auto& item : items) {
-    if (const auto* test = std::get_if<TestPoint>(&item)) splits.push_back(test->split);
+    const auto* const point = std::get_if<training::Point>(&item);
+    if (point != nullptr && point->split != training::Split::train) splits.push_back(point->split);
     markers += std::holds_alternative<Marker>(item);
   }
   EXPECT_EQ(splits, (std::vector{training::Split::validation, training::Split::test}));
@@ -190,7 +191,7 @@ TEST_F(Viewed, ARunIsFollowedWhileItGrows) {
   open();
   ASSERT_TRUE(wait_for_step(1));
   EXPECT_EQ(source->snapshot()->state, TrainerState::running);
-  EXPECT_EQ(source->snapshot()->viewing, "running in another process");
+  EXPECT_EQ(source->snapshot()->can.why_not, "running in another process");
   append_text(run() / "metrics.jsonl", step_line(2, 0.4) + R"({"step":3,"lo)");
   ASSERT_TRUE(wait_for_step(2));
   append_text(run() / "metrics.jsonl", "ss\":0.3}\n" + step_line(4, 0.2));
@@ -217,7 +218,7 @@ TEST_F(Viewed, ARunThatNobodyWritesIsInterruptedAndComesBackToLife) {
   write_status(status_at(1));
   open();
   ASSERT_TRUE(wait_for_state(TrainerState::interrupted));
-  EXPECT_NE(source->snapshot()->viewing.find("interrupted"), std::string::npos);
+  EXPECT_NE(source->snapshot()->can.why_not.find("interrupted"), std::string::npos);
   append_text(run() / "metrics.jsonl", step_line(2, 0.4));
   ASSERT_TRUE(wait_for_state(TrainerState::running)) << "where locks are not seen, changes tell";
 }
@@ -304,10 +305,10 @@ TEST_F(Viewed, WithoutAStatusRunJsonTells) {
   const auto now = source->snapshot();
   EXPECT_EQ(now->model, "autoencoder");
   EXPECT_EQ(now->data_name, "CIFAR-10");
-  EXPECT_EQ(now->batch, 64);
+  EXPECT_EQ(now->settings->batch, 64);
   EXPECT_EQ(now->device.name, "AMD EPYC");
-  EXPECT_EQ(now->optimizer.rule, ops::UpdateRule::sgd);
-  EXPECT_FLOAT_EQ(now->learning_rate, 0.005f);
+  EXPECT_EQ(now->settings->optimizer.rule, ops::UpdateRule::sgd);
+  EXPECT_FLOAT_EQ(now->settings->optimizer.learning_rate, 0.005f);
   EXPECT_EQ(now->selection.variants.at(ops::Op::conv2d_forward), "onednn");
   EXPECT_EQ(now->parameters, 751875u);
   EXPECT_GT(now->images_per_second, 0);
@@ -485,12 +486,12 @@ TEST_F(ViewedClassifier, PredictionsAreShownAndFollow) {
   ASSERT_TRUE(now->data);
   EXPECT_EQ(now->data->classes, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(now->data->test.count, 256);
-  EXPECT_EQ(now->data->test.pixels.front(), set.pixels[std::size_t{44} * 4]);
+  EXPECT_EQ(now->data->whole->test.pixels.front(), set.pixels[std::size_t{44} * 4]);
   EXPECT_EQ(now->evaluation->positions.front(), 44u);
   EXPECT_EQ(now->evaluation->image_losses.back(), 299.0f);
   EXPECT_EQ(now->evaluation->confusion, (std::vector<std::uint32_t>{0, 150, 0, 150})) << "of all images";
-  EXPECT_EQ(now->test_loss, 0.25f) << "that of the points";
-  EXPECT_EQ(now->test_accuracy, 0.75f);
+  EXPECT_EQ(now->last_test[training::Metric::loss], 0.25f) << "that of the points";
+  EXPECT_EQ(now->last_test[training::Metric::accuracy], 0.75f);
   const auto data = now->data;
   append_text(run() / "metrics.jsonl", step_line(2, 0.4));
   ASSERT_TRUE(wait_for_step(2));

@@ -88,15 +88,6 @@ TEST(SummaryTest, AnUnfinishedRunIsSummedUpFromItsPoints) {
   EXPECT_EQ(run.model, "");
 }
 
-TEST(SummaryTest, TheSpeedOfRunsOfBeforeIsFoundUnderItsFormerName) {
-  const tests::TemporaryFolder folder;
-  json head = finished(0.5, 1);
-  head.erase("median_images_per_second");
-  head["images_per_second"] = 4000;
-  make_run(folder / "a", head, "");
-  EXPECT_EQ(summarize(read_run(folder / "a")).median_images_per_second, 4000);
-}
-
 TEST(SummaryTest, AFailedRunSaysWhy) {
   const tests::TemporaryFolder folder;
   json head = finished(0.5, 1);

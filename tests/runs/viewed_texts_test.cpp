@@ -48,7 +48,7 @@ std::shared_ptr<const data::DataSet> shown(const std::string& model, const std::
     const auto now = source.snapshot();
     return now->evaluation && !now->evaluation->predicted.empty();
   }));
-  return source.snapshot()->data;
+  return source.snapshot()->data->whole;
 }
 
 TEST(ViewedTexts, AreReadFromTheKeptBytes) {

@@ -68,14 +68,6 @@ TEST(AugmentSettings, FillTheirFieldsOfTheControl) {
   EXPECT_EQ(control.jitter + control.mixup, 0);
 }
 
-TEST(AugmentSettings, ChangesAreDescribed) {
-  EXPECT_EQ(describe_change(kAll, kAll), "");
-  EXPECT_EQ(describe_change(AugmentSettings{}, {.flip = true, .mixup = 0.2f}),
-            "flip: off -> on; mixup: 0 -> 0.2");
-  EXPECT_EQ(describe_change(kAll, {.cutout = 7, .jitter = 0.18f, .mixup = 0.4f}),
-            "flip: on -> off; crop: 3 -> 0");
-}
-
 TEST(AugmentSettings, GoThroughAConfigurationAndBack) {
   TrainingSettings settings, back;
   settings.augment = kAll;

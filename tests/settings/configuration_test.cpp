@@ -505,5 +505,46 @@ TEST(Configuration, PrecisionAndBatchFollowTheDeviceAndTheNetwork) {
   EXPECT_EQ(resolve(configuration_with({{"precision", "fp32"}}), &device).text("precision"), "fp32");
 }
 
+std::string told(const TrainingSettings& before, const TrainingSettings& after) {
+  const Configuration different = difference(before, after);
+  return describe_change(values_of(before, different), different);
+}
+
+TEST(Change, IsToldByTheRows) {
+  TrainingSettings before, after;
+  EXPECT_EQ(told(before, after), "");
+  after.optimizer = defaults_of(ops::UpdateRule::lion);
+  EXPECT_EQ(told(before, after),
+            "optimizer: adam -> lion; learning rate: 0.0003 -> 0.0001; beta 2: 0.999 -> 0.99");
+  before.optimizer.momentum = 0.5f;
+  EXPECT_EQ(told(before, after).find("momentum"), std::string::npos) << "lion has none";
+  after = before;
+  after.augment.flip = true;
+  after.optimizer.momentum = 0.8f;
+  after.optimizer.accumulate = 4;
+  after.spikes.threshold = 6.5;
+  EXPECT_EQ(told(before, after),
+            "flip: off -> on; momentum: 0.5 -> 0.8; micro-batches: 1 -> 4; loss spike: off -> 6.5");
+}
+
+TEST(Change, LeavesOtherSettingsAndIsRefusedWhole) {
+  TrainingSettings now;
+  now.optimizer.momentum = 0.5f;
+  Configuration change;
+  change.set("learning_rate", 0.25);
+  const TrainingSettings next = changed(now, change);
+  EXPECT_EQ(next.optimizer.learning_rate, 0.25f);
+  EXPECT_EQ(difference(now, next), change);
+  const auto refusal = [&](const char* name, Value value) {
+    Configuration bad = change;
+    bad.put(setting(name), std::move(value));
+    return tests::message_of<core::BadInput>([&] { changed(now, bad); });
+  };
+  EXPECT_EQ(refusal("seed", std::int64_t{3}),
+            "seed cannot change so while a training runs: it is set when a training starts");
+  EXPECT_EQ(refusal("crop", std::int64_t{17}), "crop must be at most 16, not 17");
+  EXPECT_TRUE(tests::holds(refusal("test_every", std::int64_t{1}), {"test_every 1"}));
+}
+
 }  // namespace
 }  // namespace warpscope::training

@@ -87,6 +87,8 @@ class FeedLog {
     }
     return found;
   }
+  std::vector<training::Point> steps() { return points(true); }
+  std::vector<training::Point> tests() { return points(false); }
   /// The texts of all markers.
   std::vector<std::string> markers() {
     std::vector<std::string> texts;
@@ -104,8 +106,9 @@ class FeedLog {
         curves.push_back(std::move(again));
         EXPECT_EQ(back->generation + 1, curves.size());
       }
-      if (const auto* point = std::get_if<training::LossPoint>(&item)) {
-        curves.back().push_back(point->loss);
+      const auto* const point = std::get_if<training::Point>(&item);
+      if (point != nullptr && point->split == training::Split::train) {
+        curves.back().push_back((*point)[training::Metric::loss]);
         EXPECT_EQ(point->step, curves.back().size()) << "in generation " << curves.size() - 1;
       }
     }
@@ -113,6 +116,13 @@ class FeedLog {
   }
 
  private:
+  std::vector<training::Point> points(bool of_steps) {
+    auto found = all<training::Point>();
+    std::erase_if(found,
+                  [&](const auto& point) { return (point.split == training::Split::train) != of_steps; });
+    return found;
+  }
+
   std::shared_ptr<training::Feed> feed_;
   std::vector<training::FeedItem> items_;
 };

@@ -117,12 +117,11 @@ void measure(std::uint64_t points) {
   std::uint32_t noise = 1;
   for (std::uint64_t i = 1; i <= points; ++i) {
     noise = noise * 1664525u + 1013904223u;
-    training::LossPoint point;
-    point.step = i;
-    point.seconds = static_cast<double>(i) * 1e-3;
-    point.loss = 0.05f + std::exp(-5.0f * static_cast<float>(i) / static_cast<float>(points)) +
-                 1e-11f * static_cast<float>(noise);
-    point.gradient_norm = 1 + point.loss;
+    training::Point point{i, 0, static_cast<double>(i) * 1e-3};
+    float& loss = point[Metric::loss];
+    loss = 0.05f + std::exp(-5.0f * static_cast<float>(i) / static_cast<float>(points)) +
+           1e-11f * static_cast<float>(noise);
+    point[Metric::gradient_norm] = 1 + loss;
     history.consume(point);
   }
   std::printf("%llu points: %.0f ns a point to take in\n", static_cast<unsigned long long>(points),

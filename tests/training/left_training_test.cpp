@@ -16,6 +16,7 @@
 #include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/changes.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
@@ -144,7 +145,7 @@ TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   ASSERT_TRUE(wait_for_step(trainer, 100));
-  trainer.send(SetLearningRate{1e6f});
+  trainer.send(tests::change("learning_rate", 1e6));
   ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
     return now.divergence.id == 1 && now.state == TrainerState::paused;
   }));
@@ -156,9 +157,9 @@ TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
   ASSERT_TRUE(return_to(trainer, 0));
   EXPECT_EQ(trainer.snapshot()->step, then->divergence.back_step);
   EXPECT_TRUE(trainer.snapshot()->divergence.text.empty());
-  trainer.send(SetLearningRate{0.001f});
+  trainer.send(tests::change("learning_rate", 0.001));
   take_steps(trainer, 5);
-  EXPECT_LT(trainer.snapshot()->train_loss, 10.0f);
+  EXPECT_LT(trainer.snapshot()->last[Metric::loss], 10.0f);
 }
 
 TEST(LeftTraining, StepsThatAReturnDropsCountInNoFigure) {
@@ -169,7 +170,7 @@ TEST(LeftTraining, StepsThatAReturnDropsCountInNoFigure) {
   options.start_paused = false;
   Trainer trainer(options);
   ASSERT_TRUE(wait_for_step(trainer, 100));
-  trainer.send(SetLearningRate{1e6f});
+  trainer.send(tests::change("learning_rate", 1e6));
   ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
     return now.divergence.id == 1 && now.state == TrainerState::paused;
   }));
@@ -177,7 +178,7 @@ TEST(LeftTraining, StepsThatAReturnDropsCountInNoFigure) {
   const auto back = trainer.snapshot();
   EXPECT_EQ(back->figures.steps, back->step);
   EXPECT_EQ(back->figures.seconds, back->seconds);
-  trainer.send(SetLearningRate{0.001f});
+  trainer.send(tests::change("learning_rate", 0.001));
   take_steps(trainer, 5);
   trainer.send(Finish{});
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));

@@ -20,6 +20,7 @@
 #include "gpu/runs/trained_network.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/changes.h"
 #include "tests/support/random_edits.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
@@ -160,8 +161,8 @@ TEST(NetworkChange, ALossThatJumpsWithItIsNoSpike) {
   options.spikes.threshold = 12;
   options.optimizer.learning_rate = 0.01f;
   Trainer trainer(options);
-  ASSERT_TRUE(
-      wait_until(trainer, [](const Snapshot& now) { return now.step > 200 && now.train_loss < 0.01f; }));
+  ASSERT_TRUE(wait_until(
+      trainer, [](const Snapshot& now) { return now.step > 200 && now.last[Metric::loss] < 0.01f; }));
   models::Model other = tests::tiny_classifier();
   other.layers.back().name = "last";
   trainer.send(SetNetwork{other});
@@ -181,7 +182,7 @@ TEST(NetworkChange, RollsBackToWeightsOfTheNewNetworkAlone) {
   const models::Model other = wider(tests::tiny_model());
   trainer.send(SetNetwork{other});
   ASSERT_TRUE(wait_for_network(trainer, other));
-  trainer.send(SetLearningRate{1e6f});
+  trainer.send(tests::change("learning_rate", 1e6));
   ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
     return now.divergence.id == 1 && now.state == TrainerState::paused;
   }));
@@ -189,7 +190,7 @@ TEST(NetworkChange, RollsBackToWeightsOfTheNewNetworkAlone) {
   ASSERT_TRUE(then->divergence.can_roll_back) << then->divergence.text;
   trainer.send(RollBack{});
   ASSERT_TRUE(wait_for_step(trainer, then->step + 20));
-  EXPECT_TRUE(std::isfinite(trainer.snapshot()->train_loss));
+  EXPECT_TRUE(std::isfinite(trainer.snapshot()->last[Metric::loss]));
   EXPECT_EQ(*trainer.snapshot()->network, other);
 }
 
@@ -199,7 +200,7 @@ TEST(NetworkChange, OfATrainingThatDivergedLeavesNothingToRollBackTo) {
   options.pause_on_divergence = true;
   Trainer trainer(options);
   ASSERT_TRUE(wait_for_step(trainer, 20));
-  trainer.send(SetLearningRate{1e6f});
+  trainer.send(tests::change("learning_rate", 1e6));
   ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
     return now.divergence.id == 1 && now.state == TrainerState::paused;
   }));
@@ -286,7 +287,7 @@ TEST_F(NetworkChangeOfARun, IsGoneOnWithBitForBit) {
   EXPECT_EQ(resumed.snapshot()->step, 7u);
   take_steps(resumed, 5);
   std::vector<float> losses;
-  for (const LossPoint& point : feed.all<LossPoint>()) losses.push_back(point.loss);
+  for (const Point& point : feed.steps()) losses.push_back(point[Metric::loss]);
   EXPECT_EQ(losses, std::vector<float>(curve.begin() + 7, curve.end()));
   resumed.send(Finish{});
   ASSERT_TRUE(resumed.wait(tests::kPatience));
@@ -358,9 +359,10 @@ TEST_F(NetworkChangeOfARun, LeavesAFileOfInitialWeightsAside) {
 }
 
 /// All that can be asked for at once.
-ObservationRequest everything(const models::Model& model, std::uint64_t weights) {
+ObservationRequest everything(const models::Model& model) {
   ObservationRequest request;
   request.inspected_image = 3;
+  request.inspected_parameters = 1;
   request.distributions = request.feature_probe = request.latents.map = true;
   if (models::latent_of(model).decodes) {
     for (int i = 0; i < 3; ++i) request.latents.pictures.push_back({i, i + 1, 0.5f, {1.0f}});
@@ -370,7 +372,6 @@ ObservationRequest everything(const models::Model& model, std::uint64_t weights)
     request.comparison->reconstructors = {{}, {std::nullopt, core::Precision::bf16, ""}};
     request.comparison->count = 5;
   }
-  request.weights = weights;
   request.activations_of = model.layers.size();
   return request;
 }
@@ -379,7 +380,8 @@ ObservationRequest everything(const models::Model& model, std::uint64_t weights)
 void expect_of(const Observations& seen, const models::Model& model) {
   if (seen.inspection) {
     EXPECT_EQ(seen.inspection->outputs.size(), model.layers.size() + 1);
-    EXPECT_EQ(seen.inspection->parameters.size(), models::parameter_layout(model).elements);
+    for (const models::Parameter& tensor : models::parameter_layout(model).parameters)
+      EXPECT_TRUE(tensor.layer != 0 || !tensor.learned || seen.inspection->has(tensor)) << tensor.name;
   }
   if (seen.activations) {
     ASSERT_LE(seen.activations->output, model.layers.size());
@@ -447,8 +449,8 @@ TEST_P(LiveEdits, AtRandomWithEverythingSeenNeverFail) {
       trainer.send(Select{{wide ? core::Precision::bf16 : core::Precision::fp32, {}}});
     }
     trainer.send(SetNetwork{wanted});
-    trainer.send(
-        Observe{everything(tests::fits(wanted) ? wanted : now, static_cast<std::uint64_t>(edit + 1))});
+    trainer.send(Observe{everything(tests::fits(wanted) ? wanted : now)});
+    trainer.send(CopyWeights{static_cast<std::uint64_t>(edit + 1)});
     ASSERT_TRUE(wait_until(
         trainer, [&](const Snapshot& s) { return *s.network == wanted || s.notice_id > before->notice_id; }));
     const auto after = trainer.snapshot();
@@ -469,16 +471,14 @@ TEST_P(LiveEdits, AtRandomWithEverythingSeenNeverFail) {
   EXPECT_GT(refused, 3);
   EXPECT_GT(seen_of_new, 5);
   EXPECT_EQ(trainer.snapshot()->divergence.id, 0u) << trainer.snapshot()->divergence.text;
-  for (const LossPoint& point : feed.all<LossPoint>()) ASSERT_TRUE(std::isfinite(point.loss)) << point.step;
+  for (const Point& point : feed.steps()) ASSERT_TRUE(std::isfinite(point[Metric::loss])) << point.step;
 }
 
 TEST(NetworkChange, WhoWaitsForWeightsGetsThoseOfTheNewNetwork) {
   TrainerOptions options = options_for(tests::tiny_classifier());
   options.start_paused = true;
   Trainer trainer(options);
-  Observe observe;
-  observe.request.weights = 1;
-  trainer.send(observe);
+  trainer.send(CopyWeights{1});
   ASSERT_TRUE(tests::eventually([&] { return trainer.observations().weights != nullptr; }));
   const models::Model other = wider(tests::tiny_classifier());
   trainer.send(SetNetwork{other});

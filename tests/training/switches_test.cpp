@@ -11,6 +11,7 @@
 
 #include "gpu/data/dataset.h"
 #include "gpu/ops/variant.h"
+#include "tests/support/changes.h"
 #include "tests/support/tiny_trainer.h"
 
 namespace warpscope::training {
@@ -29,7 +30,7 @@ class Clicker {
     plan::Selection selection = now.selection;
     switch (random_() % 5) {
       case 0:
-        return SetBatch{batches_[random_() % batches_.size()]};
+        return tests::change("batch", batches_[random_() % batches_.size()]);
       case 1: {
         const auto precisions = core::selectable_precisions();
         const Precision precision = precisions[random_() % precisions.size()];
@@ -53,7 +54,7 @@ class Clicker {
  private:
   std::vector<std::string> offers(ops::Op op, Precision precision) const {
     std::vector<std::string> names;
-    for (const ops::Variant* variant : ops::variants_of(op, device_.kind)) {
+    for (const ops::Variant* variant : ops::variants_of(*ops::built_in_variants(), op, device_.kind)) {
       if (ops::unavailable_reason(*variant, device_, precision).empty()) names.push_back(variant->name);
     }
     return names;
@@ -98,17 +99,20 @@ void switch_at_random(Plan what) {
     ASSERT_EQ(now->state, TrainerState::running) << now->notice;
     trainer.send(clicker.next(*now));
     ASSERT_TRUE(tests::wait_for_step(trainer, now->step + 3)) << "after switch " << i;
-    refused += trainer.snapshot()->notice_id != now->notice_id;
+    const auto then = trainer.snapshot();
+    if (then->notice_id == now->notice_id) continue;
+    ++refused;
+    testing::Test::RecordProperty("refusal_" + std::to_string(refused), then->notice);
   }
   trainer.send(Select{first});
-  trainer.send(SetBatch{what.options.batch});
+  trainer.send(tests::change("batch", what.options.batch));
   const std::uint64_t last = trainer.snapshot()->step;
   ASSERT_TRUE(tests::wait_for_step(trainer, last + 50));
   trainer.send(Pause{});
   ASSERT_TRUE(tests::wait_for_state(trainer, TrainerState::paused));
   const auto end = trainer.snapshot();
   EXPECT_EQ(end->selection, first);
-  EXPECT_EQ(end->memory.process_bytes, before.process_bytes) << "memory of old plans is still held";
+  EXPECT_EQ(end->memory.allocated_bytes, before.allocated_bytes) << "memory of old plans is still held";
   // What libraries load lazily (their modules, their handles) stays; plans of a few hundred MiB would show.
   if (before.free_bytes > 0) {
     const double lost = static_cast<double>(before.free_bytes) - static_cast<double>(end->memory.free_bytes);

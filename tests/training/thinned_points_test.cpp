@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/points.h"
+
 namespace warpscope::training {
 namespace {
 
@@ -14,16 +16,10 @@ std::vector<std::uint64_t> steps_of(const ThinnedPoints& points) {
   return steps;
 }
 
-LossPoint point(std::uint64_t step) {
-  LossPoint point;
-  point.step = step;
-  return point;
-}
-
 TEST(ThinnedPoints, FewAreAllKept) {
   ThinnedPoints points;
-  for (std::uint64_t step = 1; step <= 100; ++step) points.note(point(step));
-  points.note(TestPoint{.step = 50});
+  for (std::uint64_t step = 1; step <= 100; ++step) points.note(tests::step_point(step));
+  points.note(tests::test_point(50));
   points.note(Marker{7, 0, "x"});
   points.note(LogLine{LogLevel::info, "not a point"});
   EXPECT_EQ(points.items().size(), 102u);
@@ -34,7 +30,7 @@ TEST(ThinnedPoints, FewAreAllKept) {
 TEST(ThinnedPoints, ManyAreSpreadEvenlyAndTheLastIsThere) {
   ThinnedPoints points;
   constexpr std::uint64_t kSteps = 100001;
-  for (std::uint64_t step = 1; step <= kSteps; ++step) points.note(point(step));
+  for (std::uint64_t step = 1; step <= kSteps; ++step) points.note(tests::step_point(step));
   const auto steps = steps_of(points);
   EXPECT_LE(steps.size(), ThinnedPoints::kMost + 1);
   EXPECT_GE(steps.size(), ThinnedPoints::kMost / 2);
@@ -45,12 +41,12 @@ TEST(ThinnedPoints, ManyAreSpreadEvenlyAndTheLastIsThere) {
 
 TEST(ThinnedPoints, AReturnTakesThePointsOfThatGeneration) {
   ThinnedPoints points;
-  for (std::uint64_t step = 1; step <= 10; ++step) points.note(point(step));
+  for (std::uint64_t step = 1; step <= 10; ++step) points.note(tests::step_point(step));
   points.note(Restart{1});
-  points.note(point(1));
+  points.note(tests::step_point(1));
   EXPECT_EQ(steps_of(points), (std::vector<std::uint64_t>{1}));
   points.note(Return{2, 0, 4});
-  points.note(point(5));
+  points.note(tests::step_point(5));
   EXPECT_EQ(steps_of(points), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
 }
 

@@ -12,6 +12,7 @@
 #include "gpu/models/parameters.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/changes.h"
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
@@ -40,11 +41,11 @@ TEST(Command, SwitchesPutMarkersWithOldAndNewNames) {
   selection.variants[ops::Op::conv2d_forward] = "reference";
   selection.variants[ops::Op::relu_forward] = "onednn";
   trainer.send(Select{selection});
-  trainer.send(SetLearningRate{0.05f});
-  trainer.send(SetLearningRate{0.05f});
-  trainer.send(SetBatch{4});
-  trainer.send(SetBatch{4});
-  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.batch == 4; }));
+  trainer.send(tests::change("learning_rate", 0.05));
+  trainer.send(tests::change("learning_rate", 0.05));
+  trainer.send(tests::change("batch", 4));
+  trainer.send(tests::change("batch", 4));
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.settings->batch == 4; }));
   EXPECT_EQ(feed.markers(),
             (std::vector<std::string>{"conv2d.forward: loops -> reference; relu.forward: loops -> onednn",
                                       "learning rate: 0.1 -> 0.05", "batch: 8 -> 4"}))
@@ -52,10 +53,10 @@ TEST(Command, SwitchesPutMarkersWithOldAndNewNames) {
   for (const Marker& marker : feed.all<Marker>()) EXPECT_EQ(marker.step, 3u);  // there are three
   const auto now = trainer.snapshot();
   EXPECT_EQ(now->selection, selection);
-  EXPECT_EQ(now->learning_rate, 0.05f);
+  EXPECT_EQ(now->settings->optimizer.learning_rate, 0.05f);
   trainer.send(StepOnce{});
   ASSERT_TRUE(wait_for_step(trainer, 4));
-  EXPECT_EQ(feed.all<LossPoint>().back().learning_rate, 0.05f);
+  EXPECT_EQ(feed.steps().back()[Metric::learning_rate], 0.05f);
   EXPECT_EQ(trainer.snapshot()->notice, "");
 }
 
@@ -94,19 +95,28 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
   Trainer trainer(tiny_trainer_options());
   FeedLog feed(trainer.subscribe());
   ASSERT_TRUE(wait_for_step(trainer, 5));
+  const auto before = trainer.snapshot()->settings;
   plan::Selection unknown = all_of("loops");
   unknown.variants[ops::Op::conv2d_forward] = "winograd";
   plan::Selection fp16 = all_of("loops");
   fp16.precision = core::Precision::fp16;
+  Change half = tests::change("learning_rate", 0.2);  // could be, by itself
+  half.settings.set("batch", std::int64_t{41});
+  half.settings.set("crop", std::int64_t{2});
   const std::vector<std::pair<Command, std::string>> bad{
       {Select{unknown}, "conv2d.forward=winograd cannot run in conv1: there is no such variant on cpu"},
       {Select{fp16}, "fp16 is not possible on cpu"},
-      {SetBatch{41}, "batch size 41 is not between 1 and the 40 training images"},
-      {SetBatch{0}, "batch size 0 is not"},
-      {SetLearningRate{-1.0f}, "learning rate -1 of the optimizer is not valid"},
-      {SetSpikeThreshold{-1}, "a loss spike threshold of -1 standard deviations is not valid"},
-      {SetLearningRate{std::nanf("")}, "learning rate nan of the optimizer is not"},
-      {SetAugment{{.crop = 17}}, "crop must be at most 16, not 17"},
+      {tests::change("batch", 41), "batch size 41 is not between 1 and the 40 training images"},
+      {tests::change("batch", 0), "batch must be 1 or more, not 0"},
+      {tests::change("learning_rate", -1.0), "learning rate must be 0 or more, not -1"},
+      {tests::change("zscore", -1.0), "loss spike must be 0 or more, not -1"},
+      {tests::change("learning_rate", std::nan("")), "learning rate must be at most 1000000, not nan"},
+      {tests::change("crop", 17), "crop must be at most 16, not 17"},
+      {tests::change("seed", 6),
+       "seed cannot change so while a training runs: it is set when a training starts"},
+      {tests::change("precision", "fp16"),
+       "precision cannot change so while a training runs: it is set with"},
+      {half, "batch size 41 is not between"},
       {Save{"/nonexistent/folder/weights.safetensors"}, "/nonexistent/folder/weights.safetensors"},
   };
   std::uint64_t notices = 0;
@@ -118,13 +128,51 @@ TEST(Command, WhatCannotBeDoneIsToldAndTrainingGoesOn) {
     EXPECT_EQ(now->notice_id, notices);
     EXPECT_EQ(now->state, TrainerState::running);
     EXPECT_EQ(now->selection, all_of("loops"));
-    EXPECT_EQ(now->batch, 8);
-    EXPECT_EQ(now->learning_rate, 0.1f);
-    EXPECT_EQ(now->spike_threshold, 0);
+    EXPECT_EQ(now->settings, before) << "all of it or nothing";
     ASSERT_TRUE(wait_for_step(trainer, now->step + 3));
   }
   EXPECT_TRUE(feed.markers().empty());
   feed.curves();
+}
+
+TrainingSettings with(const AugmentSettings& augment) {
+  TrainingSettings settings;
+  settings.augment = augment;
+  return settings;
+}
+
+TEST(Command, AChangeOfManySettingsIsOne) {
+  TrainerOptions options = tiny_trainer_options();  // 40 images, 8 at a time
+  options.optimizer.per_sample = true;
+  options.start_paused = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  for (int i = 0; i < 2; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, 2));
+  Change change;  // valid only as a whole
+  change.settings.set("update", "batch");
+  change.settings.set("mixup", 0.5);
+  change.settings.set("accumulate", std::int64_t{10});
+  change.settings.set("batch", std::int64_t{4});
+  change.settings.set("steps", std::int64_t{5});
+  trainer.send(change);
+  trainer.send(Resume{});
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
+  EXPECT_EQ(trainer.snapshot()->step, 5u) << trainer.snapshot()->notice;
+  EXPECT_EQ(feed.markers(),
+            (std::vector<std::string>{"mixup: off -> 0.5; batch: 8 -> 4; micro-batches: 1 -> 10; "
+                                      "update: per_sample -> batch; steps: no limit -> 5"}));
+}
+
+TEST(Command, ChangesOfDifferentSettingsDoNotUndoEachOther) {
+  TrainerOptions options = tiny_trainer_options();
+  options.start_paused = true;
+  Trainer trainer(options);
+  trainer.send(tests::change("learning_rate", 0.05));
+  trainer.send(tests::change("weight_decay", 0.5));
+  ASSERT_TRUE(
+      wait_until(trainer, [](const Snapshot& now) { return now.settings->optimizer.weight_decay == 0.5f; }));
+  EXPECT_EQ(trainer.snapshot()->settings->optimizer.learning_rate, 0.05f);
 }
 
 TEST(Command, AugmentationChangesWhileItTrains) {
@@ -133,14 +181,15 @@ TEST(Command, AugmentationChangesWhileItTrains) {
   ASSERT_TRUE(wait_for_step(trainer, 5));
   const AugmentSettings some{.flip = true, .crop = 2}, all{.flip = true, .crop = 1, .mixup = 0.5f};
   for (const AugmentSettings& augment : {some, some, all, AugmentSettings{}}) {
-    trainer.send(SetAugment{augment});
-    ASSERT_TRUE(tests::wait_until(trainer, [&](const Snapshot& now) { return now.augment == augment; }));
+    trainer.send(Change{difference(with(trainer.snapshot()->settings->augment), with(augment))});
+    ASSERT_TRUE(
+        tests::wait_until(trainer, [&](const Snapshot& now) { return now.settings->augment == augment; }));
     ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 20));
     EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
   }
   EXPECT_EQ(feed.markers(),
-            (std::vector<std::string>{"flip: off -> on; crop: 0 -> 2", "crop: 2 -> 1; mixup: 0 -> 0.5",
-                                      "flip: on -> off; crop: 1 -> 0; mixup: 0.5 -> 0"}));
+            (std::vector<std::string>{"flip: off -> on; crop: off -> 2", "crop: 2 -> 1; mixup: off -> 0.5",
+                                      "flip: on -> off; crop: 1 -> off; mixup: 0.5 -> off"}));
   EXPECT_EQ(trainer.snapshot()->notice, "");
 }
 
@@ -151,13 +200,13 @@ TEST(Command, AnotherSpikeThresholdCountsFromTheNextStep) {
   FeedLog feed(trainer.subscribe());
   ASSERT_TRUE(wait_for_step(trainer, 60));  // the first 50 losses are not judged
   EXPECT_EQ(trainer.snapshot()->divergence.id, 0u);
-  trainer.send(SetSpikeThreshold{1e-3});
-  trainer.send(SetSpikeThreshold{1e-3});
+  trainer.send(tests::change("zscore", 1e-3));
+  trainer.send(tests::change("zscore", 1e-3));
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
-  EXPECT_EQ(trainer.snapshot()->spike_threshold, 1e-3);
+  EXPECT_EQ(trainer.snapshot()->settings->spikes.threshold, 1e-3);
   EXPECT_TRUE(tests::holds(trainer.snapshot()->divergence.text, {"standard deviations above its mean"}));
-  EXPECT_EQ(feed.markers(), (std::vector<std::string>{"loss spike: off -> 0.001 standard deviations"}));
-  trainer.send(SetSpikeThreshold{0});
+  EXPECT_EQ(feed.markers(), (std::vector<std::string>{"loss spike: off -> 0.001"}));
+  trainer.send(tests::change("zscore", 0.0));
   trainer.send(Resume{});
   ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 100));
   EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
@@ -232,7 +281,7 @@ TEST(Command, FinishSavesAndFinishes) {
   trainer.send(Finish{});
   ASSERT_TRUE(trainer.wait(tests::kPatience));
   EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
-  EXPECT_EQ(feed.all<TestPoint>().back().step, 6u);
+  EXPECT_EQ(feed.tests().back().step, 6u);
   Engine engine(tests::tiny_engine_options(), options.data_set, core::open_device("cpu"));
   tests::run_steps(engine, 6);
   EXPECT_EQ(models::load_parameters(file, options.model), engine.parameters());
@@ -275,8 +324,8 @@ TEST(Command, AFinishedTrainingTakesResetAndSaveAlone) {
   trainer.send(Resume{});
   trainer.send(StepOnce{});
   trainer.send(Select{all_of("reference")});
-  trainer.send(SetBatch{4});
-  trainer.send(SetLearningRate{0.01f});
+  trainer.send(tests::change("batch", 4));
+  trainer.send(tests::change("learning_rate", 0.01));
   trainer.send(Finish{});
   ASSERT_TRUE(wait_for_commands(trainer));
   ASSERT_TRUE(wait_for_an_idle_round(trainer));
@@ -284,7 +333,7 @@ TEST(Command, AFinishedTrainingTakesResetAndSaveAlone) {
   EXPECT_TRUE(feed.markers().empty());
   EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
   EXPECT_EQ(trainer.snapshot()->selection, all_of("loops"));
-  EXPECT_EQ(trainer.snapshot()->batch, 8);
+  EXPECT_EQ(trainer.snapshot()->settings->batch, 8);
 
   trainer.send(Save{(folder / "later.safetensors").string()});
   ASSERT_TRUE(wait_until(
@@ -334,9 +383,10 @@ Command random_command(std::uint64_t n, const std::string& file) {
       return Select{selection};
     }
     case 8:
-      return SetLearningRate{draw(1, 5) == 0 ? std::nanf("") : 0.01f * static_cast<float>(draw(2, 10))};
+      return tests::change("learning_rate",
+                           draw(1, 5) == 0 ? std::nan("") : 0.01 * static_cast<double>(draw(2, 10)));
     case 9:
-      return SetBatch{static_cast<int>(draw(1, 45))};
+      return tests::change("batch", static_cast<int>(draw(1, 45)));
     case 10:
       return Save{draw(1, 3) == 0 ? "/nonexistent/folder/w.safetensors" : file};
     default:

@@ -32,6 +32,7 @@ std::shared_ptr<const Inspection> wait_for_inspection(const Trainer& trainer, Co
 Observe inspect(std::int64_t image) {
   Observe observe;
   observe.request.inspected_image = image;
+  observe.request.inspected_parameters = 1;
   return observe;
 }
 

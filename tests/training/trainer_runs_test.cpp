@@ -21,6 +21,7 @@
 #include "gpu/runs/run_folder.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/changes.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
@@ -45,8 +46,8 @@ TrainerOptions options_with(UpdateRule rule, float rate, std::uint64_t epochs) {
 
 struct Ended {
   std::shared_ptr<const Snapshot> snapshot;
-  std::vector<LossPoint> points;
-  std::vector<TestPoint> tests;
+  std::vector<Point> points;
+  std::vector<Point> tests;
   std::vector<std::string> markers;
 };
 
@@ -54,7 +55,7 @@ Ended run(const TrainerOptions& options) {
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   EXPECT_TRUE(trainer.wait(tests::kPatience));
-  Ended ended{trainer.snapshot(), feed.all<LossPoint>(), feed.all<TestPoint>(), feed.markers()};
+  Ended ended{trainer.snapshot(), feed.steps(), feed.tests(), feed.markers()};
   EXPECT_EQ(ended.snapshot->state, TrainerState::finished) << ended.snapshot->notice;
   return ended;
 }
@@ -200,11 +201,11 @@ TEST(Resume, GivesTheSameWeightsAsARunThatWasNotStopped) {
     EXPECT_EQ(weights_in(second.save_file), weights_in(straight.save_file)) << name;
     ASSERT_EQ(resumed.points.size(), 35 - step);
     for (std::size_t i = 0; i < resumed.points.size(); ++i) {
-      const LossPoint& point = resumed.points[i];
-      const LossPoint& wanted = expected.points[step + i];
+      const Point& point = resumed.points[i];
+      const Point& wanted = expected.points[step + i];
       EXPECT_EQ(point.step, wanted.step);
-      EXPECT_EQ(point.loss, wanted.loss);
-      EXPECT_EQ(point.learning_rate, wanted.learning_rate);
+      EXPECT_EQ(point[Metric::loss], wanted[Metric::loss]);
+      EXPECT_EQ(point[Metric::learning_rate], wanted[Metric::learning_rate]);
     }
     ASSERT_FALSE(resumed.markers.empty());
     EXPECT_EQ(resumed.markers.front(), "resumed at step " + std::to_string(step));
@@ -268,7 +269,7 @@ TEST(Schedules, GiveEachStepItsRate) {
   const Ended ended = run(options);
   ASSERT_EQ(ended.points.size(), 20u);
   for (std::size_t i = 0; i < ended.points.size(); ++i) {
-    EXPECT_EQ(ended.points[i].learning_rate, i < 10 ? 0.1f : 0.05f) << "step " << i + 1;
+    EXPECT_EQ(ended.points[i][Metric::learning_rate], i < 10 ? 0.1f : 0.05f) << "step " << i + 1;
   }
 }
 
@@ -279,8 +280,8 @@ TEST(Schedules, PlateauLowersTheRateWhenTheLossStays) {
   options.epochs = 8;
   const Ended ended = run(options);
   ASSERT_EQ(ended.points.size(), 40u);
-  EXPECT_EQ(ended.points.front().learning_rate, 1e-12f);
-  EXPECT_LT(ended.points.back().learning_rate, 0.6e-12f);
+  EXPECT_EQ(ended.points.front()[Metric::learning_rate], 1e-12f);
+  EXPECT_LT(ended.points.back()[Metric::learning_rate], 0.6e-12f);
   EXPECT_TRUE(std::any_of(ended.markers.begin(), ended.markers.end(), [](const std::string& text) {
     return text.starts_with("plateau: learning rate");
   }));
@@ -291,9 +292,9 @@ TEST(Schedules, WithoutALengthAreRefused) {
   options.start_paused = true;
   Trainer trainer(options);
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
-  trainer.send(SetSchedule{parse_schedule("cosine")});
+  trainer.send(tests::change("schedule", "cosine"));
   ASSERT_TRUE(tests::wait_for_notice(trainer, 1));
-  EXPECT_EQ(trainer.snapshot()->schedule.kind, ScheduleKind::constant);
+  EXPECT_EQ(trainer.snapshot()->settings->schedule.kind, ScheduleKind::constant);
 }
 
 TEST(Stops, EarlyWhenHeldOutImagesImproveNoMore) {
@@ -311,7 +312,7 @@ TEST(Stops, AtTheTargetLoss) {
   options.steps = 100000;
   options.stop.target_loss = 0.04;
   const Ended ended = run(options);
-  EXPECT_LE(ended.snapshot->test_loss, 0.05f);
+  EXPECT_LE(ended.snapshot->last_test[Metric::loss], 0.05f);
   EXPECT_LT(ended.snapshot->step, 100000u);
 }
 
@@ -332,7 +333,7 @@ TEST(RollingBack, GoesOnFromEarlierWeightsAtTheRateThatWorked) {
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   ASSERT_TRUE(wait_for_step(trainer, 50));
-  trainer.send(SetLearningRate{1e6f});
+  trainer.send(tests::change("learning_rate", 1e6));
   ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
     return now.divergence.id == 1 && now.state == TrainerState::paused;
   }));
@@ -344,8 +345,8 @@ TEST(RollingBack, GoesOnFromEarlierWeightsAtTheRateThatWorked) {
   trainer.send(RollBack{});
   ASSERT_TRUE(wait_for_step(trainer, then->step + 50));
   const auto now = trainer.snapshot();
-  EXPECT_EQ(now->learning_rate, 0.1f);
-  EXPECT_TRUE(std::isfinite(now->train_loss));
+  EXPECT_EQ(now->settings->optimizer.learning_rate, 0.1f);
+  EXPECT_TRUE(std::isfinite(now->last[Metric::loss]));
   EXPECT_EQ(now->state, TrainerState::running);
   EXPECT_EQ(now->generation, 0u);
 }
@@ -370,7 +371,7 @@ TEST(Watching, ALossThatLeapsPausesWithinTwentySteps) {
   trainer.send(Pause{});
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
   const std::uint64_t step = trainer.snapshot()->step;
-  trainer.send(SetLearningRate{10});
+  trainer.send(tests::change("learning_rate", 10.0));
   trainer.send(Resume{});
   ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.divergence.id == 1; }));
   const auto then = trainer.snapshot();
@@ -399,11 +400,11 @@ TEST(RateSearch, LeavesNoTraceInTheTraining) {
   EXPECT_EQ(trainer.snapshot()->step, 4u);
   trainer.send(Resume{});
   ASSERT_TRUE(trainer.wait(tests::kPatience));
-  const auto points = feed.all<LossPoint>();
+  const auto points = feed.steps();
   ASSERT_EQ(points.size(), expected.points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
-    EXPECT_EQ(points[i].loss, expected.points[i].loss) << "step " << i + 1;
-    EXPECT_EQ(points[i].learning_rate, 0.01f);
+    EXPECT_EQ(points[i][Metric::loss], expected.points[i][Metric::loss]) << "step " << i + 1;
+    EXPECT_EQ(points[i][Metric::learning_rate], 0.01f);
   }
 }
 
@@ -415,10 +416,10 @@ TEST(Command, SettingsAreWrittenBackAsTheyAreNow) {
   Trainer trainer(options);
   OptimizerSettings lion = defaults_of(UpdateRule::lion);
   lion.clip_value = 0.25f;
-  trainer.send(SetOptimizer{lion});
-  trainer.send(SetSchedule{parse_schedule("cosine:warmup=2")});
-  trainer.send(SetBatch{4});
-  trainer.send(SetSpikeThreshold{6.5});
+  trainer.send(tests::change(options.optimizer, lion));
+  trainer.send(tests::change("schedule", "cosine:warmup=2"));
+  trainer.send(tests::change("batch", 4));
+  trainer.send(tests::change("zscore", 6.5));
   trainer.send(SaveSettings{});
   ASSERT_TRUE(
       wait_until(trainer, [&](const Snapshot&) { return std::filesystem::exists(folder / "mine.toml"); }));
@@ -469,15 +470,13 @@ TEST(Command, AnotherOptimizerPutsAMarkerAndKeepsTheWeights) {
   FeedLog feed(trainer.subscribe());
   for (int i = 0; i < 3; ++i) trainer.send(StepOnce{});
   ASSERT_TRUE(wait_for_step(trainer, 3));
-  trainer.send(SetOptimizer{with_rule(options.optimizer, UpdateRule::adam)});
-  OptimizerSettings wrong = defaults_of(UpdateRule::adam);
-  wrong.beta1 = 2;
-  trainer.send(SetOptimizer{wrong});
+  trainer.send(tests::change(options.optimizer, with_rule(options.optimizer, UpdateRule::adam)));
+  trainer.send(tests::change("beta1", 2.0));
   trainer.send(StepOnce{});
   ASSERT_TRUE(wait_for_step(trainer, 4));
   ASSERT_EQ(feed.markers().size(), 1u);
-  EXPECT_TRUE(feed.markers()[0].starts_with("sgd -> adam"));
-  EXPECT_EQ(trainer.snapshot()->optimizer.rule, UpdateRule::adam);
+  EXPECT_TRUE(feed.markers()[0].starts_with("optimizer: sgd -> adam"));
+  EXPECT_EQ(trainer.snapshot()->settings->optimizer.rule, UpdateRule::adam);
   EXPECT_NE(trainer.snapshot()->notice.find("beta"), std::string::npos);
 }
 

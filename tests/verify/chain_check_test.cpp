@@ -49,7 +49,7 @@ void run_loops(Op op, const OpCall& call, const OpShape& shape, const std::vecto
     }
     own.operands[each.name] = call.operands[name];
   }
-  find_variant(op, core::DeviceKind::cpu, "loops")->launch(own);
+  find_variant(*ops::built_in_variants(), op, core::DeviceKind::cpu, "loops")->launch(own);
 }
 
 Variant tested(Op op, std::vector<Link> chain, void (*launch)(const OpCall&)) {
@@ -220,7 +220,7 @@ TEST(ChainCheck, CatchesAFormatThatIsNotTheOneWritten) {
 }
 
 TEST(ChainCheck, AcceptsAnotherWinnerWhereRoundingMovesValuesAndNoneFartherOff) {
-  const auto accepts = ops::contract(Op::maxpool2d_forward).tests().accepts;
+  const auto accepts = ops::tests_of(Op::maxpool2d_forward).accepts;
   const Operands values{
       {Name::input, encode(std::vector{1.0, 1.0 - 1e-9, 0.5, 0.0}, core::ElementType::f64)}};
   const auto accepted = [&](int code) {

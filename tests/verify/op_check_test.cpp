@@ -141,9 +141,9 @@ TEST(OpCheck, CatchesAVariantThatFailsOnlyInPlace) {
 }
 
 TEST(OpCheck, CatchesAWrongArgmax) {
-  Variant variant = *find_variant(Op::maxpool2d_forward, core::DeviceKind::cpu, "loops");
-  static void (*const right)(const OpCall&) = variant.launch;
-  variant.launch = [](const OpCall& call) {
+  Variant variant =
+      *find_variant(*ops::built_in_variants(), Op::maxpool2d_forward, core::DeviceKind::cpu, "loops");
+  variant.launch = [right = variant.launch](const OpCall& call) {
     right(call);
     call.operand<std::uint8_t>(Name::argmax)[1] ^= 1;
   };
@@ -156,7 +156,8 @@ TEST(OpCheck, CatchesAWrongArgmax) {
 
 TEST(OpCheck, HoldsWhatIsNotFiniteAgainstTheReferenceToo) {
   // Half of the random gradients hold a NaN or an infinity, and so do the parts of their norm.
-  Variant variant = *find_variant(Op::gradients_norm, core::DeviceKind::cpu, "loops");
+  Variant variant =
+      *find_variant(*ops::built_in_variants(), Op::gradients_norm, core::DeviceKind::cpu, "loops");
   const auto failures = [&] {
     int count = 0;
     for (std::uint64_t seed = 1; seed <= 16; ++seed) {
@@ -167,8 +168,7 @@ TEST(OpCheck, HoldsWhatIsNotFiniteAgainstTheReferenceToo) {
     return count;
   };
   EXPECT_EQ(failures(), 0);
-  static void (*const right)(const OpCall&) = variant.launch;
-  variant.launch = [](const OpCall& call) {
+  variant.launch = [right = variant.launch](const OpCall& call) {
     right(call);
     float* parts = call.operand<float>(Name::norm_parts);
     for (int i = 0; i < ops::kSumParts; ++i) parts[i] = std::isfinite(parts[i]) ? parts[i] : 0.0f;

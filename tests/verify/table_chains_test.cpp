@@ -49,7 +49,7 @@ void run_links(const OpCall& call) {
       own.operands[each.name] =
           memory_of(call_name(*running, call.shape.covered, covered.link, each.name), bytes);
     }
-    find_variant(covered.op, core::DeviceKind::cpu, "loops")->launch(own);
+    find_variant(*ops::built_in_variants(), covered.op, core::DeviceKind::cpu, "loops")->launch(own);
   }
   for (const ops::CallOperand& operand : operands) {
     if (operand.format == nullptr || operand.access == Access::read) continue;
@@ -61,7 +61,7 @@ void run_links(const OpCall& call) {
 TEST(TableChains, AreMetByTheLoopsOfTheirOps) {
   const auto cpu = core::open_device("cpu");
   int chains = 0;
-  for (const Variant& listed : ops::variants()) {
+  for (const Variant& listed : *ops::built_in_variants()) {
     if (listed.chain.empty()) continue;
     ++chains;
     Variant variant = listed;

@@ -114,7 +114,8 @@ TEST(RandomShapes, ShrinkToTheLimitWhateverTheyAreMadeOf) {
 TEST(ReferenceCases, MakesEachResultOnceForAllWhoStoreAlike) {
   ReferenceCases cases(Op::relu_forward, 1);
   const ops::OpShape shape{.in_channels = 5};
-  const ops::Variant& loops = *find_variant(Op::relu_forward, core::DeviceKind::cpu, "loops");
+  const ops::Variant& loops =
+      *find_variant(*ops::built_in_variants(), Op::relu_forward, core::DeviceKind::cpu, "loops");
   const Case& fp32 = cases.get(loops, shape, Precision::fp32);
   EXPECT_EQ(&fp32, &cases.get(alone(Op::relu_forward), shape, Precision::tf32));
   EXPECT_NE(&fp32, &cases.get(loops, shape, Precision::bf16));

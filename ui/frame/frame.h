@@ -16,6 +16,9 @@
 namespace warpscope::ui::paint {
 class TextureStore;
 }
+namespace warpscope::jobs {
+class Jobs;
+}
 
 namespace warpscope::ui {
 
@@ -63,6 +66,7 @@ struct Frame {
   std::shared_ptr<const training::ImageHistory> history = {};  ///< Source::history()
   /// What the panels that are drawn want to see from now on; nullptr where nothing can be seen: in a view of a run.
   training::ObservationRequest* request = nullptr;
+  jobs::Jobs* jobs = nullptr;  ///< Source::jobs()
   bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
 };
 

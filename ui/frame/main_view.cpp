@@ -15,7 +15,6 @@
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
 #include "ui/panels/view_strip.h"
-#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -34,8 +33,8 @@ void draw_banner(const Frame& frame, const std::string& text) {
 
 }  // namespace
 
-MainView::MainView(const Settings& settings, const models::Model& model, const std::filesystem::path& viewed)
-    : settings_(settings), panels_(model, viewed) {
+MainView::MainView(const Settings& settings, const models::Model& model)
+    : settings_(settings), panels_(model) {
   show({settings.plot, settings.images, settings.docking, settings.look});
   dock_.docking = settings.docking;
   if (!settings.problem.empty()) tell(settings.problem, training::LogLevel::warning);
@@ -105,7 +104,7 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
 
 void MainView::open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files) {
   const std::string refusal =
-      is_view(frame) ? "this window shows a run and has no network for images of your own"
+      !frame.snapshot.can.look_inside ? "this window shows a run and has no network for images of your own"
       : frame.snapshot.classifies
           ? "this network classifies: images of your own are for networks that reconstruct them"
           : panels_.images.open_files(files);
@@ -124,7 +123,7 @@ void MainView::note_taken(const training::Snapshot& snapshot) {
   undo_.settle(snapshot);
   if (!snapshot.network || snapshot.network == network_) return;
   network_ = snapshot.network;
-  if (panels_.subjects.model() != *network_) panels_.follow(*network_);
+  if (panels_.judging.model() != *network_) panels_.follow(*network_);
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
@@ -149,7 +148,8 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   panels_.mapping.update(frame);
   dock_.draw(frame, panels_, layout.panels);
   place_next_window(layout.status);
-  facts.image_path = is_view(frame) && panels_.images.has_images() ? "images from the run folder"
+  facts.image_path = !frame.snapshot.can.look_inside && panels_.images.has_images()
+                         ? "images from the run folder"
                      : frame.snapshot.classifies ? said_of_data(frame, "images from host memory")
                                                  : panels_.images.path_text();
   status_.draw(frame, facts);
@@ -175,7 +175,7 @@ void MainView::trace_changes(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const std::string state = fmt::format("\"state\":{},\"generation\":{},\"viewing\":{}",
                                         json_string(training::to_string(snapshot.state)), snapshot.generation,
-                                        json_string(snapshot.viewing));
+                                        json_string(snapshot.can.why_not));
   if (state != traced_state_) {
     traced_state_ = state;
     trace_event("state", fmt::format("{},\"step\":{}", state, snapshot.step));
@@ -201,7 +201,7 @@ void MainView::trace_laboratory(const Frame& frame) {
   changed(traced_laboratory_, "laboratory",
           fmt::format("\"job\":{},\"bench\":{},\"advice\":{},\"verify\":{},\"baseline\":{},\"cancelled\":{},"
                       "\"failure\":{}",
-                      static_cast<int>(panels_.laboratory.job()), state.bench.size(), state.advice.size(),
+                      static_cast<int>(state.running), state.bench.size(), state.advice.size(),
                       state.verify.size(), state.baseline_images_per_second > 0, state.cancelled,
                       json_string(state.failure)));
   if (const auto& report = frame.snapshot.determinism) {

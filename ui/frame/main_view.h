@@ -32,8 +32,8 @@ struct WindowRequests {
 
 class MainView {
  public:
-  /// `model` is what the laboratory measures: the one that is trained. `viewed`: as Panels takes it.
-  MainView(const Settings& settings, const models::Model& model, const std::filesystem::path& viewed = {});
+  /// `model` is what the laboratory measures: the one that is trained.
+  MainView(const Settings& settings, const models::Model& model);
 
   void consume(const std::vector<training::FeedItem>& items);
   /// Takes the newest images; before draw(), with the OpenGL context current. `prepared`: prepare_images() follows the

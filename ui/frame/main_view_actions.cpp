@@ -25,7 +25,6 @@ bool takes_commands(const training::Snapshot& snapshot) {
 }  // namespace
 
 void MainView::note_sent(const training::Command& command, const training::Snapshot& snapshot) {
-  if (std::holds_alternative<training::SetDisturbed>(command)) return;  // nobody asked for it
   status_.log_command(command_line(command, snapshot, undo_.change_by(command, snapshot)),
                       std::holds_alternative<training::Observe>(command));
   undo_.sent(command, snapshot, undoing_);
@@ -59,9 +58,8 @@ void MainView::watch_view() {
 NetworkEditor* MainView::editor_to_change_back(const training::Snapshot& snapshot, bool redo) {
   NetworkEditor* const editor = dock_.sees("network") ? panels_.network.open_editor() : nullptr;
   if (editor == nullptr) return nullptr;
-  const bool first =
-      redo ? editor->can_redo() && (undid_edit_ || undo_.redoable() == nullptr)
-           : editor->can_undo(std::get<TrainingInUse>(undo_.coming(snapshot, TrainingInUse{})).network.get());
+  const bool first = redo ? editor->can_redo() && (undid_edit_ || undo_.redoable() == nullptr)
+                          : editor->can_undo(undo_.coming_training(snapshot).network.get());
   return first ? editor : nullptr;
 }
 
@@ -104,10 +102,9 @@ ActionScene MainView::action_scene(const Frame& frame) {
   ActionScene scene{
       .snapshot = snapshot,
       .laboratory = &panels_.laboratory.state(),
-      .selection = std::get<plan::Selection>(undo_.coming(snapshot, plan::Selection{})),
-      .optimizer =
-          std::get<training::OptimizerSettings>(undo_.coming(snapshot, training::OptimizerSettings{})),
-      .why_no_steering = std::string(is_view(frame) ? kNoSteering : ""),
+      .selection = undo_.coming_selection(snapshot),
+      .settings = undo_.coming_settings(snapshot),
+      .why_no_steering = ui::why_no_steering(snapshot),
       .plot = panels_.plot,
       .seen = panels_.loss.history().seen(),
       .follows = panels_.loss.follows(),

@@ -8,9 +8,8 @@ double newest_speed(const training::Snapshot& snapshot) {
 }
 
 bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
-  return a.batch != b.batch || a.learning_rate != b.learning_rate || !(a.optimizer == b.optimizer) ||
-         !(a.augment == b.augment) || !(a.schedule == b.schedule) || a.spike_threshold != b.spike_threshold ||
-         !(a.selection == b.selection) || a.plan_bytes != b.plan_bytes || a.total_epochs != b.total_epochs ||
+  return (a.settings != b.settings && !(*a.settings == *b.settings)) || !(a.selection == b.selection) ||
+         a.plan_bytes != b.plan_bytes || a.total_epochs != b.total_epochs ||
          a.steps_planned != b.steps_planned;
 }
 
@@ -25,7 +24,7 @@ bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
 
 bool looks_different(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.notice_id != b.notice_id || a.divergence.id != b.divergence.id ||
-         a.viewing != b.viewing || a.run_dir != b.run_dir || a.data != b.data || a.data_name != b.data_name ||
+         a.can != b.can || a.run_dir != b.run_dir || a.data != b.data || a.data_name != b.data_name ||
          a.device.name != b.device.name || a.model != b.model || a.network_number != b.network_number ||
          settings_differ(a, b) || results_differ(a, b);
 }

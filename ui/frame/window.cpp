@@ -23,6 +23,7 @@
 #include "ui/frame/frame_schedule.h"
 #include "ui/frame/gl_context.h"
 #include "ui/frame/main_view.h"
+#include "ui/frame/open_training.h"
 #include "ui/frame/snapshot_changes.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
@@ -112,9 +113,9 @@ class Session {
         window_(title_for(options).c_str(), placement_for(options, settings)),
         input_(window_.handle()),
         imgui_(window_.handle()),
-        view_(settings, options.training.model, options.viewed),
+        view_(settings, options.training.model),
         renderer_(window_.renderer()) {
-    source_ = options.source ? options.source : std::make_shared<training::Trainer>(trainer_options(options));
+    source_ = options.source ? options.source : open_training(trainer_options(options));
     feed_ = source_->subscribe();
     if (options.paint_on_cpu) painter_.emplace(window_.handle(), textures_);
     schedule_.input(glfwGetTime());
@@ -272,7 +273,7 @@ void Session::draw_frame() {
   next_change_ = FrameSchedule::kNever;
   paint::TextureStore* const textures = painter_ ? &textures_ : nullptr;
   training::ObservationRequest request;
-  const bool sees = snapshot_->viewing.empty();
+  const bool sees = snapshot_->can.look_inside;
   const Frame frame{*snapshot_,
                     send_,
                     fonts_,
@@ -283,7 +284,8 @@ void Session::draw_frame() {
                     &cursor_,
                     seen_,
                     source_->history(),
-                    sees ? &request : nullptr};
+                    sees ? &request : nullptr,
+                    source_->jobs()};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   const std::vector<std::string> dropped = input_.take_dropped();
   if (!dropped.empty()) view_.open_pictures(frame, {dropped.begin(), dropped.end()});

@@ -20,7 +20,6 @@ struct WindowOptions {
   training::TrainerOptions training;
   /// Shown instead of training; then `training` tells the model alone. nullptr: train.
   std::shared_ptr<training::Source> source;
-  std::filesystem::path viewed;  ///< the folder of the run that `source` shows
   /// PNG written before leaving, or by F12 if exit_after_steps is 0; "" for none.
   std::string screenshot_file;
   /// Leave once this many steps are drawn; 0: only when closed.

@@ -13,7 +13,7 @@ inline double psnr(float mean_squared_error) {
   return -10.0 * std::log10(static_cast<double>(mean_squared_error));
 }
 
-/// The mean over the images of their PSNR, in dB, as TestPoint::psnr.
+/// The mean over the images of their PSNR, in dB, as Metric::psnr.
 inline double mean_psnr(std::span<const float> errors) {
   double sum = 0;
   for (const float error : errors) sum += psnr(error);

@@ -19,6 +19,13 @@ std::optional<TilePlace> TileCache::need(int image) {
   return TilePlace{tile, true};
 }
 
+void TileCache::forget(int image) {
+  const auto found = place_.find(image);
+  if (found == place_.end()) return;
+  tiles_[static_cast<std::size_t>(found->second)] = {};
+  place_.erase(found);
+}
+
 void TileCache::clear() {
   std::fill(tiles_.begin(), tiles_.end(), Tile{});
   place_.clear();

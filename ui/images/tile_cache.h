@@ -23,6 +23,8 @@ class TileCache {
   void begin_frame() { ++frame_; }
   /// The tile of an image. Nothing if all tiles are needed by other images of this frame.
   std::optional<TilePlace> need(int image);
+  /// Its tile is free again: there are no pixels of it yet.
+  void forget(int image);
   /// All tiles are free again: the images are others now.
   void clear();
 

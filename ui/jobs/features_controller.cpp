@@ -1,17 +1,17 @@
 #include "ui/jobs/features_controller.h"
 
-#include <utility>
-
-#include "ui/settings/steering.h"
-
 namespace warpscope::ui {
 
-using features::DeskWork;
+std::string why_no_features(const Frame& frame, const models::Model& model) {
+  if (model.layers.empty()) return "This version does not know the network of this run.";
+  if (frame.jobs == nullptr) return "This run has no folder with checkpoints.";
+  return frame.snapshot.can.look_inside && !frame.snapshot.data ? "The data are still being read." : "";
+}
 
 std::string FeaturesController::why_not(const Frame& frame) const {
-  std::string reason = source_.why_not(frame);
-  if (!reason.empty() || is_view(frame)) return reason;
-  const data::DataSet& data = *frame.snapshot.data;
+  std::string reason = why_no_features(frame, model_);
+  if (!reason.empty() || !frame.snapshot.can.look_inside) return reason;
+  const training::DataView& data = *frame.snapshot.data;
   if (data.classes.size() < 2 || data.train.labels.empty() || data.test.labels.empty())
     return "These images have no classes to be told apart.";
   return "";
@@ -19,11 +19,9 @@ std::string FeaturesController::why_not(const Frame& frame) const {
 
 void FeaturesController::update(const Frame& frame) {
   state_.begin_frame();
-  state_.take(desk_.state());
+  jobs_ = frame.jobs;
+  if (has_update()) state_.take(jobs_->states().features);
   follow_epochs(frame);
-  if (wanted_ == DeskWork::none) return;
-  auto subject = source_.subject(frame, moment_);
-  if (subject) start(std::exchange(wanted_, DeskWork::none), std::move(*subject));
 }
 
 void FeaturesController::follow_epochs(const Frame& frame) {
@@ -31,51 +29,38 @@ void FeaturesController::follow_epochs(const Frame& frame) {
   const bool another = epoch > epoch_ && frame.snapshot.generation == generation_;
   epoch_ = epoch;
   generation_ = frame.snapshot.generation;
-  if (each_epoch && another && !busy() && why_not(frame).empty()) judge(frame);
+  if (each_epoch && another && !busy()) judge(frame);
 }
 
-void FeaturesController::start(DeskWork work, features::Subject subject) {
-  features::TrialRequest request;
-  request.layers = layers_text(choice, model());
-  request.standardize = choice.standardize;
-  request.judgement = judgement_of(choice);
-  request.subject = std::move(subject);
-  if (work == DeskWork::trial) {
-    desk_.start_trial(std::move(request));
-  } else {
-    desk_.start_search({std::move(request), search_axes(choice.classifier)});
-  }
-  state_.take(desk_.state());
+void FeaturesController::ask(jobs::Request request) {
+  if (jobs_ == nullptr) return;
+  jobs_->ask(std::move(request));
+  state_.take(jobs_->states().features);
 }
 
-void FeaturesController::want(const Frame& frame, DeskWork work) {
-  if (!why_not(frame).empty()) return;
-  moment_ = source_.now();
-  if (auto subject = source_.subject(frame, moment_)) return start(work, std::move(*subject));
-  wanted_ = work;
+jobs::Judge FeaturesController::judgement(bool again) const {
+  return {layers_text(choice, model_), choice.standardize, judgement_of(choice), again};
 }
 
 void FeaturesController::judge(const Frame& frame) {
-  want(frame, DeskWork::trial);
+  if (why_not(frame).empty()) ask(judgement(false));
 }
 
-const features::Subject* FeaturesController::last_subject() const {
-  return state_->result && state_->result->subject.model == model() ? &state_->result->subject : nullptr;
+bool FeaturesController::has_last() const {
+  return state_->result && state_->result->subject.model == model_;
 }
 
 void FeaturesController::judge_again() {
-  const features::Subject* const subject = last_subject();
-  if (subject != nullptr && !waits_for_weights()) start(DeskWork::trial, *subject);
+  if (has_last()) ask(judgement(true));
 }
 
 void FeaturesController::search(const Frame& frame) {
-  if (const auto* const subject = last_subject()) return start(DeskWork::search, *subject);
-  want(frame, DeskWork::search);
+  if (has_last() || why_not(frame).empty())
+    ask(jobs::Search{judgement(has_last()), search_axes(choice.classifier)});
 }
 
 void FeaturesController::cancel() {
-  wanted_ = DeskWork::none;
-  desk_.cancel();
+  ask(jobs::Cancel{jobs::Desk::features});
 }
 
 }  // namespace warpscope::ui

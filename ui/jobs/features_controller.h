@@ -1,36 +1,36 @@
 #pragma once
-// The window's tries of classifiers on features: has the desk work on the network of a moment.
+// Tries of classifiers on features, as panels see them and ask for them.
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "gpu/features/feature_desk.h"
+#include "gpu/jobs/jobs.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/frame_state.h"
-#include "ui/jobs/subject_source.h"
 #include "ui/panels/features_rows.h"
 
 namespace warpscope::ui {
 
+/// Why jobs cannot work on the network of the training, in a sentence; "" if they can.
+std::string why_no_features(const Frame& frame, const models::Model& model);
+
 class FeaturesController {
  public:
-  /// `source` outlives it.
-  explicit FeaturesController(SubjectSource& source) : source_(source) {}
+  explicit FeaturesController(models::Model model) : model_(std::move(model)) {}
 
-  /// Once a frame, before the panels: asks for weights, starts what waited for them, judges again after an epoch.
+  void follow(const models::Model& model) { model_ = model; }
+  /// Once a frame, before the panels: takes the newest state, and judges again after an epoch.
   void update(const Frame& frame);
   /// The newest state. References into it last until the next update().
   const features::DeskState& state() const { return *state_; }
   /// True if there is a newer state than the one that was drawn.
-  bool has_update() const { return !state_.is(desk_.state()); }
-  /// True while a job runs or waits for weights.
-  bool busy() const {
-    return wanted_ != features::DeskWork::none || state_->work != features::DeskWork::none;
-  }
-  bool waits_for_weights() const { return wanted_ != features::DeskWork::none; }
+  bool has_update() const { return jobs_ != nullptr && !state_.is(jobs_->states().features); }
+  bool busy() const { return state_->work != features::DeskWork::none; }
   /// Why nothing can be judged, in a sentence; "" if it can.
   std::string why_not(const Frame& frame) const;
-  const models::Model& model() const { return source_.model(); }
+  const models::Model& model() const { return model_; }
 
   /// With the weights of this moment.
   void judge(const Frame& frame);
@@ -44,17 +44,15 @@ class FeaturesController {
   bool each_epoch = false;
 
  private:
-  /// The network of the last result, if the layers that are chosen are of it; nullptr if there is none.
-  const features::Subject* last_subject() const;
-  void want(const Frame& frame, features::DeskWork work);
-  void start(features::DeskWork work, features::Subject subject);
+  /// True if the last result is of the network whose layers are chosen.
+  bool has_last() const;
+  jobs::Judge judgement(bool again) const;
+  void ask(jobs::Request request);
   void follow_epochs(const Frame& frame);
 
-  SubjectSource& source_;
-  features::FeatureDesk desk_;
-  FrameState<features::DeskState> state_{desk_.state()};
-  features::DeskWork wanted_ = features::DeskWork::none;  ///< that waits for weights
-  std::uint64_t moment_ = 0;                              ///< of those
+  models::Model model_;
+  jobs::Jobs* jobs_ = nullptr;
+  FrameState<features::DeskState> state_{std::make_shared<features::DeskState>()};
   std::uint64_t epoch_ = 0, generation_ = 0;
 };
 

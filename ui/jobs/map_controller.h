@@ -1,35 +1,31 @@
 #pragma once
-// The window's maps of latents by t-SNE and UMAP: has the desk make them of the network of a moment, and keeps the last
-// of each method.
+// Maps of latents by t-SNE and UMAP, as panels see them and ask for them: the last of each method.
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "gpu/features/map_desk.h"
+#include "gpu/jobs/jobs.h"
 #include "ui/frame/frame.h"
 #include "ui/frame/frame_state.h"
-#include "ui/jobs/subject_source.h"
 #include "ui/panels/map_rows.h"
 
 namespace warpscope::ui {
 
 class MapController {
  public:
-  /// `source` outlives it.
-  explicit MapController(SubjectSource& source) : source_(source) {}
+  explicit MapController(models::Model model) : model_(std::move(model)) {}
 
-  /// Once a frame, before the panels: asks for weights and starts what waited for them.
+  void follow(const models::Model& model) { model_ = model; }
+  /// Once a frame, before the panels: takes the newest state.
   void update(const Frame& frame);
   /// The newest state. References into it last until the next update().
   const features::MapState& state() const { return *state_; }
   /// True if there is a newer state than the one that was drawn.
-  bool has_update() const { return !state_.is(desk_.state()); }
-  /// True while a map is made or waits for weights.
-  bool busy() const { return waits_ || state_->busy; }
-  bool waits_for_weights() const { return waits_; }
+  bool has_update() const { return jobs_ != nullptr && !state_.is(jobs_->states().maps); }
+  bool busy() const { return state_->busy; }
   /// Why no map can be made, in a sentence; "" if one can.
   std::string why_not(const Frame& frame) const;
 
@@ -50,17 +46,13 @@ class MapController {
   MapChoice choice;
 
  private:
-  void start(features::Subject subject);
+  void ask(jobs::Request request);
 
-  SubjectSource& source_;
-  features::MapDesk desk_;
-  FrameState<features::MapState> state_{desk_.state()};
+  models::Model model_;
+  jobs::Jobs* jobs_ = nullptr;
+  FrameState<features::MapState> state_{std::make_shared<features::MapState>()};
   std::string method_;
-  // By method.
-  std::map<std::string, std::shared_ptr<const features::MapPicture>, std::less<>> maps_;
-  std::map<std::string, features::Subject, std::less<>> subjects_;  ///< of the last map
-  bool waits_ = false;                                              ///< for weights
-  std::uint64_t moment_ = 0;                                        ///< of those
+  std::map<std::string, std::shared_ptr<const features::MapPicture>, std::less<>> maps_;  ///< by method
 };
 
 }  // namespace warpscope::ui

@@ -14,6 +14,7 @@
 #include "ui/palette/window_actions.h"
 #include "ui/panels/kernel_rows.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/settings/steering.h"
 
 namespace warpscope::ui {
 namespace {
@@ -104,8 +105,14 @@ void add_keys(const ActionScene& scene, std::vector<Action>& actions) {
 // --- commands without a key
 
 std::string why_no_checkpoint(const ActionScene& scene) {
+  if (const std::string why = why_no_saving(scene.snapshot); !why.empty()) return why;
   if (scene.snapshot.run_dir.empty()) return "No run is written: there is no folder for checkpoints.";
   return why_no_setting(scene);
+}
+
+std::string why_no_settings_file(const ActionScene& scene) {
+  const std::string why = why_no_saving(scene.snapshot);
+  return why.empty() ? why_no_reset(scene) : why;
 }
 
 struct CommandAction {
@@ -121,7 +128,7 @@ constexpr std::array kCommandActions{
     CommandAction{"save_checkpoint", "Save a checkpoint",
                   [] { return training::Command{training::SaveCheckpoint{}}; }, why_no_checkpoint, "", ""},
     CommandAction{"save_settings", "Save the settings as a TOML file",
-                  [] { return training::Command{training::SaveSettings{}}; }, why_no_reset, "", ""},
+                  [] { return training::Command{training::SaveSettings{}}; }, why_no_settings_file, "", ""},
     CommandAction{"check_determinism", "Check determinism: the next step twice, bits compared",
                   [] { return training::Command{training::CheckDeterminism{}}; }, why_no_reset, "determinism",
                   ""},
@@ -355,19 +362,19 @@ void add_select(const ActionScene& scene, std::string id, std::string title, std
 }
 
 void add_precisions(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
-  const core::DeviceInfo& device = scene.snapshot.device;
+  const plan::Machine machine = machine_of(scene.snapshot);
   for (const core::Precision precision : core::selectable_precisions()) {
     const std::string name(core::to_string(precision));
     std::string why_not = refusal;
-    if (why_not.empty()) why_not = refusal_of([&] { plan::check_precision(device, precision); });
+    if (why_not.empty()) why_not = refusal_of([&] { plan::check_precision(machine, precision); });
     const plan::Selection selection =
-        why_not.empty() ? plan::with_precision(scene.selection, precision, device) : plan::Selection();
+        why_not.empty() ? plan::with_precision(scene.selection, precision, machine) : plan::Selection();
     add_select(scene, "precision." + name, "Precision: " + name, why_not, selection, actions);
   }
 }
 
 void add_presets(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
-  const core::DeviceInfo& device = scene.snapshot.device;
+  const plan::Machine machine = machine_of(scene.snapshot);
   const core::Precision precision = scene.selection.precision;
   add_select(scene, "kernels=automatic", "Kernels: automatic", refusal, plan::Selection{precision, {}},
              actions);
@@ -379,20 +386,20 @@ void add_presets(const ActionScene& scene, const std::string& refusal, std::vect
                         : plan::Selection();
     add_select(scene, "kernels=fastest_here", "Kernels: fastest here", why_not, selection, actions);
   }
-  for (const plan::Preset& preset : plan::presets(device.kind)) {
+  for (const plan::Preset& preset : plan::presets(machine.device.kind)) {
     std::string why_not = refusal;
     if (why_not.empty()) {
-      why_not = as_sentence(plan::preset_unavailable_reason(preset.id, device, precision));
+      why_not = as_sentence(plan::preset_unavailable_reason(preset.id, machine, precision));
     }
     const plan::Selection selection =
-        why_not.empty() ? plan::preset_selection(preset.id, device, precision) : plan::Selection();
+        why_not.empty() ? plan::preset_selection(preset.id, machine, precision) : plan::Selection();
     add_select(scene, fmt::format("kernels={}", preset.id), fmt::format("Kernels: {}", preset.label), why_not,
                selection, actions);
   }
 }
 
 void add_variants(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
-  const core::DeviceInfo& device = scene.snapshot.device;
+  const plan::Machine machine = machine_of(scene.snapshot);
   for (const KernelRow& row : kernel_rows(scene.snapshot.timings)) {
     const std::string op(ops::to_string(row.op));
     const auto add = [&](std::string_view name, std::string why_not) {
@@ -401,8 +408,9 @@ void add_variants(const ActionScene& scene, const std::string& refusal, std::vec
                  with_variant(scene.selection, row.op, name), actions);
     };
     add(plan::kAutomatic, "");
-    for (const ops::Variant* variant : ops::variants_of(row.op, device.kind)) {
-      const std::string why_not = variant_refusal(*variant, device, scene.selection.precision, row.layers);
+    for (const ops::Variant* variant : ops::variants_of(machine.variants, row.op, machine.device.kind)) {
+      const std::string why_not =
+          variant_refusal(*variant, machine.device, scene.selection.precision, row.layers);
       add(variant->name, why_not.empty() ? "" : as_sentence(fmt::format("{}: {}", variant->name, why_not)));
     }
   }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/jobs/laboratory.h"
 #include "gpu/messages/commands.h"
 #include "gpu/messages/snapshot.h"
-#include "gpu/profiling/laboratory.h"
 #include "ui/input/keys.h"
 #include "ui/panels/loss_metrics.h"
 #include "ui/settings/settings.h"
@@ -50,10 +50,10 @@ struct UnsavedChoice {
 /// What actions depend on, and what they do things with.
 struct ActionScene {
   const training::Snapshot& snapshot;
-  const profiling::LaboratoryState* laboratory = nullptr;  ///< nullptr where nothing is measured
-  plan::Selection selection;                               ///< once the trainer has taken all that was sent
-  training::OptimizerSettings optimizer;                   ///< the same
-  std::string why_no_steering;  ///< of a window that only shows a run; "" if it steers
+  const jobs::LaboratoryState* laboratory = nullptr;  ///< nullptr where nothing is measured
+  plan::Selection selection;                          ///< once the trainer has taken all that was sent
+  training::TrainingSettings settings;                ///< the same
+  std::string why_no_steering;                        ///< of a window that only shows a run; "" if it steers
   PlotSettings plot;
   MetricsSeen seen{};
   bool follows = false;  ///< the curves follow the newest step

@@ -15,68 +15,47 @@
 namespace warpscope::ui {
 namespace {
 
+using training::Changes;
 using training::Setting;
 using training::TrainerState;
 using training::TrainingSettings;
 
-// The part of the settings that commands can change, as it is now.
+// With the variants as they will be.
 TrainingSettings settings_now(const ActionScene& scene) {
-  TrainingSettings fields;
-  fields.optimizer = scene.optimizer;
-  fields.augment = scene.snapshot.augment;
-  fields.schedule = scene.snapshot.schedule;
-  fields.spikes.threshold = scene.snapshot.spike_threshold;
-  fields.batch = scene.snapshot.batch;
+  TrainingSettings fields = scene.settings;
   fields.precision = scene.selection.precision;
   fields.select = plan::selection_text(scene.selection);
   return fields;
 }
 
-// The command that makes `before` `after`; nothing if no command can, or nothing differs. Throws core::BadInput.
-std::optional<training::Command> command_for(const ActionScene& scene, const TrainingSettings& before,
-                                             const TrainingSettings& after) {
-  const core::DeviceInfo& device = scene.snapshot.device;
-  if (!(before.optimizer == after.optimizer)) {
-    const bool other_rule = before.optimizer.rule != after.optimizer.rule;
-    return training::SetOptimizer{other_rule ? with_rule(before.optimizer, after.optimizer.rule)
-                                             : after.optimizer};
+// The command that gives `setting` the value that it has in `after`. Throws core::BadInput.
+training::Command command_for(const ActionScene& scene, const Setting& setting,
+                              const TrainingSettings& after) {
+  const plan::Machine machine = machine_of(scene.snapshot);
+  const TrainingSettings& before = scene.settings;
+  if (setting.changes != Changes::by_select) {
+    TrainingSettings wanted = after;
+    if (after.optimizer.rule != before.optimizer.rule)
+      wanted.optimizer = with_rule(before.optimizer, after.optimizer.rule);
+    return training::Change{difference(settings_now(scene), wanted)};
   }
-  if (!(before.augment == after.augment)) return training::SetAugment{after.augment};
-  if (!(before.schedule == after.schedule)) {
-    check(after.schedule);
-    return training::SetSchedule{after.schedule};
+  if (after.precision != scene.selection.precision) {
+    plan::check_precision(machine, *after.precision);
+    return training::Select{plan::with_precision(scene.selection, *after.precision, machine)};
   }
-  if (!(before.spikes == after.spikes)) return training::SetSpikeThreshold{after.spikes.threshold};
-  if (before.batch != after.batch) return training::SetBatch{after.batch};
-  if (before.precision != after.precision) {
-    plan::check_precision(device, *after.precision);
-    return training::Select{plan::with_precision(scene.selection, *after.precision, device)};
-  }
-  if (before.select == after.select) return std::nullopt;
   plan::Selection selection = scene.selection;
-  plan::apply(selection, after.select, device);
+  plan::apply(selection, after.select, machine);
   return training::Select{selection};
 }
 
-// Which of the table's rows commands can change while a training runs.
 bool changes_in_run(const Setting& setting) {
-  const std::string_view table = setting.table, name = setting.name;
-  return table == "optimizer" || table == "augment" || table == "schedule" || name == "precision" ||
-         name == "select" || name == "zscore";
+  return setting.changes == Changes::while_training || setting.changes == Changes::by_select;
 }
 
 bool belongs_to_rule(const Setting& setting, const training::OptimizerSettings& optimizer) {
   if (setting.field.number == nullptr) return true;
   const auto numbers = training::numbers_of(optimizer.rule, optimizer.per_sample);
   return std::find(numbers.begin(), numbers.end(), &setting) != numbers.end();
-}
-
-// "learning rate", "optimizer": keys such as "name" and "text" say nothing without their table.
-std::string shown_name(const Setting& setting) {
-  if (setting.field.kind != training::Kind::text) return label_of(setting);
-  std::string name = setting.name;
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
 }
 
 std::string lower(std::string_view text) {
@@ -95,7 +74,7 @@ std::string_view trimmed(std::string_view text) {
 // How many characters of `query` name the setting, with the blank or sign behind the name; 0 if it does not.
 std::size_t named_length(const std::string& query, const Setting& setting) {
   std::size_t longest = 0;
-  for (const std::string& name : {shown_name(setting), option_of(setting), std::string(setting.name)}) {
+  for (const std::string& name : {label_of(setting), option_of(setting), std::string(setting.name)}) {
     const bool ends = query.size() > name.size() && query.find_first_of(" =", name.size()) == name.size();
     if (ends && query.starts_with(lower(name))) longest = std::max(longest, name.size() + 1);
   }
@@ -121,28 +100,23 @@ std::string value_refusal(const Setting& setting, const std::string& text, train
     if (lower(text) == "off" || lower(text) == "false") value = false;
   }
   const std::string objection = check_value(setting, value);
-  return objection.empty() ? "" : shown_name(setting) + objection;
+  return objection.empty() ? "" : label_of(setting) + objection;
 }
 
 std::string value_text(const Setting& setting, const TrainingSettings& fields) {
   const auto value = setting.field.get(fields);
-  if (!value) return "";
-  if (const auto* const on = std::get_if<bool>(&*value)) return *on ? "on" : "off";
-  const auto* const number = std::get_if<double>(&*value);
-  const std::string text = number != nullptr ? fmt::format("{:g}", *number) : training::to_string(*value);
-  const bool off = *setting.zero != '\0' && number != nullptr && *number == 0;
-  return off ? setting.zero : text;
+  return value ? shown(setting, *value) : "";
 }
 
 // Sets the field and finds the command, or the refusal.
 void complete(Action& action, const ActionScene& scene, const Setting& setting, const std::string& text) {
   if (!changes_in_run(setting)) {
-    action.why_not = fmt::format("\"{}\" can only be set when a training starts.", shown_name(setting));
+    action.why_not = fmt::format("\"{}\" can only be set when a training starts.", label_of(setting));
     return;
   }
-  if (!belongs_to_rule(setting, scene.optimizer)) {
-    action.why_not =
-        fmt::format("The optimizer {} has no {}.", ops::to_string(scene.optimizer.rule), shown_name(setting));
+  if (!belongs_to_rule(setting, scene.settings.optimizer)) {
+    action.why_not = fmt::format("The optimizer {} has no {}.", ops::to_string(scene.settings.optimizer.rule),
+                                 label_of(setting));
     return;
   }
   training::Value value = parse_value(setting, text);
@@ -153,12 +127,11 @@ void complete(Action& action, const ActionScene& scene, const Setting& setting, 
   std::optional<training::Command> command;
   action.why_not = refusal_of([&] {
     setting.field.set(after, value);
-    command = command_for(scene, before, after);
+    if (!(after == before)) command = command_for(scene, setting, after);
   });
   if (!action.why_not.empty()) return;
-  action.note = command ? fmt::format("now {}", value_text(setting, before)) : "now";
-  if (setting.field.kind == training::Kind::text && std::string_view(setting.name) == "select")
-    action.note.clear();
+  const bool is_select = std::string_view(setting.name) == "select";
+  if (!is_select) action.note = command ? fmt::format("now {}", value_text(setting, before)) : "now";
   action.run = [send = scene.send, command] {
     if (command) send(*command);
   };
@@ -200,15 +173,15 @@ void add_settings(const ActionScene& scene, std::vector<Action>& actions) {
   const std::string refusal = why_no_setting(scene);
   const TrainingSettings now = settings_now(scene);
   for (const Setting& setting : training::settings()) {
-    if (!changes_in_run(setting) || !belongs_to_rule(setting, scene.optimizer)) continue;
+    if (!changes_in_run(setting) || !belongs_to_rule(setting, scene.settings.optimizer)) continue;
     const std::string value = std::string_view(setting.name) == "select" ? "" : value_text(setting, now);
     actions.push_back({.id = fmt::format("set.{}", setting.name),
-                       .title = fmt::format("Set {} ...", shown_name(setting)),
+                       .title = fmt::format("Set {} ...", label_of(setting)),
                        .group = "Settings",
                        .keys = {},
                        .note = value,
                        .why_not = refusal,
-                       .fill = shown_name(setting) + " ",
+                       .fill = label_of(setting) + " ",
                        .run = {}});
   }
   for (const ops::RuleRow& row : ops::kUpdateRules) {
@@ -216,11 +189,14 @@ void add_settings(const ActionScene& scene, std::vector<Action>& actions) {
                        .title = fmt::format("Optimizer: {}", row.name),
                        .group = "Settings",
                        .keys = {},
-                       .note = row.rule == scene.optimizer.rule ? "now" : "",
+                       .note = row.rule == scene.settings.optimizer.rule ? "now" : "",
                        .why_not = refusal,
                        .fill = {},
-                       .run = [send = scene.send, optimizer = scene.optimizer, rule = row.rule] {
-                         if (rule != optimizer.rule) send(training::SetOptimizer{with_rule(optimizer, rule)});
+                       .run = [send = scene.send, settings = scene.settings, rule = row.rule] {
+                         if (rule == settings.optimizer.rule) return;
+                         TrainingSettings other = settings;
+                         other.optimizer = with_rule(settings.optimizer, rule);
+                         send(training::Change{difference(settings, other)});
                        }});
   }
 }
@@ -241,7 +217,7 @@ std::vector<Action> typed_settings(std::string_view query, const ActionScene& sc
   const std::string value(trimmed(query.substr(length)));
   if (value.empty()) return {};
   Action action{.id = fmt::format("set.{}={}", found->name, value),
-                .title = fmt::format("Set {} to {}", shown_name(*found), value),
+                .title = fmt::format("Set {} to {}", label_of(*found), value),
                 .group = "Settings",
                 .keys = {},
                 .note = {},

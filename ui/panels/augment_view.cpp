@@ -9,43 +9,23 @@
 #include "gpu/core/error.h"
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
-#include "ui/settings/setting_spec.h"
 #include "ui/text/paragraph.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
 
-using training::AugmentSettings;
-using training::TrainingSettings;
-
 constexpr float kSide = 48, kGap = 4;  // of a picture, design pixels
-
-TrainingSettings with(const AugmentSettings& settings) {
-  TrainingSettings all;
-  all.augment = settings;
-  return all;
-}
-
-double number_of(const training::Setting& row, const AugmentSettings& settings) {
-  const training::Value value = *row.field.get(with(settings));
-  const auto* const whole = std::get_if<std::int64_t>(&value);
-  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
-}
-
-AugmentSettings with_value(const training::Setting& row, const AugmentSettings& settings,
-                           const training::Value& value) {
-  TrainingSettings all = with(settings);
-  row.field.set(all, value);
-  return all.augment;
-}
 
 /// Why the setting cannot be switched on beside this optimizer, or "".
 std::string why_not_on(const training::Setting& row, const training::OptimizerSettings& optimizer) {
+  if (row.field.kind == training::Kind::boolean) return {};
   training::Value one = 1.0;
   if (row.field.kind == training::Kind::integer) one = std::int64_t{1};
   try {
-    check_together(with_value(row, {}, one), optimizer);
+    training::TrainingSettings on;
+    row.field.set(on, one);
+    check_together(on.augment, optimizer);
   } catch (const core::BadInput& error) {
     return error.what();
   }
@@ -53,42 +33,6 @@ std::string why_not_on(const training::Setting& row, const training::OptimizerSe
 }
 
 }  // namespace
-
-AugmentSettings AugmentView::settings(const Frame& frame) {
-  return pending_.shown(frame.snapshot.augment, frame.snapshot, ImGui::GetTime());
-}
-
-void AugmentView::send(const Frame& frame, const AugmentSettings& settings) {
-  if (settings == this->settings(frame)) return;
-  frame.send(training::SetAugment{settings});
-  pending_.sent(settings, frame.snapshot, ImGui::GetTime());
-}
-
-void AugmentView::draw_switch(const Frame& frame, const training::Setting& row) {
-  const ValueSpec spec = spec_of(row);
-  bool on = std::get<bool>(*row.field.get(with(settings(frame))));
-  row_text(frame, frame.fonts.text, frame.palette.muted, spec.label);
-  tooltip(frame, spec.tip);
-  ImGui::SameLine(value_left(frame));
-  if (toggle(frame, spec.name.c_str(), on ? "on" : "off", &on, spec.tip)) {
-    send(frame, with_value(row, settings(frame), on));
-  }
-}
-
-void AugmentView::draw_row(const Frame& frame, const training::Setting& row, Refusal& refusal) {
-  if (row.field.kind == training::Kind::boolean) return draw_switch(frame, row);
-  ValueSpec spec = spec_of(row);
-  const std::string refused = why_not_on(row, frame.snapshot.optimizer);
-  if (!refused.empty()) spec.tip = refused;
-  ImGui::BeginDisabled(!refused.empty());
-  const ValueEdit edit =
-      fields_[row.key].draw(frame, spec, number_of(row, settings(frame)), value_left(frame), &refusal);
-  ImGui::EndDisabled();
-  if (!edit.finished) return;
-  training::Value value = edit.value;
-  if (row.field.kind == training::Kind::integer) value = static_cast<std::int64_t>(std::lround(edit.value));
-  send(frame, with_value(row, settings(frame), value));
-}
 
 void AugmentView::refresh(const Frame& frame) {
   if (frame.request != nullptr) frame.request->augmented = true;
@@ -132,11 +76,13 @@ void AugmentView::draw_pictures(const Frame& frame) {
   trace_item("training.augmented");
 }
 
-void AugmentView::draw(const Frame& frame, bool able, Refusal& refusal) {
+void AugmentView::draw(const Frame& frame, SettingsController& controller, bool able, Refusal& refusal) {
   if (trains_on_texts(frame))
     return paragraph(frame.fonts.text, frame.palette.muted, "Texts are not augmented.");
   ImGui::BeginDisabled(!able);
-  for (const training::Setting* const row : training::augment_rows()) draw_row(frame, *row, refusal);
+  for (const training::Setting* const row : training::augment_rows()) {
+    controller.draw(frame, *row, refusal, why_not_on(*row, frame.snapshot.settings->optimizer));
+  }
   ImGui::EndDisabled();
   refresh(frame);
   draw_pictures(frame);

@@ -24,7 +24,7 @@ constexpr JobButton kButton{
     "second-level cache flushed before each launch; then whole steps of every choice, "
     "and the best of those in turns with the present one. The training pauses "
     "meanwhile and then goes on.",
-    profiling::Job::bench};
+    jobs::Job::bench};
 constexpr float kLeastHeight = 112;  // design pixels, of the bars or the roofline
 constexpr float kBothWidth = 900;    // design pixels from which bars and roofline stand side by side
 
@@ -113,7 +113,7 @@ struct LegendItem {
 
 // What colours and shapes mean: the precisions of one operation; for all operations their families and, if
 // there are several, the precisions.
-std::vector<LegendItem> legend_of(const Frame& frame, const profiling::LaboratoryState& laboratory,
+std::vector<LegendItem> legend_of(const Frame& frame, const jobs::LaboratoryState& laboratory,
                                   const BenchFilter& filter) {
   std::vector<Family> families;
   std::vector<Precision> precisions;
@@ -160,7 +160,7 @@ void draw_legend(const Frame& frame, const std::vector<LegendItem>& items) {
 
 // In the title row, where there is room beside the tabs.
 void draw_caption(const Frame& frame, const LaboratoryController& controller) {
-  const bool running = controller.job() == profiling::Job::bench;
+  const bool running = controller.state().running == jobs::Job::bench;
   if (!running && controller.state().bench.empty()) return;
   const std::string text = running ? std::string("the training is paused while it measures")
                                    : fmt::format("batch {}: {}", controller.state().bench_batch,
@@ -228,7 +228,7 @@ void BenchPanel::prepare(const Frame& frame, const LaboratoryController& control
   }
 }
 
-void BenchPanel::draw_op_choice(const Frame& frame, const profiling::LaboratoryState& laboratory, bool wide) {
+void BenchPanel::draw_op_choice(const Frame& frame, const jobs::LaboratoryState& laboratory, bool wide) {
   const std::string now = filter_.op ? std::string(ops::to_string(*filter_.op)) : "all operations";
   if (!begin_combo(frame, "bench.op", now, op_choice_width(frame, wide),
                    "Which operation is shown; of one, the roofline shows each layer."))
@@ -246,7 +246,7 @@ void BenchPanel::draw_op_choice(const Frame& frame, const profiling::LaboratoryS
   end_combo();
 }
 
-void BenchPanel::draw_precision_choice(const Frame& frame, const profiling::LaboratoryState& laboratory) {
+void BenchPanel::draw_precision_choice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
   const std::string now = filter_.precision ? std::string(core::to_string(*filter_.precision)) : "all";
   if (!begin_combo(frame, "bench.precision", now, kPrecisionWidth * frame.scale, "Which precision is shown."))
     return;
@@ -291,10 +291,10 @@ void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& control
   }
 }
 
-void BenchPanel::draw_advice(const Frame& frame, const profiling::LaboratoryState& laboratory) {
+void BenchPanel::draw_advice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
   const training::Snapshot& snapshot = frame.snapshot;
   const profiling::Advice* const advice = advice_of(laboratory, snapshot.selection.precision);
-  if (laboratory.running == profiling::Job::bench || advice == nullptr) return;
+  if (laboratory.running == jobs::Job::bench || advice == nullptr) return;
   const std::string refusal = fastest_here_refusal(laboratory, snapshot);
   const bool disturbed = advice->contest.outcome == profiling::Outcome::disturbed;
   if (refusal.empty()) {
@@ -310,7 +310,7 @@ void BenchPanel::draw_advice(const Frame& frame, const profiling::LaboratoryStat
   const std::string outdated = advice_outdated(*advice, snapshot);
   const std::string text =
       fmt::format("{}: {}{}", time_of_day(*advice),
-                  verdict_text(*advice, selection_word(advice->present, snapshot.device)),
+                  verdict_text(*advice, selection_word(advice->present, machine_of(snapshot))),
                   outdated.empty() ? "" : fmt::format(" ({})", outdated));
   row_text(frame, frame.fonts.small, disturbed ? frame.palette.warning : frame.palette.text,
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
@@ -321,8 +321,7 @@ void BenchPanel::draw_advice(const Frame& frame, const profiling::LaboratoryStat
           "beyond the spread of both; the variants' times above are those of each by itself.");
 }
 
-void BenchPanel::draw_roofline(const Frame& frame, const profiling::LaboratoryState& laboratory,
-                               ImVec2 size) {
+void BenchPanel::draw_roofline(const Frame& frame, const jobs::LaboratoryState& laboratory, ImVec2 size) {
   ImGui::BeginChild("bench.roofline_room", size, false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   // In a low panel the plot needs the room more; the points tell their operation under the pointer.
@@ -348,12 +347,12 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool both = room.x >= kBothWidth * frame.scale;
   draw_controls(frame, controller, both);
-  job_progress(frame, controller, profiling::Job::bench, "bench.progress");
+  job_progress(frame, controller, jobs::Job::bench, "bench.progress");
   draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
     centered_text(
         frame,
-        controller.job() == profiling::Job::bench
+        controller.state().running == jobs::Job::bench
             ? "The first variant is being timed; the training is paused meanwhile."
             : "Not measured yet. \"Measure\" times every variant on the shapes of this training step; the "
               "training pauses meanwhile.");

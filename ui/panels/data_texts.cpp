@@ -12,7 +12,7 @@
 namespace warpscope::ui {
 
 bool trains_on_texts(const Frame& frame) {
-  return frame.snapshot.data && !frame.snapshot.data->test.texts.empty();
+  return frame.snapshot.data && frame.snapshot.data->test.texts;
 }
 
 std::string said_of_texts(std::string sentence) {
@@ -38,8 +38,10 @@ std::string views_sentence(const training::Snapshot& snapshot) {
       snapshot.test_views);
 }
 
-std::string shown_text(const data::ImageSet& set, std::size_t index) {
-  std::string shown = index < set.texts.size() ? files::valid_utf8(set.texts[index]) : std::string();
+std::string shown_text(const training::DataView& data, training::DataPart part, std::int64_t number) {
+  const auto image = data.image(part, number);
+  if (!image) return "...";
+  std::string shown = files::valid_utf8(image->text);
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   std::replace_if(shown.begin(), shown.end(), is_control, ' ');
   return shown.find_first_not_of(' ') == std::string::npos ? "(empty)" : shown;

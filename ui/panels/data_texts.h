@@ -1,10 +1,9 @@
 #pragma once
 // Texts of a data set, where panels show pictures of other sets.
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 
-#include "gpu/data/dataset.h"
 #include "gpu/messages/snapshot.h"
 #include "ui/frame/frame.h"
 
@@ -23,7 +22,8 @@ std::string said_of_data(const Frame& frame, std::string sentence);
 /// with a blank; "" of one view.
 std::string views_sentence(const training::Snapshot& snapshot);
 
-/// What may be shown of text `index`: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)".
-std::string shown_text(const data::ImageSet& set, std::size_t index);
+/// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)", what is
+/// not there yet "...".
+std::string shown_text(const training::DataView& data, training::DataPart part, std::int64_t number);
 
 }  // namespace warpscope::ui

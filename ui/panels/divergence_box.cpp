@@ -25,11 +25,11 @@ std::string back_tip(const training::Snapshot& snapshot) {
     return "There are no weights from before it to go back to: they are kept every few seconds, and not "
            "across another optimizer.";
   }
-  const bool halved = 2 * divergence.back_rate == snapshot.learning_rate;
-  return fmt::format(
-      "The weights of step {}, at {} learning rate of {:g}{}, and on.", with_thousands(divergence.back_step),
-      halved ? "a" : "their", divergence.back_rate,
-      halved ? ", half of the one that failed" : fmt::format(" instead of {:g}", snapshot.learning_rate));
+  const bool halved = 2 * divergence.back_rate == snapshot.settings->optimizer.learning_rate;
+  return fmt::format("The weights of step {}, at {} learning rate of {:g}{}, and on.",
+                     with_thousands(divergence.back_step), halved ? "a" : "their", divergence.back_rate,
+                     halved ? ", half of the one that failed"
+                            : fmt::format(" instead of {:g}", snapshot.settings->optimizer.learning_rate));
 }
 
 void draw_choices(const Frame& frame) {

@@ -44,16 +44,21 @@ void ExcitingImages::refresh(const Frame& frame, std::size_t output, std::size_t
   channel_ = channel;
   measured_ = measure_;
   data_ = frame.snapshot.data;
-  const data::ImageSet& set = data_->test;
+  const training::ImageFacts& set = data_->test;
   images_ = training::most_exciting(*seen, channel, measure_, kImages);
   std::erase_if(images_, [&](const auto& one) { return one.image >= set.count; });
   const interop::PageShape shape =
       interop::make_page(kImages, set.width, set.height, interop::Texture::largest());
   if (!page_ || page_->shape() != shape) page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
   for (std::size_t place = 0; place < images_.size(); ++place) {
-    const auto pixels = images::byte_colours(set, static_cast<int>(images_[place].image));
-    page_->upload(static_cast<int>(place), pixels.data());
+    const auto pixels = images::byte_colours(*data_, training::DataPart::test, images_[place].image);
+    if (pixels.empty()) {
+      seen_ = nullptr;  // once they are there
+    } else {
+      page_->upload(static_cast<int>(place), pixels.data());
+    }
   }
+  if (!seen_) images_.clear();
 }
 
 void ExcitingImages::draw_title(const Frame& frame, const std::string& layer, float width) {
@@ -86,9 +91,9 @@ std::string ExcitingImages::figure_of(const training::ExcitingImage& one) const 
 
 std::string ExcitingImages::tip(const Frame& frame, const training::ExcitingImage& one) const {
   const std::string label = class_of(frame.snapshot, static_cast<std::size_t>(one.image));
-  const bool texts = !data_->test.texts.empty();
+  const bool texts = data_->test.texts;
   return fmt::format("{}test {} {}{}{}. Mean {:.5g}, maximum {:.5g}. Click: all views show it.",
-                     texts ? shown_text(data_->test, static_cast<std::size_t>(one.image)) + "\n\n" : "",
+                     texts ? shown_text(*data_, training::DataPart::test, one.image) + "\n\n" : "",
                      texts ? "text" : "image", one.image + 1, label.empty() ? "" : ": ", label, one.mean,
                      one.maximum);
 }
@@ -111,7 +116,7 @@ void ExcitingImages::draw_texts(const Frame& frame, float width) const {
     }
     const float baseline = min.y + std::floor(14 * s);
     draw_text(list, font, min.x + 4 * s, baseline, frame.palette.muted, figure_of(one));
-    const std::string text = shown_text(data_->test, static_cast<std::size_t>(one.image));
+    const std::string text = shown_text(*data_, training::DataPart::test, one.image);
     draw_text(list, font, min.x + figures, baseline, frame.palette.text,
               ellipsize(font, text, width - figures));
     tooltip(frame, tip(frame, one));
@@ -123,7 +128,7 @@ void ExcitingImages::draw_texts(const Frame& frame, float width) const {
 void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 min, float side) const {
   const float s = frame.scale;
   const training::ExcitingImage& one = images_[place];
-  const data::ImageSet& set = data_->test;
+  const training::ImageFacts& set = data_->test;
   const float unit = side / static_cast<float>(std::max(set.width, set.height));
   const ImVec2 max(min.x + std::floor(unit * static_cast<float>(set.width)),
                    min.y + std::floor(unit * static_cast<float>(set.height)));
@@ -156,7 +161,7 @@ void ExcitingImages::draw(const Frame& frame, std::size_t output, std::size_t ch
   const float side = std::floor(kSide * s), gap = std::floor(kGap * s), edge = std::floor(2 * s);
   const float column = gap + std::max(side, text_width(frame.fonts.small, "mean -0.0123"));
   const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const bool texts = data_ && !data_->test.texts.empty();
+  const bool texts = data_ && data_->test.texts;
   if (texts) draw_texts(frame, width);
   for (std::size_t place = 0; !texts && place < images_.size(); ++place) {
     const float left = edge + column * static_cast<float>(place);

@@ -39,7 +39,7 @@ class ExcitingImages {
   std::vector<training::ExcitingImage> images_;
   /// What `images_` was made from.
   std::shared_ptr<const training::ChannelActivations> seen_;
-  std::shared_ptr<const data::DataSet> data_;
+  std::shared_ptr<const training::DataView> data_;
   std::size_t channel_ = 0;
   training::ChannelMeasure measured_ = training::ChannelMeasure::mean;
   std::unique_ptr<interop::TilePage> page_;

@@ -30,7 +30,7 @@ constexpr float kFiguresWidth = 208, kMostFiguresWidth = 280, kMatrixFrom = 200;
 
 enum : std::size_t { kClass, kRight, kOf, kAccuracy, kBar, kTaken };
 constexpr std::array<Column, 6> kColumns{{
-    {.label = "class", .tip = "Class of the test images, the worst first.", .width = 88},
+    {.label = "class", .tip = "The classes of the test images, the worst first.", .width = 88},
     {.label = "right", .tip = "Test images of the class that got it.", .width = 48, .right = true, .rank = 2},
     {.label = "of", .tip = "Test images of the class.", .width = 48, .right = true, .rank = 3},
     {.label = "accuracy", .tip = "The share that is right.", .width = 64, .right = true},
@@ -118,8 +118,6 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
 void FeaturesPanel::draw_progress(const Frame& frame, const FeaturesController& controller) const {
   const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
   const features::DeskState& state = controller.state();
-  if (controller.waits_for_weights())
-    return caption(frame, ellipsize(frame.fonts.small, "waits for the weights", room));
   if (state.work == DeskWork::none) {
     const std::string text = state.cancelled ? std::string("cancelled") : state.failure;
     const bool small = controller.state().result && controller.state().result->training_rows <

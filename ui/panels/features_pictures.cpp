@@ -26,9 +26,22 @@ float density() {
 
 }  // namespace
 
-const data::ImageSet& FeaturesPictures::set() const {
-  const auto& data = *result_->subject.data;
-  return made_order_ == FeatureOrder::support ? data.train : data.test;
+training::DataPart FeaturesPictures::part() const {
+  return made_order_ == FeatureOrder::support ? training::DataPart::train : training::DataPart::test;
+}
+
+std::optional<int> FeaturesPictures::tile_of(int image) {
+  const auto place = cache_.need(image);
+  if (!place) return std::nullopt;
+  if (place->fresh) {
+    const auto pixels = images::byte_colours(*result_->subject.data, part(), image);
+    if (pixels.empty()) {
+      cache_.forget(image);
+      return std::nullopt;
+    }
+    page_->upload(place->tile, pixels.data());
+  }
+  return place->tile;
 }
 
 std::string FeaturesPictures::class_name(int index) const {
@@ -66,7 +79,7 @@ void FeaturesPictures::draw(const Frame& frame, const std::shared_ptr<const feat
   order_ = static_cast<FeatureOrder>(order);
   refresh(frame, result);
   ImGui::SameLine(0, 12 * frame.scale);
-  const char* const things = set().texts.empty() ? "images" : "texts";
+  const char* const things = set().texts ? "texts" : "images";
   const std::string count = made_images_.empty()
                                 ? fmt::format("{} {}", pictures_.size(), things)
                                 : fmt::format("{} {} of those selected", pictures_.size(), things);
@@ -88,7 +101,7 @@ images::CellGrid FeaturesPictures::lay_out(const Frame& frame, ImVec2 room) cons
   space.gap = std::max(1, static_cast<int>(8 * s));
   space.edge = std::max(1, static_cast<int>(std::ceil(3 * s)));
   // A text stands in a line of its own, in the place of a picture.
-  space.caption_height = static_cast<int>(std::ceil((set().texts.empty() ? 2 : 3) * kLine * s));
+  space.caption_height = static_cast<int>(std::ceil((set().texts ? 3 : 2) * kLine * s));
   space.least_width = static_cast<int>(std::ceil(64 * s));
   space.scale = s;
   return images::make_cells(space, images::fit_cells(space));
@@ -132,12 +145,9 @@ void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& gri
   const ImVec2 max(min.x + pixels(grid.zoom * grid.space.image_width),
                    min.y + pixels(grid.zoom * grid.space.image_height));
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  const bool texts = !set().texts.empty();
-  if (const auto tile = texts ? std::nullopt : cache_.need(static_cast<int>(picture.image))) {
-    if (tile->fresh)
-      page_->upload(tile->tile, images::byte_colours(set(), static_cast<int>(picture.image)).data());
-    page_->draw(list, tile->tile, min, max);
-  }
+  const bool texts = set().texts;
+  if (const auto tile = texts ? std::nullopt : tile_of(static_cast<int>(picture.image)))
+    page_->draw(list, *tile, min, max);
   const bool pointed =
       !picture.of_training && frame.cursor != nullptr && frame.cursor->image == picture.image;
   const float line = std::max(1.0f, std::floor(2 * frame.scale));
@@ -151,7 +161,7 @@ void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& gri
   float first = max.y + 14 * s;
   if (texts) {
     draw_text(list, font, min.x, first, frame.palette.text,
-              ellipsize(font, shown_text(set(), static_cast<std::size_t>(picture.image)), width));
+              ellipsize(font, shown_text(*result_->subject.data, part(), picture.image), width));
     first += kLine * s;
   }
   draw_text(list, font, min.x, first, texts ? frame.palette.muted : frame.palette.text,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ui/frame/frame.h"
@@ -27,7 +28,9 @@ class FeaturesPictures {
   void draw_cells(const Frame& frame);
   void draw_cell(const Frame& frame, const images::CellGrid& grid, ImVec2 origin, int cell, bool hovered);
   images::CellGrid lay_out(const Frame& frame, ImVec2 room) const;
-  const data::ImageSet& set() const;
+  training::DataPart part() const;
+  const training::ImageFacts& set() const { return result_->subject.data->facts(part()); }
+  std::optional<int> tile_of(int image);
   std::string class_name(int index) const;
   std::string tip(const FeaturePicture& picture) const;
 

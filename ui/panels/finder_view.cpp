@@ -26,12 +26,12 @@ std::string rate_text(double rate) {
 }
 
 // "Use 0.0123"; nothing where there is no such rate.
-void use_button(const Frame& frame, OptimizerController& controller, const char* name, const char* verb,
+void use_button(const Frame& frame, SettingsController& controller, const char* name, const char* verb,
                 const std::optional<double>& rate, const char* tip) {
   if (!rate) return;
   // The rate as the button shows it is the one that is set.
   const auto said = static_cast<float>(std::stod(rate_text(*rate)));
-  training::OptimizerSettings settings = controller.settings(frame);
+  training::OptimizerSettings settings = controller.settings(frame).optimizer;
   const bool used = settings.learning_rate == said;
   const std::string label = fmt::format("{} {}", verb, rate_text(*rate));
   // On the next line where this one is full.
@@ -117,7 +117,7 @@ void FinderView::draw_plot(const Frame& frame, const RateFinderResult& result, f
   std::vector<plot::ChartMark> marks;
   if (result.suggested) marks.push_back({*result.suggested, "suggested", frame.palette.good});
   if (result.cautious) marks.push_back({*result.cautious, "cautious", frame.palette.muted});
-  const auto now = static_cast<double>(frame.snapshot.optimizer.learning_rate);
+  const auto now = static_cast<double>(frame.snapshot.settings->optimizer.learning_rate);
   if (now > 0) marks.push_back({now, "in use", frame.palette.accent});
   const ImU32 color = frame.palette.series[0];
   const std::array lines{plot::ChartLine{&curve_.smoothed, color}, plot::ChartLine{&curve_.raw, color, true}};
@@ -136,7 +136,7 @@ void FinderView::draw_plot(const Frame& frame, const RateFinderResult& result, f
   plot::draw_chart(frame, "training.finder_plot", ImVec2(ImGui::GetContentRegionAvail().x, height), chart);
 }
 
-void FinderView::draw(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
+void FinderView::draw(const Frame& frame, SettingsController& controller, Refusal& refusal) {
   const auto& search = frame.snapshot.rate_search;
   draw_start(frame);
   if (!search) {

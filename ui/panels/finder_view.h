@@ -6,7 +6,7 @@
 
 #include "ui/frame/frame.h"
 #include "ui/panels/finder_curve.h"
-#include "ui/panels/optimizer_view.h"
+#include "ui/panels/settings_controller.h"
 #include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
@@ -14,7 +14,7 @@ namespace warpscope::ui {
 class FinderView {
  public:
   /// What was refused goes to `refusal`.
-  void draw(const Frame& frame, OptimizerController& controller, Refusal& refusal);
+  void draw(const Frame& frame, SettingsController& controller, Refusal& refusal);
 
  private:
   void draw_range(const Frame& frame, Refusal& refusal);

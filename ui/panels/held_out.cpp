@@ -36,16 +36,16 @@ bool chosen(const HeldOut& held_out, const PredictionChoice& choice, int image) 
 
 }  // namespace
 
-const data::ImageSet& HeldOut::images() const {
-  return evaluation->split == training::Split::validation ? data->validation : data->test;
+training::DataPart HeldOut::part() const {
+  return evaluation->split == training::Split::validation ? training::DataPart::validation
+                                                          : training::DataPart::test;
 }
 
 int HeldOut::count() const {
   if (!evaluation || !data) return 0;
-  const data::ImageSet& set = images();
-  const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(set.image_bytes(), 1));
+  const training::ImageFacts& set = images();
   return static_cast<int>(std::min({evaluation->image_losses.size(), evaluation->predicted.size(),
-                                    set.labels.size(), set.pixels.size() / bytes}));
+                                    set.labels.size(), static_cast<std::size_t>(set.count)}));
 }
 
 std::uint64_t HeldOut::evaluated() const {
@@ -65,11 +65,11 @@ std::optional<std::int64_t> HeldOut::test_image(int image) const {
 }
 
 bool HeldOut::has_texts() const {
-  return evaluation && data && !images().texts.empty();
+  return evaluation && data && images().texts;
 }
 
 std::string HeldOut::text(int image) const {
-  return shown_text(images(), static_cast<std::size_t>(image));
+  return shown_text(*data, part(), image);
 }
 
 std::u32string HeldOut::characters(int image) const {
@@ -203,7 +203,7 @@ std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice
 
 std::string no_predictions_text(const training::Snapshot& snapshot) {
   using training::TrainerState;
-  if (!snapshot.viewing.empty() && snapshot.evaluation) {
+  if (!snapshot.can.look_inside && snapshot.evaluation) {
     return "The run's folder holds no predictions of single images (older versions wrote none); Confusion "
            "counts them.";
   }
@@ -218,7 +218,8 @@ std::string no_predictions_text(const training::Snapshot& snapshot) {
   text += fmt::format("begins after step {}, {} step{} from now", with_thousands(snapshot.next_evaluation),
                       with_thousands(steps), steps == 1 ? "" : "s");
   if (snapshot.state == TrainerState::paused) return text + ". The training is paused.";
-  const double images = static_cast<double>(steps) * snapshot.batch * snapshot.optimizer.accumulate;
+  const double images =
+      static_cast<double>(steps) * snapshot.settings->batch * snapshot.settings->optimizer.accumulate;
   if (snapshot.images_per_second <= 0) return text + ".";
   const double seconds = std::ceil(images / snapshot.images_per_second);
   constexpr double kMinute = 60;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu/data/dataset.h"
 #include "gpu/messages/evaluation.h"
 #include "gpu/messages/snapshot.h"
 
@@ -16,7 +15,7 @@ namespace warpscope::ui {
 /// One evaluation and the images it looked at.
 struct HeldOut {
   std::shared_ptr<const training::Evaluation> evaluation;  ///< nullptr before the first
-  std::shared_ptr<const data::DataSet> data;
+  std::shared_ptr<const training::DataView> data;
 
   /// Images with a loss, a prediction, a label and pixels.
   int count() const;
@@ -26,8 +25,9 @@ struct HeldOut {
   std::uint64_t position(int image) const;
   /// Which of the test images it is; nothing of validation images.
   std::optional<std::int64_t> test_image(int image) const;
-  /// The set the evaluation looked at; only with a count above 0.
-  const data::ImageSet& images() const;
+  /// The part that the evaluation looked at; only with a count above 0.
+  training::DataPart part() const;
+  const training::ImageFacts& images() const { return data->facts(part()); }
   /// They are texts.
   bool has_texts() const;
   /// "text" or "image".

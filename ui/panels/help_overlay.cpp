@@ -26,9 +26,8 @@ constexpr std::array kKeys{
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
     Row{"Esc", "closes the list or menu that is open; all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y",
-        "undo, redo: settings of the training and of the view, edits of the network; undo also brings back a "
-        "training "
-        "that a reset, a divergence or another network ended"},
+        "undo, redo: settings of the training and of the view, edits of the network; undo also brings back "
+        "a training that a reset, a divergence or another network ended"},
     Row{"I", "enlarge the chosen image, and back; X shows its other version"},
     Row{"Ctrl V",
         "show pictures of your own whose paths were copied; files can be dropped on the window too"},

@@ -33,8 +33,8 @@ std::string waiting_text(const Frame& frame) {
   const auto state = frame.snapshot.state;
   const bool going = state == training::TrainerState::running || state == training::TrainerState::paused ||
                      state == training::TrainerState::preparing;
-  return is_view(frame) && !going ? "No images were kept with this run"
-                                  : "Waiting for the first reconstructions.";
+  return !frame.snapshot.can.look_inside && !going ? "No images were kept with this run"
+                                                   : "Waiting for the first reconstructions.";
 }
 
 float zoom_number_width(const Frame& frame) {
@@ -150,7 +150,7 @@ std::string ImagesPanel::check_rows(const Frame& frame) {
   if (rows_checked_ || !ready || frame.request == nullptr) return "";
   rows_checked_ = true;
   return leave_out_impossible(settings.choices,
-                              {snapshot.device, snapshot.selection.precision, snapshot.run_dir});
+                              {snapshot.device, snapshot.selection.precision, run_folder_here(snapshot)});
 }
 
 void ImagesPanel::shutdown() {

@@ -11,7 +11,7 @@
 namespace warpscope::ui {
 namespace {
 
-using profiling::Job;
+using jobs::Job;
 
 const char* job_name(Job job) {
   switch (job) {
@@ -35,14 +35,14 @@ bool ready(const Frame& frame) {
 }  // namespace
 
 bool job_button(const Frame& frame, LaboratoryController& controller, const JobButton& button) {
-  if (controller.job() == button.job) {
+  if (controller.state().running == button.job) {
     if (text_button(frame, button.cancel, "Cancel", "Stops after the running part; what was done stays."))
-      controller.cancel(frame);
+      controller.cancel();
     return false;
   }
   const Steering steering(frame);
   const std::string tip = controller.busy()
-                              ? fmt::format("Waits for the end of {}.", job_name(controller.job()))
+                              ? fmt::format("Waits for the end of {}.", job_name(controller.state().running))
                               : std::string(button.tip);
   return text_button(frame, button.name, button.label, tip, ready(frame) && !controller.busy());
 }
@@ -50,15 +50,15 @@ bool job_button(const Frame& frame, LaboratoryController& controller, const JobB
 void job_progress(const Frame& frame, const LaboratoryController& controller, Job job, const char* name) {
   const auto& state = controller.state();
   const float s = frame.scale;
-  if (controller.job() != job) {
-    if (controller.last_job() != job || (state.failure.empty() && !state.cancelled)) return;
+  if (state.running != job) {
+    if (state.last != job || (state.failure.empty() && !state.cancelled)) return;
     const std::string text = state.failure.empty() ? "cancelled" : state.failure;
     row_text(frame, frame.fonts.small, state.failure.empty() ? frame.palette.muted : frame.palette.error,
              ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
     tooltip(frame, text);
     return;
   }
-  if (controller.waits_for_pause()) {
+  if (state.waits) {
     caption(frame, "waits for the training to pause");
     return;
   }

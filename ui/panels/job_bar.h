@@ -12,7 +12,7 @@ struct JobButton {
   const char* cancel;
   const char* label;  ///< "Measure"
   const char* tip;
-  profiling::Job job;
+  jobs::Job job;
 };
 
 /// The button: the job's name, or "Cancel" while it runs or waits. True when the job is to start; cancelling
@@ -20,7 +20,7 @@ struct JobButton {
 bool job_button(const Frame& frame, LaboratoryController& controller, const JobButton& button);
 
 /// A row with the progress of `job` while it runs, or how it ended if it did not end well; nothing otherwise.
-void job_progress(const Frame& frame, const LaboratoryController& controller, profiling::Job job,
+void job_progress(const Frame& frame, const LaboratoryController& controller, jobs::Job job,
                   const char* name);
 
 }  // namespace warpscope::ui

@@ -140,7 +140,7 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
   sort_ = by_time_ && step_cost(rows).microseconds <= 0;
 }
 
-void KernelsPanel::draw(const Frame& frame, const profiling::LaboratoryState& laboratory) {
+void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laboratory) {
   const std::vector<KernelRow> rows = kernel_rows(frame.snapshot.timings);
   const KernelCost step = step_cost(rows);
   menus_.update(frame, rows);
@@ -185,7 +185,7 @@ void KernelsPanel::sort_by(int column) {
   sort_ = true;
 }
 
-void KernelsPanel::draw_table(const Frame& frame, const profiling::LaboratoryState& laboratory,
+void KernelsPanel::draw_table(const Frame& frame, const jobs::LaboratoryState& laboratory,
                               const std::vector<KernelRow>& rows, const KernelCost& step) {
   const KernelColumns columns = kernel_columns(rate_unit(frame));
   // Called by the table's constructor, when the places of the columns are known.

@@ -22,7 +22,7 @@ class KernelsPanel {
   void follow(const models::Model& model);
 
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
-  void draw(const Frame& frame, const profiling::LaboratoryState& laboratory);
+  void draw(const Frame& frame, const jobs::LaboratoryState& laboratory);
 
  private:
   void keep_order(const std::vector<KernelRow>& rows);
@@ -31,7 +31,7 @@ class KernelsPanel {
   void follow_layer(const Frame& frame, const std::vector<KernelRow>& rows);
   void choose_layer(const Frame& frame, const std::string& layer);
   void trace();
-  void draw_table(const Frame& frame, const profiling::LaboratoryState& laboratory,
+  void draw_table(const Frame& frame, const jobs::LaboratoryState& laboratory,
                   const std::vector<KernelRow>& rows, const KernelCost& step);
   void draw_row(const Frame& frame, Table& table, const KernelRow& row, const KernelCost& step);
   bool draw_name(const Frame& frame, Table& table, const KernelRow& row) const;

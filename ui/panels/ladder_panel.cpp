@@ -21,7 +21,7 @@ constexpr JobButton kButton{
     "ladder.baseline", "ladder.cancel", "Measure CPU loops",
     "Times a training step of this network with the simplest variants, plain loops, on one CPU thread. A "
     "training on the CPU pauses meanwhile.",
-    profiling::Job::baseline};
+    jobs::Job::baseline};
 
 enum : std::size_t {
   kNumber,
@@ -136,7 +136,7 @@ void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& contro
     value_with_unit(frame, with_thousands(loops, loops < 100 ? 1 : 0), "images/s with CPU loops",
                     "A training step with the variants \"loops\" on one CPU thread.");
   } else {
-    const bool measuring = controller.job() == profiling::Job::baseline;
+    const bool measuring = controller.state().running == jobs::Job::baseline;
     caption(frame,
             ellipsize(frame.fonts.small, measuring ? "measuring CPU loops" : "CPU loops are not measured yet",
                       ImGui::GetContentRegionAvail().x));
@@ -154,9 +154,9 @@ void LadderPanel::draw(const Frame& frame, LaboratoryController& controller) {
   }
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const double measured = controller.state().baseline_images_per_second;
-  const double loops = measured > 0 ? measured : loops_speed(*snapshot.ladder, snapshot.device);
+  const double loops = measured > 0 ? measured : loops_speed(*snapshot.ladder, machine_of(snapshot));
   draw_baseline(frame, controller, loops);
-  job_progress(frame, controller, profiling::Job::baseline, "ladder.progress");
+  job_progress(frame, controller, jobs::Job::baseline, "ladder.progress");
   const auto rows = ladder_rows(*snapshot.ladder, loops);
   plot::BarGroup all;
   for (const LadderRow& row : rows) all.bars.emplace_back().value = row.entry->images_per_second;

@@ -11,14 +11,15 @@ namespace warpscope::ui {
 namespace {
 
 /// Whether every op that has the variant "loops" runs by it, chosen or not.
-bool all_loops(const plan::Selection& selection, const core::DeviceInfo& device) {
+bool all_loops(const plan::Selection& selection, const plan::Machine& machine) {
   const auto contracts = ops::contracts();
   return std::all_of(contracts.begin(), contracts.end(), [&](const ops::OpContract& contract) {
-    const ops::Variant* loops = ops::find_variant(contract.op, core::DeviceKind::cpu, "loops");
+    const ops::Variant* loops =
+        ops::find_variant(machine.variants, contract.op, core::DeviceKind::cpu, "loops");
     if (loops == nullptr) return true;
     const auto chosen = selection.variants.find(contract.op);
     if (chosen != selection.variants.end()) return chosen->second == "loops";
-    return plan::automatic_variant(contract.op, device, selection.precision) == loops;
+    return plan::automatic_variant(contract.op, machine, selection.precision) == loops;
   });
 }
 
@@ -62,10 +63,10 @@ std::string ratio_text(double ratio) {
   return fmt::format("{}\u00d7", with_thousands(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0));
 }
 
-double loops_speed(const std::vector<training::LadderEntry>& ladder, const core::DeviceInfo& device) {
-  if (device.kind != core::DeviceKind::cpu) return 0;
+double loops_speed(const std::vector<training::LadderEntry>& ladder, const plan::Machine& machine) {
+  if (machine.device.kind != core::DeviceKind::cpu) return 0;
   for (const training::LadderEntry& entry : ladder) {
-    if (entry.selection.precision == core::Precision::fp32 && all_loops(entry.selection, device) &&
+    if (entry.selection.precision == core::Precision::fp32 && all_loops(entry.selection, machine) &&
         entry.images_per_second > 0) {
       return entry.images_per_second;
     }

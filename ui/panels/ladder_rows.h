@@ -27,6 +27,6 @@ std::string ratio_text(double ratio);
 
 /// The speed of CPU loops that the ladder tells by itself: of an entry in which every op that has the variant
 /// "loops" uses it, on a CPU. 0 if there is none.
-double loops_speed(const std::vector<training::LadderEntry>& ladder, const core::DeviceInfo& device);
+double loops_speed(const std::vector<training::LadderEntry>& ladder, const plan::Machine& machine);
 
 }  // namespace warpscope::ui

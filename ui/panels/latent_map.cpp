@@ -96,7 +96,7 @@ void LatentPlane::shutdown() {
 
 /// A page for all pictures and a white tile, which fills with colour.
 void LatentPlane::refresh(const Frame& frame) {
-  const data::ImageSet& set = points_->data->test;
+  const training::ImageFacts& set = points_->data->test;
   const int largest = std::min(kLargestPage, interop::Texture::largest());
   const interop::PageShape shape =
       interop::make_page(static_cast<int>(points_->count()) + 1, set.width, set.height, largest);
@@ -115,9 +115,13 @@ void LatentPlane::refresh(const Frame& frame) {
 void LatentPlane::upload_some(const Frame& frame) {
   const int all = std::min(static_cast<int>(points_->count()), page_->shape().tiles() - 1);
   const int end = std::min(all, pictures_ + kUploads);
-  for (; pictures_ < end; ++pictures_)
-    page_->upload(pictures_, images::byte_colours(uploaded_->test, pictures_).data());
-  if (pictures_ < all) redraw_at(frame, ImGui::GetTime());
+  bool missing = false;
+  for (int picture = pictures_; picture < end; ++picture) {
+    const auto pixels = images::byte_colours(*uploaded_, training::DataPart::test, picture);
+    missing = missing || pixels.empty();
+    if (!missing) page_->upload(pictures_++, pixels.data());
+  }
+  if (pictures_ < all && !missing) redraw_at(frame, ImGui::GetTime());
 }
 
 void LatentPlane::refresh_disc(const Frame& frame, int side) {
@@ -164,9 +168,9 @@ std::optional<std::int64_t> LatentPlane::draw(const Frame& frame,
   list->PopClipRect();
   draw_legend(frame);
   if (hovered_) {
-    const std::string text = points_->data->test.texts.empty()
-                                 ? ""
-                                 : fmt::format("\n{}", shown_text(points_->data->test, *hovered_));
+    const auto image = static_cast<std::int64_t>(*hovered_);
+    const std::string text =
+        draws_texts() ? fmt::format("\n{}", shown_text(*points_->data, training::DataPart::test, image)) : "";
     pointer_tip(frame, image_text(*points_, frame.snapshot, *hovered_) + text);
   }
   const bool asked = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Right);

@@ -54,7 +54,8 @@ class LatentPlane {
   std::vector<ImVec2> legend_places(const Frame& frame) const;
   void draw_legend(const Frame& frame) const;
   float side(const Frame& frame) const;
-  bool draws_pictures() const { return thumbnails && points_->data->test.texts.empty(); }
+  bool draws_texts() const { return points_->data->test.texts; }
+  bool draws_pictures() const { return thumbnails && !draws_texts(); }
   ImU32 colour_of(const Frame& frame, std::size_t image) const;
 
   std::shared_ptr<const PlanePoints> points_;
@@ -68,7 +69,7 @@ class LatentPlane {
   bool held_ = false;
   bool moved_ = false;  ///< since the button went down
   double fitting_ = 1;  ///< the scale at which everything is seen
-  std::shared_ptr<const data::DataSet> uploaded_;
+  std::shared_ptr<const training::DataView> uploaded_;
   int pictures_ = 0;                         ///< tiles that hold one; the last tile of the page is white
   std::unique_ptr<interop::TilePage> page_;  ///< pictures
   std::unique_ptr<interop::TilePage> disc_;  ///< one, as large as a point is now

@@ -139,7 +139,7 @@ void LatentPanel::draw_controls(const Frame& frame, MapController& maps) {
           "(Shift + drag does it too). The wheel zooms at the pointer.")) {
     plane_.lasso = tool == 1;
   }
-  if (points_->data->test.texts.empty()) {
+  if (!points_->data->test.texts) {
     next_in_row(frame, kGap, toggle_width(frame, kThumbnails));
     toggle(frame, "latent.thumbnails", kThumbnails, &plane_.thumbnails,
            "Pictures, or a point in the class's colour");

@@ -39,7 +39,7 @@ std::string loss_of(const training::Snapshot& snapshot, std::size_t image) {
 
 }  // namespace
 
-PlanePoints points_of(const training::LatentMap& map, std::shared_ptr<const data::DataSet> data) {
+PlanePoints points_of(const training::LatentMap& map, std::shared_ptr<const training::DataView> data) {
   PlanePoints points;
   for (std::size_t i = 0; i < map.count; ++i) {
     for (std::size_t k = 0; k < 2; ++k) points.places.push_back(k < map.rank ? map.score(i, k) : 0.0f);
@@ -145,7 +145,7 @@ std::string axis_text(const training::LatentMap& map, std::size_t component) {
   return fmt::format("component {}: {:.{}f} % of the variance", component + 1, share, share < 10 ? 1 : 0);
 }
 
-std::string class_of(const data::DataSet& data, std::size_t image) {
+std::string class_of(const training::DataView& data, std::size_t image) {
   if (image >= data.test.labels.size()) return "";
   const std::size_t label = data.test.labels[image];
   return label < data.classes.size() && !data.classes[label].empty() ? data.classes[label]
@@ -158,9 +158,8 @@ std::string class_of(const training::Snapshot& snapshot, std::size_t image) {
 
 std::string image_text(const PlanePoints& points, const training::Snapshot& snapshot, std::size_t image) {
   const std::string name = points.data ? class_of(*points.data, image) : "";
-  std::string text =
-      fmt::format("test {} {}", points.data && !points.data->test.texts.empty() ? "text" : "image",
-                  with_thousands(static_cast<std::uint64_t>(image + 1)));
+  std::string text = fmt::format("test {} {}", points.data && points.data->test.texts ? "text" : "image",
+                                 with_thousands(static_cast<std::uint64_t>(image + 1)));
   if (!name.empty()) text.append(": ").append(name);
   text.append(".");
   if (!points.axes[0].empty())

@@ -27,7 +27,7 @@ struct PlanePoints {
 
   std::vector<float> places;  ///< (count, 2)
   Box box;                    ///< that holds them
-  std::shared_ptr<const data::DataSet> data;
+  std::shared_ptr<const training::DataView> data;
   std::array<std::string, 2> axes = {};  ///< what to the right and up mean; "": nothing
 
   std::size_t count() const { return places.size() / 2; }
@@ -36,7 +36,7 @@ struct PlanePoints {
 };
 
 /// By the map's first two components.
-PlanePoints points_of(const training::LatentMap& map, std::shared_ptr<const data::DataSet> data);
+PlanePoints points_of(const training::LatentMap& map, std::shared_ptr<const training::DataView> data);
 PlanePoints points_of(const features::MapPicture& map);
 
 /// A part of the plane on the screen, with the same scale on both axes; y points up.
@@ -79,7 +79,7 @@ std::vector<training::LatentRecipe> strip_recipes(std::int64_t from, std::int64_
 /// "component 1: 34 % of the variance"
 std::string axis_text(const training::LatentMap& map, std::size_t component);
 /// "cat", or the number of a class without a name, or "" without labels.
-std::string class_of(const data::DataSet& data, std::size_t image);
+std::string class_of(const training::DataView& data, std::size_t image);
 std::string class_of(const training::Snapshot& snapshot, std::size_t image);
 /// "test image 12: cat. Component 1: 3.21, component 2: -0.4. PSNR 21.3 dB at step 400." with what is known; components
 /// where the axes are some.

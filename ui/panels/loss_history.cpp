@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -20,12 +19,6 @@ using runs::Over;
 constexpr std::size_t kAtOnce = 20'000;  // rows: a small part of what a frame may take
 constexpr std::size_t kFreedAtOnce = 100'000;
 constexpr std::size_t kMostEarlier = 9;  // trainings that can be gone back to, and the empty one at first
-constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
-
-// True if `metric` was measured.
-bool tells(Metric metric, float value) {
-  return metric == Metric::loss_scale ? value != 1 : std::isfinite(value) && value != 0;
-}
 
 // Curves that differ in their axis alone are the same.
 bool same_curves(const CurveChoice& a, const CurveChoice& b) {
@@ -33,28 +26,11 @@ bool same_curves(const CurveChoice& a, const CurveChoice& b) {
 }
 
 bool has_steps(Metric metric) {
-  return facts_of(metric).steps[0] != '\0';
+  return !facts_of(metric).steps.empty();
 }
 
 void push(std::vector<double>& column, double x) {
   column.push_back(column.empty() || x >= column.back() ? x : column.back());
-}
-
-double value_of(Metric metric, const training::TestPoint& point) {
-  switch (metric) {
-    case Metric::loss:
-      return static_cast<double>(point.loss);
-    case Metric::accuracy:
-      return static_cast<double>(point.accuracy);
-    case Metric::psnr:
-      return static_cast<double>(point.psnr);
-    case Metric::head_loss:
-      return static_cast<double>(point.head_loss);
-    case Metric::head_accuracy:
-      return static_cast<double>(point.head_accuracy);
-    default:
-      return kNoValue;
-  }
 }
 
 }  // namespace
@@ -99,22 +75,14 @@ void LossHistory::append_skipped(MetricCurves& curves, std::size_t row) const {
   curves.skipped.append(steps_.over(over_)[row], steps_.of(Metric::loss_scale)[row]);
 }
 
-void LossHistory::append_test(MetricCurves& curves, const training::TestPoint& point) const {
+void LossHistory::append_test(MetricCurves& curves, const training::Point& point) const {
   const Metric metric = curves.choice.metric;
-  if (facts_of(metric).test[0] == '\0' || metric == Metric::feature_accuracy) return;
-  const float value = shown_value(metric, value_of(metric, point));
-  // PSNR of a network that classifies, or figures of a head that is not there.
-  const bool may_lack =
-      metric == Metric::psnr || metric == Metric::head_loss || metric == Metric::head_accuracy;
-  if (may_lack && !std::isfinite(value)) return;
+  // A loss that is not a number was measured all the same.
+  const bool gap = metric == Metric::loss && !point.is_probe();
+  if (facts_of(metric).test.empty() || (std::isnan(point[metric]) && !gap)) return;
   plot::Series& series = point.split == training::Split::test ? curves.test : curves.validation;
-  series.append(position(point.step, point.epoch, point.seconds), value);
-}
-
-void LossHistory::append_probe(MetricCurves& curves, const training::ProbePoint& point) const {
-  if (curves.choice.metric != Metric::feature_accuracy) return;
-  curves.test.append(position(point.step, point.epoch, point.seconds),
-                     shown_value(Metric::feature_accuracy, static_cast<double>(point.accuracy)));
+  series.append(position(point.step, point.epoch, point.seconds),
+                shown_value(metric, static_cast<double>(point[metric])));
 }
 
 void LossHistory::append_marker(const training::Marker& marker) {
@@ -131,7 +99,6 @@ void LossHistory::fill_tests(MetricCurves& curves) const {
   for (plot::Series* series : {&curves.test, &curves.validation, &curves.skipped}) series->clear();
   for (const std::size_t row : steps_.skipped) append_skipped(curves, row);
   for (const auto& point : tests_) append_test(curves, point);
-  for (const auto& point : probes_) append_probe(curves, point);
 }
 
 void LossHistory::use_axis(MetricCurves& curves) const {
@@ -252,7 +219,6 @@ void LossHistory::go_back_to(std::uint64_t step) {
   steps_.cut(kept);
   const auto later = [step](const auto& point) { return point.step >= step; };
   std::erase_if(tests_, later);
-  std::erase_if(probes_, later);
   for (PlotCurves& plot : plots_) {
     cut(plot.shown, kept);
     if (plot.draft) plot.draft = new_draft(plot.draft->curves.choice, plot.shown);
@@ -269,26 +235,16 @@ void LossHistory::cut(MetricCurves& curves, std::size_t rows) const {
   for (std::size_t row = 0; row < curves.train.size(); ++row) curves.smoother.next(curves.train.y(row));
 }
 
-void LossHistory::take(const training::LossPoint& point) {
+void LossHistory::take_step(const training::Point& point) {
   if (!steps_.empty() && static_cast<double>(point.step) <= steps_.over(Over::step).back())
     go_back_to(point.step);
-  const std::array<double, kMetrics> values{point.loss,
-                                            point.accuracy,
-                                            point.gradient_norm,
-                                            point.update_ratio,
-                                            point.learning_rate,
-                                            point.loss_scale,
-                                            point.images_per_second,
-                                            kNoValue,
-                                            kNoValue,
-                                            point.head_loss,
-                                            point.head_accuracy};
   const std::array<double, kOvers> places{static_cast<double>(point.step), point.epoch, point.seconds};
   for (std::size_t i = 0; i < kOvers; ++i) push(steps_.x[i], places[i]);
   for (std::size_t i = 0; i < kMetrics; ++i) {
-    const float shown = shown_value(static_cast<Metric>(i), values[i]);
+    const auto metric = static_cast<Metric>(i);
+    const float shown = shown_value(metric, static_cast<double>(point[metric]));
     steps_.values[i].append(shown);
-    seen_[i] = seen_[i] || tells(static_cast<Metric>(i), shown);
+    seen_[i] = seen_[i] || std::isfinite(shown);
   }
   const std::size_t row = steps_.size() - 1;
   if (point.skipped) steps_.skipped.push_back(row);
@@ -300,25 +256,19 @@ void LossHistory::take(const training::LossPoint& point) {
   }
 }
 
-void LossHistory::take(const training::TestPoint& point) {
-  last_test_ = point;
+void LossHistory::take_test(const training::Point& point) {
+  const auto of_this_kind = [&](const auto& test) { return test.is_probe() == point.is_probe(); };
+  const auto last = std::find_if(tests_.rbegin(), tests_.rend(), of_this_kind);
+  // A probe that began before the training went back to an earlier step may come late.
+  if (point.is_probe() && last != tests_.rend() && point.step < last->step) return;
   tests_.push_back(point);
-  bool& seen = seen_[static_cast<std::size_t>(Metric::psnr)];
-  seen = seen || tells(Metric::psnr, point.psnr);
+  for (const training::MetricRow& row : training::metrics()) {
+    bool& seen = seen_[static_cast<std::size_t>(row.metric)];
+    seen = seen || (row.steps.empty() && std::isfinite(point[row.metric]));
+  }
   for (PlotCurves& plot : plots_) {
     append_test(plot.shown, point);
     if (plot.draft) append_test(plot.draft->curves, point);
-  }
-}
-
-void LossHistory::take(const training::ProbePoint& point) {
-  // One that began before the training went back to an earlier step may come late.
-  if (!probes_.empty() && point.step < probes_.back().step) return;
-  probes_.push_back(point);
-  seen_[static_cast<std::size_t>(Metric::feature_accuracy)] = true;
-  for (PlotCurves& plot : plots_) {
-    append_probe(plot.shown, point);
-    if (plot.draft) append_probe(plot.draft->curves, point);
   }
 }
 
@@ -326,9 +276,8 @@ void LossHistory::consume(const training::FeedItem& item) {
   std::visit(
       [this](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, training::LossPoint> || std::is_same_v<T, training::TestPoint> ||
-                      std::is_same_v<T, training::ProbePoint>) {
-          take(value);
+        if constexpr (std::is_same_v<T, training::Point>) {
+          value.split == training::Split::train ? take_step(value) : take_test(value);
         } else if constexpr (std::is_same_v<T, training::Marker>) {
           raw_markers_.push_back(value);
           append_marker(value);
@@ -344,15 +293,13 @@ void LossHistory::consume(const training::FeedItem& item) {
 // Puts what there is behind those of before. A restart before the first step keeps the older curve for comparison.
 void LossHistory::set_aside() {
   if (!steps_.empty()) {
-    earlier_.push_back({generation_, std::exchange(steps_, {}), seen_, std::move(tests_), std::move(probes_),
-                        std::move(raw_markers_)});
+    earlier_.push_back(
+        {generation_, std::exchange(steps_, {}), seen_, std::move(tests_), std::move(raw_markers_)});
   }
   if (earlier_.size() > kMostEarlier) earlier_.pop_front();
   tests_.clear();
-  probes_.clear();
   raw_markers_.clear();
   markers_.clear();
-  last_test_ = {};
   seen_ = {};
 }
 
@@ -376,16 +323,13 @@ void LossHistory::go_on(const training::Return& back) {
     steps_ = from->steps;
     seen_ = from->seen;
     tests_ = from->tests;
-    probes_ = from->probes;
     raw_markers_ = from->markers;
     const auto& numbers = steps_.over(Over::step);
     steps_.cut(static_cast<std::size_t>(
         std::upper_bound(numbers.begin(), numbers.end(), static_cast<double>(back.step)) - numbers.begin()));
     const auto later = [&](const auto& point) { return point.step > back.step; };
     std::erase_if(tests_, later);
-    std::erase_if(probes_, later);
     std::erase_if(raw_markers_, later);
-    if (!tests_.empty()) last_test_ = tests_.back();
   }
   place_markers();
   for (PlotCurves& plot : plots_) {

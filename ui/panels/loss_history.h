@@ -76,8 +76,6 @@ class LossHistory {
   /// x of the newest step; 0 before the first one.
   double end() const { return steps_.empty() ? 0 : steps_.over(over_).back(); }
   const MetricsSeen& seen() const { return seen_; }
-  /// The newest test; its step is 0 if there was none.
-  const training::TestPoint& last_test() const { return last_test_; }
   std::size_t steps() const { return steps_.size(); }
 
  private:
@@ -104,13 +102,11 @@ class LossHistory {
   void fill_tests(MetricCurves& curves) const;
   void append_row(MetricCurves& curves, std::size_t row) const;
   void append_skipped(MetricCurves& curves, std::size_t row) const;
-  void append_test(MetricCurves& curves, const training::TestPoint& point) const;
-  void append_probe(MetricCurves& curves, const training::ProbePoint& point) const;
+  void append_test(MetricCurves& curves, const training::Point& point) const;
   void append_marker(const training::Marker& marker);
   void place_markers();
-  void take(const training::LossPoint& point);
-  void take(const training::TestPoint& point);
-  void take(const training::ProbePoint& point);
+  void take_step(const training::Point& point);
+  void take_test(const training::Point& point);
   void go_back_to(std::uint64_t step);
   void cut(MetricCurves& curves, std::size_t rows) const;
   void restart(std::uint64_t generation);
@@ -123,8 +119,7 @@ class LossHistory {
     std::uint64_t generation = 0;
     StepTable steps;
     MetricsSeen seen{};
-    std::vector<training::TestPoint> tests;
-    std::vector<training::ProbePoint> probes;
+    std::vector<training::Point> tests;
     std::vector<training::Marker> markers;
   };
   const StepTable& steps_before() const { return earlier_.back().steps; }
@@ -133,14 +128,12 @@ class LossHistory {
   std::list<Earlier> earlier_ = std::list<Earlier>(1);  // the newest last
   std::uint64_t generation_ = 0;
   MetricsSeen seen_{};
-  std::vector<training::TestPoint> tests_;
-  std::vector<training::ProbePoint> probes_;
+  std::vector<training::Point> tests_;
   std::vector<training::Marker> raw_markers_;
   runs::Over over_ = runs::Over::step;
   std::vector<CurveChoice> choices_;
   std::vector<PlotCurves> plots_;
   std::vector<PlacedMarker> markers_;
-  training::TestPoint last_test_;
   std::future<void> freed_;  ///< curves that are shown no more
 };
 

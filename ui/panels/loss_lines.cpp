@@ -33,7 +33,7 @@ void add_run(const OverlayRun& run, std::size_t dash, std::size_t plot, const Pl
 }  // namespace
 
 bool has_held_out(Metric metric) {
-  return facts_of(metric).test[0] != '\0';
+  return !facts_of(metric).test.empty();
 }
 
 std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plot,

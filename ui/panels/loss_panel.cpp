@@ -105,7 +105,7 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
   history_.choose(choices);
   make_curves(frame);
   overlay_.update(frame.snapshot, choices);
-  names_.update(frame.snapshot.run_dir);
+  names_.update(run_folder_here(frame.snapshot));
   markers_ = labelled(history_.markers(), names_.names());
   plot::set_log_x(shared_.x, settings.logarithmic_x);
   plots_.resize(choices.size());

@@ -78,8 +78,9 @@ void LossPanel::write_waiting(const Frame& frame) {
   files_.erase(files_.begin());
   const auto& snapshot = frame.snapshot;
   try {
+    const std::string run = run_folder_here(snapshot);
     const std::filesystem::path folder =
-        snapshot.run_dir.empty() ? std::filesystem::current_path() : std::filesystem::path(snapshot.run_dir);
+        run.empty() ? std::filesystem::current_path() : std::filesystem::path(run);
     writer_.write(free_file(folder, fmt::format("{}-step-{:06}", file.stem, snapshot.step), file.ending),
                   file.content);
   } catch (const std::exception& error) {

@@ -49,11 +49,11 @@ OwnEntry train_entry(const Frame& frame, const MetricCurves& curves, PlotSetting
 std::vector<OwnEntry> own_entries(const Frame& frame, const MetricCurves& curves, PlotSettings& settings) {
   const Metric metric = curves.choice.metric;
   const auto& colors = frame.palette.series;
-  const std::string held_out_tip = facts_of(metric).steps[0] == '\0'
+  const std::string held_out_tip = facts_of(metric).steps.empty()
                                        ? tip_of(metric) + " Click to hide or show."
                                        : kHeldOutTip + views_sentence(frame.snapshot);
   std::vector<OwnEntry> entries;
-  if (facts_of(metric).steps[0] != '\0') entries.push_back(train_entry(frame, curves, settings));
+  if (!facts_of(metric).steps.empty()) entries.push_back(train_entry(frame, curves, settings));
   if (has_held_out(metric)) {
     entries.push_back({{"test", "test", newest(curves.test), colors[kTestColor], settings.show_test},
                        &settings.show_test,
@@ -88,7 +88,7 @@ std::string empty_text(const Frame& frame, const LossHistory& history, std::size
   if (history.busy(plot)) return "The curve is being made.";
   const std::string missing = why_missing(metric, frame.snapshot, history.seen());
   if (!missing.empty()) return missing;
-  if (facts_of(metric).steps[0] == '\0' && settings.show_test) return "No test yet.";
+  if (facts_of(metric).steps.empty() && settings.show_test) return "No test yet.";
   return "All curves are hidden.";
 }
 
@@ -128,7 +128,7 @@ void LossPlot::prepare(const Frame& frame, const PlotScene& scene, std::size_t i
 }
 
 void LossPlot::draw_metrics(const Frame& frame, const MetricsSeen& seen, Reply& reply) const {
-  const char* const label = facts_of(metric_).label;
+  const std::string& label = facts_of(metric_).label;
   const std::string combo = name("metric");
   if (begin_combo(frame, combo.c_str(), label, text_width(frame.fonts.text, label) + 36 * frame.scale,
                   tip_of(metric_) + "\nKeys 1 to 9 choose another metric for the plot under the pointer.")) {
@@ -137,7 +137,7 @@ void LossPlot::draw_metrics(const Frame& frame, const MetricsSeen& seen, Reply& 
       const MetricFacts& facts = facts_of(metric);
       const std::string item = fmt::format("{}.{}", combo, facts.key),
                         key = i < 9 ? std::to_string(i + 1) : "";
-      if (combo_item(frame, item.c_str(), facts.label, metric == metric_, key,
+      if (combo_item(frame, item.c_str(), facts.label.c_str(), metric == metric_, key,
                      why_missing(metric, frame.snapshot, seen))) {
         reply.metric = metric;
       }

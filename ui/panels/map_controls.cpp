@@ -43,8 +43,6 @@ void MapControls::draw_actions(const Frame& frame, MapController& maps, bool nar
 void MapControls::draw_progress(const Frame& frame, const MapController& maps) const {
   const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
   const features::MapState& state = maps.state();
-  if (maps.waits_for_weights())
-    return caption(frame, ellipsize(frame.fonts.small, "waits for the weights", room));
   if (!state.busy) {
     const bool own = state.method == maps.method();
     const auto map = maps.map();

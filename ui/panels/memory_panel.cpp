@@ -52,12 +52,12 @@ void MemoryPanel::refresh(const Frame& frame) {
   const MemoryScene scene = MemoryScene::of(frame.snapshot);
   if (scene_ == scene) return;
   scene_ = scene;
-  map_ = step_memory(model_, frame.snapshot.device, scene);
-  choices_ = memory_choices(model_, frame.snapshot.device, scene);
+  map_ = step_memory(model_, machine_of(frame.snapshot), scene);
+  choices_ = memory_choices(model_, machine_of(frame.snapshot), scene);
 }
 
 void MemoryPanel::draw(const Frame& frame) {
-  if (frame.snapshot.batch == 0) {
+  if (frame.snapshot.settings->batch == 0) {
     panel_body(frame, false);
     centered_text(frame, "The memory of a step is planned as soon as the training is ready.");
     return;
@@ -94,10 +94,10 @@ void MemoryPanel::draw_title(const Frame& frame) const {
           "less.",
           ops::to_string(peak.op), peak.layer.empty() ? "" : " of " + peak.layer,
           bytes_text(static_cast<double>(peak.live_bytes))));
-  if (snapshot.memory.process_bytes > 0) {
+  if (snapshot.memory.allocated_bytes > 0) {
     tip += fmt::format(
         "\nTraining memory: {}, with data, weights, optimizer and the plans of tests and pictures.",
-        bytes_text(static_cast<double>(snapshot.memory.process_bytes)));
+        bytes_text(static_cast<double>(snapshot.memory.allocated_bytes)));
   }
   tooltip(frame, tip);
 }

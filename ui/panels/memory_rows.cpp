@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kLargestBatch = 1 << 16;
 
-plan::MemoryMap map_of(const models::Model& model, const core::DeviceInfo& device, const MemoryScene& scene) {
+plan::MemoryMap map_of(const models::Model& model, const plan::Machine& machine, const MemoryScene& scene) {
   return plan::memory_map(models::with_head(model, scene.head_classes), plan::Purpose::training,
-                          scene.selection, training::plan_batch(scene.optimizer, scene.batch), device,
+                          scene.selection, training::plan_batch(scene.optimizer, scene.batch), machine,
                           training::recipe_of(scene.optimizer, scene.augment, scene.batch));
 }
 
@@ -31,29 +31,29 @@ std::string call_text(const plan::MemoryCall& call) {
 }  // namespace
 
 MemoryScene MemoryScene::of(const training::Snapshot& snapshot) {
-  MemoryScene scene{snapshot.selection, snapshot.batch};
-  scene.optimizer.rule = snapshot.optimizer.rule;
-  scene.optimizer.clip_norm = snapshot.optimizer.clip_norm > 0 ? 1.0f : 0.0f;
-  scene.optimizer.accumulate = snapshot.optimizer.accumulate;
-  scene.optimizer.per_sample = snapshot.optimizer.per_sample;
-  scene.augment.flip = augments(snapshot.augment);
-  scene.augment.mixup = snapshot.augment.mixup > 0 ? 1.0f : 0.0f;
-  if (snapshot.optimizer.joint > 0 && snapshot.data) {
+  MemoryScene scene{snapshot.selection, snapshot.settings->batch};
+  scene.optimizer.rule = snapshot.settings->optimizer.rule;
+  scene.optimizer.clip_norm = snapshot.settings->optimizer.clip_norm > 0 ? 1.0f : 0.0f;
+  scene.optimizer.accumulate = snapshot.settings->optimizer.accumulate;
+  scene.optimizer.per_sample = snapshot.settings->optimizer.per_sample;
+  scene.augment.flip = augments(snapshot.settings->augment);
+  scene.augment.mixup = snapshot.settings->augment.mixup > 0 ? 1.0f : 0.0f;
+  if (snapshot.settings->optimizer.joint > 0 && snapshot.data) {
     scene.head_classes = static_cast<int>(snapshot.data->classes.size());
   }
   return scene;
 }
 
-std::optional<plan::MemoryMap> step_memory(const models::Model& model, const core::DeviceInfo& device,
+std::optional<plan::MemoryMap> step_memory(const models::Model& model, const plan::Machine& machine,
                                            const MemoryScene& scene) {
   try {
-    return map_of(model, device, scene);
+    return map_of(model, machine, scene);
   } catch (const core::Error&) {
     return std::nullopt;
   }
 }
 
-std::vector<MemoryChoice> memory_choices(const models::Model& model, const core::DeviceInfo& device,
+std::vector<MemoryChoice> memory_choices(const models::Model& model, const plan::Machine& machine,
                                          const MemoryScene& scene) {
   std::vector<MemoryChoice> choices;
   const auto add = [&](const char* group, std::string name, const std::function<void(MemoryScene&)>& change) {
@@ -62,15 +62,15 @@ std::vector<MemoryChoice> memory_choices(const models::Model& model, const core:
       MemoryScene other = scene;
       change(other);
       choice.now = other == scene;
-      choice.bytes = map_of(model, device, other).bytes;
+      choice.bytes = map_of(model, machine, other).bytes;
     } catch (const core::Error& error) {
       choice.refusal = error.what();
     }
     choices.push_back(std::move(choice));
   };
-  for (const core::Precision precision : plan::training_precisions(device)) {
+  for (const core::Precision precision : plan::training_precisions(machine)) {
     add("precision", std::string(core::to_string(precision)), [&](MemoryScene& other) {
-      other.selection = plan::with_precision(scene.selection, precision, device);
+      other.selection = plan::with_precision(scene.selection, precision, machine);
     });
   }
   for (int quarters = 1; quarters <= 16; quarters *= 2) {
@@ -78,9 +78,9 @@ std::vector<MemoryChoice> memory_choices(const models::Model& model, const core:
     if (batch < 1 || batch > kLargestBatch || 4 * batch != scene.batch * quarters) continue;
     add("batch", with_thousands(batch), [&](MemoryScene& other) { other.batch = batch; });
   }
-  for (const plan::Preset& preset : plan::presets(device.kind)) {
+  for (const plan::Preset& preset : plan::presets(machine.device.kind)) {
     add("variants", preset.label, [&](MemoryScene& other) {
-      other.selection = plan::preset_selection(preset.id, device, scene.selection.precision);
+      other.selection = plan::preset_selection(preset.id, machine, scene.selection.precision);
     });
   }
   return choices;

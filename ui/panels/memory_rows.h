@@ -26,7 +26,7 @@ struct MemoryScene {
 };
 
 /// What is held during a step; nothing if it cannot be planned.
-std::optional<plan::MemoryMap> step_memory(const models::Model& model, const core::DeviceInfo& device,
+std::optional<plan::MemoryMap> step_memory(const models::Model& model, const plan::Machine& machine,
                                            const MemoryScene& scene);
 
 /// Another choice.
@@ -40,7 +40,7 @@ struct MemoryChoice {
 
 /// Every precision, batches from a quarter to four times the one in use, and every preset; only one thing differs
 /// from the scene in each.
-std::vector<MemoryChoice> memory_choices(const models::Model& model, const core::DeviceInfo& device,
+std::vector<MemoryChoice> memory_choices(const models::Model& model, const plan::Machine& machine,
                                          const MemoryScene& scene);
 
 /// What the axis of the map counts in: the largest unit of which the map has at least one.

@@ -25,9 +25,9 @@ std::string variant_refusal(const ops::Variant& variant, const core::DeviceInfo&
   return {};
 }
 
-std::string precision_refusal(const core::DeviceInfo& device, core::Precision precision) {
+std::string precision_refusal(const plan::Machine& machine, core::Precision precision) {
   try {
-    plan::check_precision(device, precision);
+    plan::check_precision(machine, precision);
   } catch (const core::BadInput& error) {
     return error.what();
   }
@@ -45,22 +45,22 @@ plan::Selection with_variant(const plan::Selection& selection, ops::Op op, std::
 }
 
 std::string automatic_text(const KernelRow& row, const plan::Selection& selection,
-                           const core::DeviceInfo& device) {
+                           const plan::Machine& machine) {
   if (!selection.variants.contains(row.op)) return running_text(row);
-  const ops::Variant* variant = plan::automatic_variant(row.op, device, selection.precision);
+  const ops::Variant* variant = plan::automatic_variant(row.op, machine, selection.precision);
   return variant == nullptr ? std::string() : variant->name;
 }
 
 profiling::StepSetup step_setup(const training::Snapshot& snapshot) {
-  return {snapshot.batch, snapshot.optimizer, snapshot.augment};
+  return {snapshot.settings->batch, snapshot.settings->optimizer, snapshot.settings->augment};
 }
 
 models::Model step_model(const models::Model& model, const training::Snapshot& snapshot) {
-  const bool head = snapshot.optimizer.joint > 0 && snapshot.data != nullptr;
+  const bool head = snapshot.settings->optimizer.joint > 0 && snapshot.data != nullptr;
   return head ? models::with_head(model, static_cast<int>(snapshot.data->classes.size())) : model;
 }
 
-const profiling::Advice* advice_of(const profiling::LaboratoryState& laboratory, core::Precision precision) {
+const profiling::Advice* advice_of(const jobs::LaboratoryState& laboratory, core::Precision precision) {
   const auto found =
       std::find_if(laboratory.advice.begin(), laboratory.advice.end(),
                    [&](const profiling::Advice& advice) { return advice.present.precision == precision; });
@@ -84,9 +84,9 @@ std::string advice_outdated(const profiling::Advice& advice, const training::Sna
   return recipe(advice.setup) == recipe(now) ? "" : "measured with other parts of a step";
 }
 
-std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory,
+std::string fastest_here_refusal(const jobs::LaboratoryState& laboratory,
                                  const training::Snapshot& snapshot) {
-  if (laboratory.running == profiling::Job::bench) return "being measured: Laboratory, Bench";
+  if (laboratory.running == jobs::Job::bench) return "being measured: Laboratory, Bench";
   const profiling::Advice* advice = advice_of(laboratory, snapshot.selection.precision);
   if (advice == nullptr) return "measure first, in the tab Bench";
   const std::string outdated = advice_outdated(*advice, snapshot);
@@ -96,7 +96,7 @@ std::string fastest_here_refusal(const profiling::LaboratoryState& laboratory,
     return "the measurement was disturbed: measure again";
   }
   if (advice->faster()) return {};
-  return fmt::format("nothing is faster than {}, {}", selection_word(advice->present, snapshot.device),
+  return fmt::format("nothing is faster than {}, {}", selection_word(advice->present, machine_of(snapshot)),
                      time_of_day(*advice));
 }
 

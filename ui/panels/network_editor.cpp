@@ -94,7 +94,7 @@ void NetworkEditor::say(std::string message, bool refusal) {
 
 /// Why the training cannot go on with the network on its data set, as a sentence; "" if it can.
 std::string NetworkEditor::misfit(const Frame& frame) const {
-  const data::DataSet* const data = frame.snapshot.data.get();
+  const training::DataView* const data = frame.snapshot.data.get();
   const std::string why =
       draft_.misfit(frame.snapshot.data_name.empty() ? "the data set" : frame.snapshot.data_name,
                     data == nullptr ? 0 : data->classes.size());
@@ -103,7 +103,7 @@ std::string NetworkEditor::misfit(const Frame& frame) const {
 
 /// Why no network can be applied now, as a sentence; "" if one can.
 std::string NetworkEditor::why_takes_nothing(const Frame& frame) {
-  if (is_view(frame)) return "";  // that it steers nothing is told besides
+  if (!frame.snapshot.can.steer) return "";  // that it steers nothing is told besides
   switch (frame.snapshot.state) {
     case training::TrainerState::preparing:
       return "The training is still being prepared.";

@@ -122,6 +122,7 @@ void NetworkPanel::draw(const Frame& frame) {
   if (frame.cursor != nullptr) frame.cursor->output = std::min(frame.cursor->output, model_.layers.size());
   if (view_ == kActivations && frame.request != nullptr && frame.cursor != nullptr) {
     frame.request->inspected_image = frame.cursor->image;
+    frame.request->inspected_parameters = inspect::output_of_sum(model_, frame.cursor->output);
     refresh(frame);
   } else {
     scene_ = nullptr;
@@ -270,23 +271,33 @@ void NetworkPanel::draw_controls(const Frame& frame) {
 void NetworkPanel::refresh(const Frame& frame) {
   scenes_.advance();
   const auto& inspection = frame.seen.inspection;
-  if (!inspection || !is_of(*inspection, model_, layout_)) {
+  if (!inspection || !is_of(*inspection, model_)) {
     scenes_.clear();
     scene_ = nullptr;
     return;
   }
   const NetworkView view{inspection, frame.cursor->output, static_cast<NetworkLook>(look_), in_channel_,
                          scale_each_};
-  scenes_.want(view);
+  const bool there = has_parameters(*inspection, view.output);  // else a frame follows when they come
+  if (there) scenes_.want(view);
   scene_ = scenes_.newest();
-  if (!scene_) return redraw_at(frame, ImGui::GetTime());
+  if (!scene_) {
+    if (there) redraw_at(frame, ImGui::GetTime());
+    return;
+  }
   NetworkView same_moment = view;
   same_moment.inspection = scene_->of.inspection;
   // A person has chosen something else, or another image has come.
   const bool chosen = !(same_moment == scene_->of) || scene_->of.inspection->image != inspection->image;
-  if (chosen) redraw_at(frame, ImGui::GetTime());
+  if (chosen && there) redraw_at(frame, ImGui::GetTime());
   if (scene_->of.output == view.output && scene_->pictures.count > 0) frame.cursor->channel = channel(frame);
   upload(frame);
+}
+
+/// Those of the layer behind output `output`, as far as it has some.
+bool NetworkPanel::has_parameters(const training::Inspection& inspection, std::size_t output) const {
+  const std::size_t sum = inspect::output_of_sum(model_, output);
+  return sum == 0 || inspection.has(layout_.find(model_.layers[sum - 1].name + ".weight"));
 }
 
 /// Brings the textures up to date with the scene.

@@ -58,6 +58,7 @@ class NetworkPanel {
   float controls_width(const Frame& frame) const;
   void draw_depth_choice(const Frame& frame);
   void refresh(const Frame& frame);
+  bool has_parameters(const training::Inspection& inspection, std::size_t output) const;
   void upload(const Frame& frame);
   void draw_strip(const Frame& frame);
   void draw_card(const Frame& frame, std::size_t output, ImVec2 min, ImVec2 max);

@@ -44,7 +44,7 @@ int channel_of_largest_variance(const LayerOutput& output) {
 
 }  // namespace
 
-bool is_of(const Inspection& inspection, const models::Model& model, const models::ParameterLayout& layout) {
+bool is_of(const Inspection& inspection, const models::Model& model) {
   if (inspection.outputs.size() != model.layers.size() + 1) return false;
   models::Extent extent{model.height, model.width, model.channels};
   for (std::size_t i = 0; i < inspection.outputs.size(); ++i) {
@@ -53,7 +53,7 @@ bool is_of(const Inspection& inspection, const models::Model& model, const model
     if (models::Extent{output.height, output.width, output.channels} != extent) return false;
     if (i > 0 && output.layer != model.layers[i - 1].name) return false;
   }
-  return inspection.parameters.size() >= layout.elements;
+  return true;
 }
 
 std::string shape_text(const LayerOutput& output) {
@@ -91,8 +91,9 @@ std::optional<Pictures> filters_of(const models::Model& model, const models::Par
   result.height = convolves ? layer.kernel_height() : input.height;
   result.width = convolves ? layer.kernel_width() : input.width;
   result.planes = depth == 3 ? 3 : 1;
-  const float* from = (gradients ? inspection.gradients : inspection.parameters).data() +
-                      layout.find(layer.name + ".weight").offset;
+  const models::Parameter& weight = layout.find(layer.name + ".weight");
+  if (!inspection.has(weight)) return std::nullopt;
+  const float* from = gradients ? inspection.gradient(weight) : inspection.parameter(weight);
   const auto places = static_cast<std::size_t>(result.count) * static_cast<std::size_t>(result.height) *
                       static_cast<std::size_t>(result.width);
   const int first = result.planes == 3 ? 0 : std::clamp(in_channel, 0, depth - 1);
@@ -131,19 +132,20 @@ FilterFigures figures_of_filter(const models::Model& model, const models::Parame
   const models::Parameter& weight = layout.find(layer.name + ".weight");
   const std::size_t size = weight.elements / static_cast<std::size_t>(layer.out_channels);
   const auto number = static_cast<std::size_t>(filter);
-  const auto norm = [&](const std::vector<float>& values) {
+  if (!inspection.has(weight)) return {};
+  const auto norm = [&](const float* values) {
     double squares = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      const auto value = static_cast<double>(values[weight.offset + number * size + i]);
+      const auto value = static_cast<double>(values[number * size + i]);
       squares += value * value;
     }
     return static_cast<float>(std::sqrt(squares));
   };
-  FilterFigures figures{0, 0, norm(inspection.parameters), norm(inspection.gradients)};
+  FilterFigures figures{0, 0, norm(inspection.parameter(weight)), norm(inspection.gradient(weight))};
   if (layer.bias) {
-    const std::size_t bias = layout.find(layer.name + ".bias").offset + number;
-    figures.bias = inspection.parameters[bias];
-    figures.bias_gradient = inspection.gradients[bias];
+    const models::Parameter& bias = layout.find(layer.name + ".bias");
+    figures.bias = inspection.parameter(bias)[number];
+    figures.bias_gradient = inspection.gradient(bias)[number];
   }
   return figures;
 }

@@ -53,9 +53,8 @@ struct ColourScale {
   bool has_signs = false;
 };
 
-/// It was made with this network, whose parameters have this layout: layers, sizes and numbers are the same.
-bool is_of(const training::Inspection& inspection, const models::Model& model,
-           const models::ParameterLayout& layout);
+/// It was made with this network: layers, sizes and numbers are the same.
+bool is_of(const training::Inspection& inspection, const models::Model& model);
 
 /// "32x32x256", "128"
 std::string shape_text(const training::LayerOutput& output);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "gpu/settings/augment_settings.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/optimizer_words.h"
+#include "ui/settings/setting_spec.h"
 #include "ui/text/paragraph.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
@@ -30,7 +32,7 @@ constexpr const char* kSchemeTip =
 
 std::string why_not_per_sample(const Frame& frame, const OptimizerSettings& settings) {
   try {
-    training::check_together(frame.snapshot.augment, with_scheme(settings, true));
+    training::check_together(frame.snapshot.settings->augment, with_scheme(settings, true));
   } catch (const core::BadInput& error) {
     return error.what();
   }
@@ -39,38 +41,12 @@ std::string why_not_per_sample(const Frame& frame, const OptimizerSettings& sett
 
 }  // namespace
 
-OptimizerSettings OptimizerController::settings(const Frame& frame) {
-  return pending_.shown(frame.snapshot.optimizer, frame.snapshot, ImGui::GetTime());
+void OptimizerView::draw_rate(const Frame& frame, SettingsController& controller, Refusal& refusal) {
+  controller.draw(frame, training::setting("learning_rate"), refusal);
 }
 
-void OptimizerController::send(const Frame& frame, const OptimizerSettings& settings) {
-  if (settings == this->settings(frame)) return;
-  frame.send(training::SetOptimizer{settings});
-  pending_.sent(settings, frame.snapshot, ImGui::GetTime());
-}
-
-void OptimizerView::draw_field(const Frame& frame, OptimizerController& controller,
-                               const training::Setting& row, Refusal& refusal) {
-  OptimizerSettings settings = controller.settings(frame);
-  ValueSpec spec = spec_of(row);
-  const bool for_head = std::string_view(row.key) == "joint";
-  const std::string why_not = for_head ? training::why_no_head(frame.snapshot) : std::string();
-  if (!why_not.empty()) spec.tip = why_not;
-  ImGui::BeginDisabled(!why_not.empty());
-  const ValueEdit edit = fields_[row.key].draw(frame, spec, static_cast<double>(settings.*row.field.number),
-                                               value_left(frame), &refusal);
-  ImGui::EndDisabled();
-  if (!edit.finished) return;
-  settings.*row.field.number = static_cast<float>(edit.value);
-  controller.send(frame, settings);
-}
-
-void OptimizerView::draw_rate(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
-  draw_field(frame, controller, training::setting("learning_rate"), refusal);
-}
-
-void OptimizerView::draw_rule(const Frame& frame, OptimizerController& controller) {
-  const OptimizerSettings settings = controller.settings(frame);
+void OptimizerView::draw_rule(const Frame& frame, SettingsController& controller) {
+  const OptimizerSettings settings = controller.settings(frame).optimizer;
   row_text(frame, frame.fonts.text, frame.palette.muted, "rule");
   tooltip(frame, explain("rule"));
   ImGui::SameLine(value_left(frame));
@@ -105,36 +81,22 @@ void OptimizerView::draw_rule(const Frame& frame, OptimizerController& controlle
   }
 }
 
-void OptimizerView::draw_spikes(const Frame& frame, Refusal& refusal) {
-  const double now =
-      pending_threshold_.shown(frame.snapshot.spike_threshold, frame.snapshot, ImGui::GetTime());
-  const ValueSpec spec = spec_of(training::setting("zscore"));
-  const ValueEdit edit = fields_[spec.name].draw(frame, spec, now, value_left(frame), &refusal);
-  if (!edit.finished || edit.value == now) return;
-  frame.send(training::SetSpikeThreshold{edit.value});
-  pending_threshold_.sent(edit.value, frame.snapshot, ImGui::GetTime());
-}
-
-void OptimizerView::draw_accumulate(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
-  OptimizerSettings settings = controller.settings(frame);
-  ValueSpec spec = spec_of(training::setting("accumulate"));
-  if (settings.per_sample) spec.tip = "Each image updates by itself: there is nothing to accumulate.";
-  spec.unit = said_of_data(frame, update_images_text(settings, frame.snapshot.batch));
-  if (frame.snapshot.train_images > 0 && frame.snapshot.batch > 0) {
-    const auto most = frame.snapshot.train_images / frame.snapshot.batch;  // whole ones
+void OptimizerView::draw_accumulate(const Frame& frame, SettingsController& controller, Refusal& refusal) {
+  const OptimizerSettings settings = controller.settings(frame).optimizer;
+  const training::Setting& row = training::setting("accumulate");
+  ValueSpec spec = spec_of(row);
+  const int batch = frame.snapshot.settings->batch;
+  spec.unit = said_of_data(frame, update_images_text(settings, batch));
+  if (frame.snapshot.train_images > 0 && batch > 0) {
+    const auto most = frame.snapshot.train_images / batch;  // whole ones
     spec.limits.most = std::min(spec.limits.most, std::max(1.0, static_cast<double>(most)));
   }
-  ImGui::BeginDisabled(settings.per_sample);
-  const ValueEdit edit = fields_[spec.name].draw(frame, spec, static_cast<double>(settings.accumulate),
-                                                 value_left(frame), &refusal);
-  ImGui::EndDisabled();
-  if (!edit.finished) return;
-  settings.accumulate = static_cast<int>(edit.value);
-  controller.send(frame, settings);
+  controller.draw(frame, row, std::move(spec), refusal,
+                  settings.per_sample ? "Each image updates by itself: there is nothing to accumulate." : "");
 }
 
-void OptimizerView::draw_scheme(const Frame& frame, OptimizerController& controller) {
-  const OptimizerSettings settings = controller.settings(frame);
+void OptimizerView::draw_scheme(const Frame& frame, SettingsController& controller) {
+  const OptimizerSettings settings = controller.settings(frame).optimizer;
   bool faulty = settings.per_sample;
   row_text(frame, frame.fonts.text, frame.palette.muted, "update");
   tooltip(frame, kSchemeTip);
@@ -160,13 +122,15 @@ void OptimizerView::draw_scheme(const Frame& frame, OptimizerController& control
             "adam diverge; switch it off and see them recover.");
 }
 
-void OptimizerView::draw(const Frame& frame, OptimizerController& controller, Refusal& refusal) {
+void OptimizerView::draw(const Frame& frame, SettingsController& controller, Refusal& refusal) {
   draw_rule(frame, controller);
-  const OptimizerSettings settings = controller.settings(frame);
+  const OptimizerSettings settings = controller.settings(frame).optimizer;
   for (const training::Setting* const row : training::numbers_of(settings.rule, settings.per_sample)) {
-    if (std::string_view(row->key) != "learning_rate") draw_field(frame, controller, *row, refusal);
+    const std::string_view name = row->name;
+    const std::string why_not = name == "joint" ? training::why_no_head(frame.snapshot) : std::string();
+    if (name != "learning_rate") controller.draw(frame, *row, refusal, why_not);
   }
-  draw_spikes(frame, refusal);
+  controller.draw(frame, training::setting("zscore"), refusal);
   draw_accumulate(frame, controller, refusal);
   draw_scheme(frame, controller);
 }

@@ -1,8 +1,6 @@
 #pragma once
 // All panels of the window, and what several of them share.
 
-#include <filesystem>
-
 #include "ui/jobs/features_controller.h"
 #include "ui/jobs/laboratory_controller.h"
 #include "ui/jobs/map_controller.h"
@@ -27,13 +25,11 @@
 namespace warpscope::ui {
 
 struct Panels {
-  /// `model` is what the laboratory measures: the one that is trained. `viewed`: the folder of the run that is shown in
-  /// place of a training.
-  explicit Panels(const models::Model& model, const std::filesystem::path& viewed = {})
+  /// `model` is what the laboratory measures: the one that is trained.
+  explicit Panels(const models::Model& model)
       : laboratory(model),
-        subjects(model, viewed),
-        judging(subjects),
-        mapping(subjects),
+        judging(model),
+        mapping(model),
         kernels(model),
         time(model),
         memory(model),
@@ -43,7 +39,8 @@ struct Panels {
   /// Shows another network from now on.
   void follow(const models::Model& model) {
     laboratory.follow(model);
-    subjects.follow(model);
+    judging.follow(model);
+    mapping.follow(model);
     kernels.follow(model);
     time.follow(model);
     memory.follow(model);
@@ -64,7 +61,6 @@ struct Panels {
 
   PlotSettings plot;  ///< how `loss` shows its curves
   LaboratoryController laboratory;
-  SubjectSource subjects;      ///< for the two below
   FeaturesController judging;  ///< for `features`
   MapController mapping;       ///< for `latent`
   LossPanel loss;

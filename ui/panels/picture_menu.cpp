@@ -99,7 +99,7 @@ void PictureMenu::draw(const Frame& frame, PictureScene& scene, OwnPictures& own
           frame, "images.rows", "rows",
           "Which versions of each image stand below each other: other variants or precisions, earlier steps, "
           "checkpoints, other runs")) {
-    weights_.look(frame.snapshot.run_dir, frame.snapshot.model);
+    weights_.look(run_folder_here(frame.snapshot), frame.snapshot.model);
     ImGui::OpenPopup(kPopup);
   }
   draw_rows_menu(frame, scene);

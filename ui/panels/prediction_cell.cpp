@@ -101,7 +101,7 @@ void draw_prediction(const Frame& frame, const HeldOut& held_out, int image, ImV
 void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, const interop::TilePage& page,
                         int tile, float density) {
   const float s = frame.scale;
-  const data::ImageSet& set = held_out.images();
+  const training::ImageFacts& set = held_out.images();
   const float side = static_cast<float>(std::max(set.width, set.height));
   const float pixel = std::max(1.0f, std::floor(kEnlarged * s * density / side)) / density;
   const ImVec2 size(pixel * static_cast<float>(set.width), pixel * static_cast<float>(set.height));

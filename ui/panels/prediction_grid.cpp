@@ -55,7 +55,7 @@ void PredictionGrid::refresh(const Frame& frame, const HeldOut& held_out) {
   const bool other_set = other_images && !follows;
   const bool other_choice = !(arranged_as_ == choice_);
   if (other_images) {
-    const data::ImageSet& set = held_out.images();
+    const training::ImageFacts& set = held_out.images();
     const int largest = std::min(kLargestPage, interop::Texture::largest());
     const interop::PageShape shape = interop::make_page(kTiles, set.width, set.height, largest);
     if (!page_ || page_->shape() != shape) {
@@ -75,7 +75,14 @@ void PredictionGrid::refresh(const Frame& frame, const HeldOut& held_out) {
 std::optional<int> PredictionGrid::tile_of(const HeldOut& held_out, int image) {
   const auto place = cache_.need(image);
   if (!place) return std::nullopt;
-  if (place->fresh) page_->upload(place->tile, images::byte_colours(held_out.images(), image).data());
+  if (place->fresh) {
+    const auto pixels = images::byte_colours(*held_out.data, held_out.part(), image);
+    if (pixels.empty()) {
+      cache_.forget(image);
+      return std::nullopt;
+    }
+    page_->upload(place->tile, pixels.data());
+  }
   return place->tile;
 }
 
@@ -237,7 +244,7 @@ void PredictionGrid::draw(const Frame& frame, const HeldOut& held_out, bool held
 
 images::CellGrid PredictionGrid::lay_out(const Frame& frame, const HeldOut& held_out, ImVec2 room) const {
   const float pixels = density(), s = frame.scale * pixels;
-  const data::ImageSet& set = held_out.images();
+  const training::ImageFacts& set = held_out.images();
   images::CellSpace space;
   space.width = static_cast<int>((room.x - ImGui::GetStyle().ScrollbarSize) * pixels);
   space.height = static_cast<int>(room.y * pixels);

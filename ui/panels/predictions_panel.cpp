@@ -67,7 +67,7 @@ void PredictionsPanel::draw(const Frame& frame) {
   const bool figures = held_out.evaluation && held_out.evaluation->classes > 0;
   if (images || figures) draw_title(frame);
   panel_body(frame, false);
-  if (tab_ == kPredictions && snapshot.data && !snapshot.data->test.texts.empty()) typed_.draw(frame);
+  if (tab_ == kPredictions && snapshot.data && snapshot.data->test.texts) typed_.draw(frame);
   if (!images && !(figures && tab_ == kConfusion)) {
     grid_.left_alone();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();

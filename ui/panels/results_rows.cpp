@@ -76,7 +76,7 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
 
 /// Of the head on the latents, if there is one.
 std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
-  if (!(snapshot.optimizer.joint > 0)) return {};
+  if (!(snapshot.settings->optimizer.joint > 0)) return {};
   const auto& evaluation = snapshot.evaluation;
   const bool judged = evaluation && evaluation->head;
   const std::string split = split_of(snapshot);
@@ -130,25 +130,29 @@ std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
 }
 
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
-  const bool known = snapshot.step > 0, one_update = known && !snapshot.optimizer.per_sample;
-  const char* const of_what = snapshot.optimizer.per_sample
+  // Of the step before a training went on only the loss is known.
+  const float rate = snapshot.last[training::Metric::learning_rate];
+  const bool known = snapshot.step > 0 && !std::isnan(rate);
+  const bool one_update = known && !snapshot.settings->optimizer.per_sample;
+  const char* const of_what = snapshot.settings->optimizer.per_sample
                                   ? "Each image updates by itself: no step has one gradient to measure."
                                   : "That of the last step.";
+  const auto of_update = [&](training::Metric metric) -> std::string {
+    return one_update ? small_number(static_cast<double>(snapshot.last[metric])) : kUnknown;
+  };
   std::vector<ResultCell> cells;
-  cells.push_back({"gradient norm",
-                   one_update ? small_number(static_cast<double>(snapshot.gradient_norm)) : kUnknown, "",
-                   of_what});
-  cells.push_back({"update ratio",
-                   one_update ? small_number(static_cast<double>(snapshot.update_ratio)) : kUnknown, "",
-                   of_what});
-  if (known && snapshot.current_rate != snapshot.learning_rate) {
-    cells.push_back({"scheduled rate", small_number(static_cast<double>(snapshot.current_rate)), "",
+  cells.push_back({"gradient norm", of_update(training::Metric::gradient_norm), "", of_what});
+  cells.push_back({"update ratio", of_update(training::Metric::update_ratio), "", of_what});
+  if (known && rate != snapshot.settings->optimizer.learning_rate) {
+    cells.push_back({"scheduled rate", small_number(static_cast<double>(rate)), "",
                      fmt::format("Learning rate of the last step: the schedule {} from the base rate {:g}.",
-                                 to_string(snapshot.schedule.kind), snapshot.learning_rate)});
+                                 to_string(snapshot.settings->schedule.kind),
+                                 snapshot.settings->optimizer.learning_rate)});
   }
   const bool scaled = snapshot.selection.precision == core::Precision::fp16;
   if (scaled) {
-    cells.push_back({"loss scale", with_thousands(static_cast<double>(snapshot.loss_scale)), "",
+    const float scale = snapshot.last[training::Metric::loss_scale];
+    cells.push_back({"loss scale", known ? with_thousands(static_cast<double>(scale)) : kUnknown, "",
                      "That of the last step."});
   }
   if (scaled || snapshot.skipped_steps > 0) {
@@ -173,7 +177,7 @@ std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const Last
     cells.push_back({label, count > 0 ? bytes_text(static_cast<double>(count)) : kUnknown, "", ""});
   };
   bytes("step memory", snapshot.plan_bytes);
-  bytes("training memory", snapshot.memory.process_bytes);
+  bytes("training memory", snapshot.memory.allocated_bytes);
   return cells;
 }
 

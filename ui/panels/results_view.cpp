@@ -76,15 +76,21 @@ void draw_folder(const Frame& frame, float left) {
 void draw_buttons(const Frame& frame) {
   const Steering steering(frame);
   const bool written = !frame.snapshot.run_dir.empty();
+  const std::string why_not = why_no_saving(frame.snapshot);
   if (text_button(frame, "training.save_checkpoint", "Save checkpoint",
-                  written ? "Write a checkpoint to the run folder now"
-                          : "No run is written: there is no folder for it",
-                  written)) {
+                  !why_not.empty() ? why_not
+                  : written        ? "Write a checkpoint to the run folder now"
+                                   : "No run is written: there is no folder for it",
+                  written && why_not.empty())) {
     frame.send(training::SaveCheckpoint{});
   }
   ImGui::SameLine();
-  if (text_button(frame, "training.save_settings", "Save settings",
-                  "Write all settings as they are now to the TOML file of --config, else to training.toml")) {
+  if (text_button(
+          frame, "training.save_settings", "Save settings",
+          !why_not.empty()
+              ? why_not
+              : "Write all settings as they are now to the TOML file of --config, else to training.toml",
+          why_not.empty())) {
     frame.send(training::SaveSettings{});
   }
 }

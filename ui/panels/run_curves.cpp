@@ -48,7 +48,7 @@ void RunCurveReader::add_steps(Chosen& chosen, RunCurves& curves) const {
 void RunCurveReader::add_tests(const Chosen& chosen, RunCurves& curves) const {
   const runs::PointTable& tests = follower_.run().points.tests;
   const Metric metric = chosen.choice.metric;
-  const auto add = [&](const char* name, plot::Series& to) {
+  const auto add = [&](const std::string& name, plot::Series& to) {
     const runs::Series* values = tests.find(name);
     if (values == nullptr) return;
     for (std::size_t row = tests_done_; row < tests.size(); ++row) {

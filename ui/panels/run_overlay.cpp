@@ -90,9 +90,10 @@ void RunOverlay::drop_other_curves(std::span<const CurveChoice> choices) {
 
 void RunOverlay::update(const training::Snapshot& snapshot, std::span<const CurveChoice> choices) {
   removed_.clear();
-  const bool same_run = !request_.folder.empty() && request_.present.native() == snapshot.run_dir;
-  RunRequest request{same_run ? request_.folder : folder_of_runs(snapshot.run_dir),
-                     snapshot.run_dir,
+  const std::string present = run_folder_here(snapshot);
+  const bool same_run = !request_.folder.empty() && request_.present.native() == present;
+  RunRequest request{same_run ? request_.folder : folder_of_runs(present),
+                     present,
                      wants_list_,
                      {},
                      {choices.begin(), choices.end()},

@@ -38,9 +38,9 @@ runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunS
   run.data = snapshot.data_name;
   run.device = snapshot.device.name;
   run.precision = core::to_string(snapshot.selection.precision);
-  run.optimizer = ops::to_string(snapshot.optimizer.rule);
-  run.learning_rate = number(snapshot.learning_rate, snapshot.batch > 0);
-  run.batch = number(snapshot.batch, snapshot.batch > 0);
+  run.optimizer = ops::to_string(snapshot.settings->optimizer.rule);
+  run.learning_rate = number(snapshot.settings->optimizer.learning_rate, snapshot.settings->batch > 0);
+  run.batch = number(snapshot.settings->batch, snapshot.settings->batch > 0);
   static_cast<training::RunFigures&>(run) = snapshot.figures;
   if (run.steps == 0) run.epochs = run.seconds = runs::RunSummary::kNone;
   run.status = training::to_string(snapshot.state);

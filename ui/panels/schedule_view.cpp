@@ -41,25 +41,28 @@ void ScheduleView::draw_kind(const Frame& frame) {
   end_combo();
 }
 
-void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview) {
+void ScheduleView::draw_apply(const Frame& frame, SettingsController& controller,
+                              const SchedulePreview& preview) {
   const auto& snapshot = frame.snapshot;
-  const bool differs = !(draft_ == snapshot.schedule);
+  const bool differs = !(draft_ == snapshot.settings->schedule);
   const std::string tip = !preview.refusal.empty() ? preview.refusal
                           : differs ? "The training follows this schedule from its next step on."
                                     : "This is the schedule that the training follows.";
   same_line_if_fits(frame, buttons_width(frame));
   if (text_button(frame, "training.schedule_apply", "Apply", tip, differs && preview.refusal.empty())) {
-    frame.send(training::SetSchedule{draft_});
+    training::TrainingSettings wanted = controller.settings(frame);
+    wanted.schedule = draft_;
+    controller.send(frame, wanted);
   }
   ImGui::SameLine(0, 8 * frame.scale);
   if (!differs) {
     caption(frame, ellipsize(frame.fonts.small, "in use", ImGui::GetContentRegionAvail().x));
     return;
   }
-  const std::string in_use(to_string(snapshot.schedule.kind));
+  const std::string in_use(to_string(snapshot.settings->schedule.kind));
   if (text_button(frame, "training.schedule_undo", "Undo",
-                  fmt::format("Back to the schedule in use: {}.", to_string(snapshot.schedule)))) {
-    draft_ = snapshot.schedule;
+                  fmt::format("Back to the schedule in use: {}.", to_string(snapshot.settings->schedule)))) {
+    draft_ = snapshot.settings->schedule;
   }
   ImGui::SameLine(0, 8 * frame.scale);
   const std::string text = fmt::format("{} in use", in_use);
@@ -67,7 +70,8 @@ void ScheduleView::draw_apply(const Frame& frame, const SchedulePreview& preview
   if (ImGui::GetContentRegionAvail().x < 48 * frame.scale) return ImGui::NewLine();
   row_text(frame, frame.fonts.small, frame.palette.accent,
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
-  tooltip(frame, fmt::format("Not applied yet: the training follows {}.", to_string(snapshot.schedule)));
+  tooltip(frame,
+          fmt::format("Not applied yet: the training follows {}.", to_string(snapshot.settings->schedule)));
 }
 
 void ScheduleView::draw_parameters(const Frame& frame, Refusal& refusal) {
@@ -104,13 +108,14 @@ void ScheduleView::draw_preview(const Frame& frame, const SchedulePreview& previ
                    ImVec2(room.x, std::max(room.y - 4 * s, kLeastPlot * s)), chart);
 }
 
-void ScheduleView::draw(const Frame& frame, double base_rate, Refusal& refusal) {
+void ScheduleView::draw(const Frame& frame, SettingsController& controller, Refusal& refusal) {
   const auto& snapshot = frame.snapshot;
-  if (!seen_ || !(*seen_ == snapshot.schedule)) draft_ = snapshot.schedule;
-  seen_ = snapshot.schedule;
+  if (!seen_ || !(*seen_ == snapshot.settings->schedule)) draft_ = snapshot.settings->schedule;
+  seen_ = snapshot.settings->schedule;
   draw_kind(frame);
+  const auto base_rate = static_cast<double>(controller.settings(frame).optimizer.learning_rate);
   const ScheduleMoment moment{base_rate, snapshot.epoch, snapshot.total_epochs};
-  draw_apply(frame, preview_of(draft_, moment));
+  draw_apply(frame, controller, preview_of(draft_, moment));
   draw_parameters(frame, refusal);
   draw_preview(frame, preview_of(draft_, moment));
 }

@@ -7,18 +7,18 @@
 
 #include "ui/frame/frame.h"
 #include "ui/panels/schedule_preview.h"
-#include "ui/widgets/value_field.h"
+#include "ui/panels/settings_controller.h"
 
 namespace warpscope::ui {
 
 class ScheduleView {
  public:
-  /// `base_rate` is the rate that the schedule starts from. What was refused goes to `refusal`.
-  void draw(const Frame& frame, double base_rate, Refusal& refusal);
+  /// What was refused goes to `refusal`.
+  void draw(const Frame& frame, SettingsController& controller, Refusal& refusal);
 
  private:
   void draw_kind(const Frame& frame);
-  void draw_apply(const Frame& frame, const SchedulePreview& preview);
+  void draw_apply(const Frame& frame, SettingsController& controller, const SchedulePreview& preview);
   void draw_parameters(const Frame& frame, Refusal& refusal);
   void draw_preview(const Frame& frame, const SchedulePreview& preview);
 

@@ -10,8 +10,8 @@
 
 namespace warpscope::ui {
 
-std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device) {
-  const std::string label = plan::label_of(selection, device);
+std::string selection_word(const plan::Selection& selection, const plan::Machine& machine) {
+  const std::string label = plan::label_of(selection, machine);
   return label.empty() ? "mixed" : label;
 }
 

@@ -10,7 +10,7 @@ namespace warpscope::ui {
 
 /// The preset that it is ("tensor cores"), "automatic" if nothing is chosen, a name that was given ("fastest here,
 /// 14:02"), "mixed" otherwise.
-std::string selection_word(const plan::Selection& selection, const core::DeviceInfo& device);
+std::string selection_word(const plan::Selection& selection, const plan::Machine& machine);
 
 /// One line for each variant that is chosen, "implicit_gemm: conv2d.forward" or "loops: 48 operations", and what the
 /// others are.

@@ -182,7 +182,7 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
   if (snapshot.memory.total_bytes > 0) {
     entry(frame, "status.memory", kMemory, memory_text(snapshot), frame.palette.muted,
           fmt::format("Training memory, a part of it: {}.",
-                      bytes_text(static_cast<double>(snapshot.memory.process_bytes))));
+                      bytes_text(static_cast<double>(snapshot.memory.allocated_bytes))));
   }
   if (const double share = frame.seen.time_share; share > 0) {
     entry(frame, "status.views", kViews, fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0),

@@ -27,9 +27,6 @@ std::string passage_text(const models::Model& model, const Passage& passage) {
     }
     case models::LayerKind::gelu:
       return fmt::format("{} of {:.6g} = {:.6g}", name, passage.before, passage.after);
-    case models::LayerKind::layer_norm:
-    case models::LayerKind::batch_norm:
-      return fmt::format("{} makes {:.6g} of {:.6g}", name, passage.after, passage.before);
     case models::LayerKind::scale:
       return fmt::format("{} = {:.6g} times {:.6g} = {:.6g}", name, layer.factor, passage.before,
                          passage.after);
@@ -42,8 +39,11 @@ std::string passage_text(const models::Model& model, const Passage& passage) {
     case models::LayerKind::add:
       return fmt::format("{} = {:.6g} + {:.6g} of {} = {:.6g}", name, passage.before, passage.addend,
                          layer.from, passage.after);
-    default:
+    case models::LayerKind::upsample2d:
+    case models::LayerKind::dropout:
       return fmt::format("{} repeats it: {:.6g}", name, passage.after);
+    default:
+      return fmt::format("{} makes {:.6g} of {:.6g}", name, passage.after, passage.before);
   }
 }
 

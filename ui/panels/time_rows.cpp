@@ -66,7 +66,7 @@ std::string previous_text(const OpTiming& timing) {
 /// What tells the selection that runs.
 std::vector<std::string> running_of(const Snapshot& snapshot) {
   std::vector<std::string> running{std::string(core::to_string(snapshot.selection.precision)),
-                                   std::to_string(snapshot.batch)};
+                                   std::to_string(snapshot.settings->batch)};
   for (const OpTiming& timing : snapshot.timings) running.push_back(timing.variant);
   return running;
 }
@@ -106,8 +106,8 @@ double StepLanes::length() const {
 StepLanes lanes_of(const Snapshot& snapshot) {
   StepLanes lanes{training::calls_of(snapshot.timings), training::calls_before(snapshot.timings),
                   training::all_timed(snapshot.timings)};
-  if (lanes.complete && snapshot.optimizer.accumulate == 1 && snapshot.images_per_second > 0) {
-    const double step = 1e6 * snapshot.batch / snapshot.images_per_second;
+  if (lanes.complete && snapshot.settings->optimizer.accumulate == 1 && snapshot.images_per_second > 0) {
+    const double step = 1e6 * snapshot.settings->batch / snapshot.images_per_second;
     lanes.rest = std::max(0.0, step - lanes.now_end());
   }
   return lanes;

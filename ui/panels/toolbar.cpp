@@ -237,7 +237,7 @@ void send_start_or_pause(const Frame& frame) {
 void Toolbar::describe(const training::Snapshot& snapshot) {
   if (!word_.empty() && described_ == snapshot.selection) return;
   described_ = snapshot.selection;
-  word_ = selection_word(snapshot.selection, snapshot.device);
+  word_ = selection_word(snapshot.selection, machine_of(snapshot));
   list_ = selection_list(snapshot.selection);
 }
 
@@ -275,9 +275,9 @@ void Toolbar::draw_precision(const Frame& frame) {
     const std::string label(core::to_string(precision));
     const std::string name = "toolbar.precision." + label;
     if (combo_item(frame, name.c_str(), label.c_str(), precision == snapshot.selection.precision,
-                   precision_note(precision), precision_refusal(snapshot.device, precision)) &&
+                   precision_note(precision), precision_refusal(machine_of(snapshot), precision)) &&
         precision != snapshot.selection.precision) {
-      frame.send(training::Select{plan::with_precision(snapshot.selection, precision, snapshot.device)});
+      frame.send(training::Select{plan::with_precision(snapshot.selection, precision, machine_of(snapshot))});
     }
   }
   end_combo();
@@ -295,7 +295,7 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
   ImGui::PopStyleVar(2);
   draw_transport(frame);
   std::vector<Piece> left{state_piece(frame)};
-  if (snapshot.optimizer.per_sample) left.push_back(faulty_piece(frame));
+  if (snapshot.settings->optimizer.per_sample) left.push_back(faulty_piece(frame));
   if (!snapshot.model.empty())
     left.push_back(text_piece(frame, 5, "", snapshot.model, "The network that is trained."));
   if (!snapshot.data_name.empty()) {

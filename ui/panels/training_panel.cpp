@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "ui/panels/data_texts.h"
 #include "ui/settings/setting_spec.h"
@@ -35,32 +36,26 @@ std::span<const char* const> TrainingPanel::tabs() {
   return kTabs;
 }
 
-void TrainingPanel::draw_batch(const Frame& frame, float left) {
-  ValueSpec spec = spec_of(training::setting("batch"));
+void TrainingPanel::draw_batch(const Frame& frame) {
+  const training::Setting& row = training::setting("batch");
+  ValueSpec spec = spec_of(row);
   spec.tip += " Enter applies it: the plan is built anew, the weights go on.";
   spec.zero_text = std::string(1, '-');  // until the device is known
-  const int batch = pending_batch_.shown(frame.snapshot.batch, frame.snapshot, ImGui::GetTime());
   spec.unit = said_of_data(frame, "images");
   if (frame.snapshot.train_images > 0)
     spec.limits.most = std::min(spec.limits.most, static_cast<double>(frame.snapshot.train_images));
-  const ValueEdit edit = batch_.draw(frame, spec, batch, left, &refusal_);
-  if (!edit.finished) return;
-  const int wanted = static_cast<int>(edit.value);
-  if (wanted == batch) return;
-  frame.send(training::SetBatch{wanted});
-  pending_batch_.sent(wanted, frame.snapshot, ImGui::GetTime());
+  controller_.draw(frame, row, std::move(spec), refusal_);
 }
 
 void TrainingPanel::draw_tab(const Frame& frame, bool able) {
   const Steering steering(frame);
   ImGui::BeginDisabled(!able);
-  const auto settings = controller_.settings(frame);
   switch (tab_) {
     case kOptimizer:
       optimizer_.draw(frame, controller_, refusal_);
       break;
     case kSchedule:
-      schedule_.draw(frame, static_cast<double>(settings.learning_rate), refusal_);
+      schedule_.draw(frame, controller_, refusal_);
       break;
     default:
       finder_.draw(frame, controller_, refusal_);
@@ -74,7 +69,7 @@ void TrainingPanel::draw_settings(const Frame& frame, bool able) {
   const Steering steering(frame);
   ImGui::BeginDisabled(!able);
   optimizer_.draw_rate(frame, controller_, refusal_);
-  draw_batch(frame, value_left(frame));
+  draw_batch(frame);
   ImGui::EndDisabled();
 }
 
@@ -92,7 +87,7 @@ void TrainingPanel::draw(const Frame& frame) {
     results_.draw(frame);
   } else if (tab_ == kAugment) {
     const Steering steering(frame);
-    augment_.draw(frame, able, refusal_);
+    augment_.draw(frame, controller_, able, refusal_);
   } else {
     draw_tab(frame, able);
   }

@@ -9,10 +9,9 @@
 #include "ui/panels/augment_view.h"
 #include "ui/panels/finder_view.h"
 #include "ui/panels/optimizer_view.h"
-#include "ui/panels/pending.h"
 #include "ui/panels/results_view.h"
 #include "ui/panels/schedule_view.h"
-#include "ui/widgets/value_field.h"
+#include "ui/panels/settings_controller.h"
 
 namespace warpscope::ui {
 
@@ -30,18 +29,16 @@ class TrainingPanel {
  private:
   enum Tab : int { kResults, kOptimizer, kSchedule, kFinder, kAugment };
 
-  void draw_batch(const Frame& frame, float left);
+  void draw_batch(const Frame& frame);
   void draw_settings(const Frame& frame, bool able);
   void draw_tab(const Frame& frame, bool able);
 
-  OptimizerController controller_;
+  SettingsController controller_;
   OptimizerView optimizer_;
   ScheduleView schedule_;
   FinderView finder_;
   AugmentView augment_;
   ResultsView results_;
-  ValueField batch_;
-  Pending<int> pending_batch_;
   int tab_ = kResults;
   Refusal refusal_;  ///< of all tabs
 };

@@ -37,7 +37,7 @@ void VariantMenus::update(const Frame& frame, const std::vector<KernelRow>& rows
   }
   for (const KernelRow& row : rows) {
     if (row.cost.microseconds <= 0 || row.covered_by) continue;
-    measured_[{row.op, row.layers.front()->variant, snapshot.selection.precision, snapshot.batch}] =
+    measured_[{row.op, row.layers.front()->variant, snapshot.selection.precision, snapshot.settings->batch}] =
         row.cost.microseconds;
   }
 }
@@ -57,13 +57,13 @@ void VariantMenus::request(const Frame& frame, plan::Selection selection) {
 }
 
 std::string VariantMenus::measured(const Frame& frame, ops::Op op, const std::string& variant) const {
-  const auto found = measured_.find({op, variant, coming(frame).precision, frame.snapshot.batch});
+  const auto found = measured_.find({op, variant, coming(frame).precision, frame.snapshot.settings->batch});
   return found == measured_.end() ? std::string() : microseconds_text(frame, found->second) + " \u00b5s";
 }
 
 void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width) {
   const std::string name = fmt::format("kernels.{}", ops::to_string(row.op));
-  const core::DeviceInfo& device = frame.snapshot.device;
+  const plan::Machine machine = machine_of(frame.snapshot);
   const plan::Selection selection = coming(frame);  // a copy: a request makes it another
   const auto choice_in = [&](const plan::Selection& in) {
     const auto found = in.variants.find(row.op);
@@ -79,14 +79,14 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
   std::string tip = waiting     ? "The trainer is preparing this variant; the one before it still runs."
                     : automatic ? fmt::format("automatic: {}", running)
                                 : fmt::format("chosen: {}", running);
-  const ops::Variant* variant = ops::find_variant(row.op, device.kind, current);
+  const ops::Variant* variant = ops::find_variant(machine.variants, row.op, machine.device.kind, current);
   if (!waiting && variant != nullptr) tip += fmt::format("\n{}", variant_tip(*variant));
   // Sixteen buttons in a column would be louder than the numbers beside them.
   ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetColorU32(ImGuiCol_Button, 0.4f));
   const bool open = begin_steering_combo(frame, name.c_str(), preview, width, tip);
   ImGui::PopStyleColor();
   if (!open) return;
-  const std::string meaning = automatic_text(row, selection, device);
+  const std::string meaning = automatic_text(row, selection, machine);
   if (combo_item(frame, fmt::format("{}={}", name, plan::kAutomatic).c_str(), "automatic", automatic,
                  meaning)) {
     request(frame, with_variant(selection, row.op, plan::kAutomatic));
@@ -95,9 +95,9 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
       frame,
       "The best variant that fits, or none where the call of another operation covers this one. Takes the "
       "choice back.");
-  for (const ops::Variant* choice : ops::variants_of(row.op, device.kind)) {
+  for (const ops::Variant* choice : ops::variants_of(machine.variants, row.op, machine.device.kind)) {
     const std::string item = fmt::format("{}={}", name, choice->name);
-    const std::string reason = variant_refusal(*choice, device, selection.precision, row.layers);
+    const std::string reason = variant_refusal(*choice, machine.device, selection.precision, row.layers);
     if (combo_item(frame, item.c_str(), choice->name.c_str(), choice->name == current,
                    measured(frame, row.op, choice->name), reason)) {
       request(frame, with_variant(selection, row.op, choice->name));
@@ -107,20 +107,20 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
   end_combo();
 }
 
-const std::string& VariantMenus::word(const plan::Selection& selection, const core::DeviceInfo& device) {
+const std::string& VariantMenus::word(const plan::Selection& selection, const plan::Machine& machine) {
   if (word_.empty() || !(word_of_ == selection)) {
     word_of_ = selection;
-    word_ = selection_word(selection, device);
+    word_ = selection_word(selection, machine);
   }
   return word_;
 }
 
 void VariantMenus::draw_presets(const Frame& frame, const plan::Selection& selection) {
-  const core::DeviceInfo& device = frame.snapshot.device;
-  for (const plan::Preset& preset : plan::presets(device.kind)) {
-    const std::string reason = plan::preset_unavailable_reason(preset.id, device, selection.precision);
+  const plan::Machine machine = machine_of(frame.snapshot);
+  for (const plan::Preset& preset : plan::presets(machine.device.kind)) {
+    const std::string reason = plan::preset_unavailable_reason(preset.id, machine, selection.precision);
     const plan::Selection chosen =
-        reason.empty() ? plan::preset_selection(preset.id, device, selection.precision) : plan::Selection();
+        reason.empty() ? plan::preset_selection(preset.id, machine, selection.precision) : plan::Selection();
     if (combo_item(frame, fmt::format("kernels.all={}", preset.id).c_str(), preset.label,
                    reason.empty() && chosen == selection, {}, reason)) {
       request(frame, chosen);
@@ -129,15 +129,15 @@ void VariantMenus::draw_presets(const Frame& frame, const plan::Selection& selec
   }
 }
 
-void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width) {
-  const core::DeviceInfo& device = frame.snapshot.device;
+void VariantMenus::draw_all(const Frame& frame, const jobs::LaboratoryState& laboratory, float width) {
+  const plan::Machine machine = machine_of(frame.snapshot);
   if (!begin_steering_combo(
-          frame, "kernels.all", "all: " + word(coming(frame), device), width,
+          frame, "kernels.all", "all: " + word(coming(frame), machine), width,
           "Switches every operation at once. Operations that lack what a preset prefers are automatic.")) {
     return;
   }
-  const plan::Selection selection = coming(frame);  // a copy: a request makes it another
-  if (device.kind == core::DeviceKind::cpu) {       // on a GPU it is the preset "fastest"
+  const plan::Selection selection = coming(frame);     // a copy: a request makes it another
+  if (machine.device.kind == core::DeviceKind::cpu) {  // on a GPU it is the preset "fastest"
     const plan::Selection none{selection.precision, {}};
     if (combo_item(frame, "kernels.all=automatic", "automatic", selection == none)) request(frame, none);
     tooltip(
@@ -152,7 +152,7 @@ void VariantMenus::draw_all(const Frame& frame, const profiling::LaboratoryState
     request(frame, fastest);
   }
   if (reason.empty()) {
-    tooltip(frame, verdict_text(*advice, selection_word(advice->present, device)) +
+    tooltip(frame, verdict_text(*advice, selection_word(advice->present, machine)) +
                        ". Whole steps of both were timed in turns.");
   }
   draw_presets(frame, selection);

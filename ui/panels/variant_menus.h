@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "gpu/profiling/laboratory.h"
+#include "gpu/jobs/laboratory.h"
 #include "ui/frame/frame.h"
 #include "ui/panels/kernel_rows.h"
 
@@ -22,14 +22,14 @@ class VariantMenus {
   void draw_op(const Frame& frame, const KernelRow& row, float width);
   /// The drop-down for all ops, named "kernels.all", its items "kernels.all=automatic",
   /// "kernels.all=fastest_here" and "kernels.all=<preset>".
-  void draw_all(const Frame& frame, const profiling::LaboratoryState& laboratory, float width);
+  void draw_all(const Frame& frame, const jobs::LaboratoryState& laboratory, float width);
 
  private:
   /// The selection as it will be when the trainer has taken every request.
   const plan::Selection& coming(const Frame& frame) const;
   void request(const Frame& frame, plan::Selection selection);
   /// selection_word(), computed only when the selection changes: it goes through all presets.
-  const std::string& word(const plan::Selection& selection, const core::DeviceInfo& device);
+  const std::string& word(const plan::Selection& selection, const plan::Machine& machine);
   void draw_presets(const Frame& frame, const plan::Selection& selection);
   std::string measured(const Frame& frame, ops::Op op, const std::string& variant) const;
 

@@ -19,7 +19,7 @@ constexpr JobButton kButton{
     "verify.start", "verify.cancel", "Verify",
     "Runs every variant in every precision on random shapes, odd ones included, with poisoned outputs, and "
     "compares with the double-precision reference. The training goes on meanwhile, slower.",
-    profiling::Job::verify};
+    jobs::Job::verify};
 
 constexpr float kLeastTable = 80;  // design pixels
 
@@ -146,23 +146,24 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
   }
   panel_body(frame);
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
-  if (job_button(frame, controller, kButton)) controller.verify(frame, {});
+  if (job_button(frame, controller, kButton)) controller.verify({});
   if (!rows.empty()) {
     next_in_row(frame, 8, toggle_width(frame, "failures only"));
     toggle(frame, "verify.failures", "failures only", &failures_only_,
            "Lists what is wrong and nothing else.");
   }
-  job_progress(frame, controller, profiling::Job::verify, "verify.progress");
+  job_progress(frame, controller, jobs::Job::verify, "verify.progress");
   if (rows.empty()) {
     centered_text(frame,
-                  controller.job() == profiling::Job::verify
+                  controller.state().running == jobs::Job::verify
                       ? "The first variant is being checked."
                       : "Not verified yet. \"Verify\" compares every variant in every precision with the "
                         "double-precision reference.");
     return;
   }
   if (failures_only_ && !wrong) {
-    centered_text(frame, controller.job() == profiling::Job::verify ? "No failure so far." : "No failure.");
+    centered_text(frame,
+                  controller.state().running == jobs::Job::verify ? "No failure so far." : "No failure.");
     return;
   }
   const std::vector<Line> lines = lines_of(rows, failures_only_);

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -45,11 +44,11 @@ ImU32 state_color(const Frame& frame) {
 }  // namespace
 
 float view_strip_height(const Frame& frame) {
-  return is_view(frame) ? kHeight : 0;
+  return frame.snapshot.can.steer ? 0 : kHeight;
 }
 
 void draw_view_strip(const Frame& frame) {
-  if (!is_view(frame)) return;
+  if (frame.snapshot.can.steer) return;
   const float s = frame.scale;
   const auto& snapshot = frame.snapshot;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 0));
@@ -66,7 +65,7 @@ void draw_view_strip(const Frame& frame) {
   ImGui::SetCursorPosY(std::floor((size.y - ImGui::GetFrameHeight()) / 2));
   const float top = ImGui::GetCursorScreenPos().y, gap = 8 * s;
   const float baseline = row_baseline(frame, top), right = at.x + size.x - 12 * s;
-  const std::string state = ellipsize(frame.fonts.text, snapshot.viewing, (size.x - 24 * s) / 2);
+  const std::string state = ellipsize(frame.fonts.text, snapshot.can.why_not, (size.x - 24 * s) / 2);
   auto* const list = ImGui::GetWindowDrawList();
   float x =
       advance_text(list, frame.fonts.strong, at.x + 12 * s, baseline, frame.palette.accent, "Viewing") + gap;
@@ -78,10 +77,13 @@ void draw_view_strip(const Frame& frame) {
   draw_text(list, frame.fonts.text, x + 12 * s, baseline, frame.palette.text, state);
   ImGui::Dummy(ImVec2(std::max(1.0f, size.x - 24 * s), ImGui::GetFrameHeight()));
   trace_item("view.strip");
-  tooltip(frame, fmt::format("{}: {}.\nThis window reads the run folder a few times a second and writes "
-                             "nothing. What steers the training is disabled: it belongs to the process that "
-                             "trains.",
-                             snapshot.run_dir, snapshot.viewing));
+  tooltip(frame,
+          fmt::format("{}: {}.\n{}What steers the training is disabled: it belongs to the process that "
+                      "trains.",
+                      snapshot.run_dir, snapshot.can.why_not,
+                      snapshot.can.files
+                          ? "This window reads the run folder a few times a second and writes nothing. "
+                          : ""));
   ImGui::End();
 }
 

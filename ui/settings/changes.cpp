@@ -194,31 +194,16 @@ std::string describe_view(const ViewChoices& before, const ViewChoices& after) {
   return text;
 }
 
-// The fields that options are read into; what is no option of its own is left as it is.
-training::TrainingSettings fields_of(const Changeable& value) {
-  training::TrainingSettings fields;
-  std::visit(Overloaded{[](const plan::Selection&) {},
-                        [&](const training::OptimizerSettings& v) { fields.optimizer = v; },
-                        [&](const training::AugmentSettings& v) { fields.augment = v; },
-                        [&](const training::Schedule& v) { fields.schedule = v; },
-                        [&](const BatchSize& v) { fields.batch = v.images; },
-                        [&](const SpikeThreshold& v) { fields.spikes.threshold = v.deviations; },
-                        [](const TrainingInUse&) {}, [](const ViewChoices&) {}},
-             value);
-  return fields;
-}
-
-std::string settings_options(const training::TrainingSettings& before,
-                             const training::TrainingSettings& after) {
+std::string settings_options(const training::Configuration& before, const training::Configuration& after) {
   std::string text;
   for (const training::Setting& setting : training::settings()) {
-    const auto value = setting.field.get(after);
-    if (!value || setting.field.get(before) == value) continue;
+    const training::Value *const from = before.find(setting.name), *const to = after.find(setting.name);
+    if (to == nullptr || (from != nullptr && *from == *to)) continue;
     const std::string blank = text.empty() ? "" : " ";
-    if (const auto* const on = std::get_if<bool>(&*value)) {
+    if (const auto* const on = std::get_if<bool>(to)) {
       text += fmt::format("{}--{}{}", blank, *on ? "" : "no-", option_of(setting));
     } else {
-      text += fmt::format("{}--{} {}", blank, option_of(setting), training::to_string(*value));
+      text += fmt::format("{}--{} {}", blank, option_of(setting), training::to_string(*to));
     }
   }
   return text;
@@ -226,51 +211,31 @@ std::string settings_options(const training::TrainingSettings& before,
 
 }  // namespace
 
-Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) {
-  return std::visit(
-      Overloaded{
-          [&](const plan::Selection&) -> Changeable { return snapshot.selection; },
-          [&](const training::OptimizerSettings&) -> Changeable { return snapshot.optimizer; },
-          [&](const training::AugmentSettings&) -> Changeable { return snapshot.augment; },
-          [&](const training::Schedule&) -> Changeable { return snapshot.schedule; },
-          [&](const BatchSize&) -> Changeable { return BatchSize{snapshot.batch}; },
-          [&](const SpikeThreshold&) -> Changeable { return SpikeThreshold{snapshot.spike_threshold}; },
-          [&](const TrainingInUse&) -> Changeable {
-            return TrainingInUse{snapshot.training, snapshot.network, snapshot.step};
-          },
-          [](const ViewChoices& view) -> Changeable { return view; }},
-      like);
+bool same_kind(const Changeable& a, const Changeable& b) {
+  if (a.index() != b.index()) return false;
+  const auto* const settings = std::get_if<training::Configuration>(&a);
+  return settings == nullptr || settings->shares_name(std::get<training::Configuration>(b));
 }
 
-std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now) {
-  if (const auto* const select = std::get_if<training::Select>(&command)) return select->selection;
-  if (const auto* const set = std::get_if<training::SetOptimizer>(&command)) return set->optimizer;
-  if (const auto* const set = std::get_if<training::SetAugment>(&command)) return set->augment;
-  if (const auto* const set = std::get_if<training::SetSchedule>(&command)) return set->schedule;
-  if (const auto* const set = std::get_if<training::SetBatch>(&command)) return BatchSize{set->batch};
-  if (const auto* const set = std::get_if<training::SetSpikeThreshold>(&command)) {
-    return SpikeThreshold{set->threshold};
-  }
-  if (const auto* const set = std::get_if<training::SetLearningRate>(&command)) {
-    training::OptimizerSettings changed = now;
-    changed.learning_rate = set->learning_rate;
-    return changed;
-  }
-  return std::nullopt;
+Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) {
+  return std::visit(Overloaded{[&](const plan::Selection&) -> Changeable { return snapshot.selection; },
+                               [&](const training::Configuration& names) -> Changeable {
+                                 return values_of(*snapshot.settings, names);
+                               },
+                               [&](const TrainingInUse&) -> Changeable {
+                                 return TrainingInUse{snapshot.training, snapshot.network, snapshot.step};
+                               },
+                               [](const ViewChoices& view) -> Changeable { return view; }},
+                    like);
 }
 
 std::optional<training::Command> command_of(const Changeable& value) {
   using Result = std::optional<training::Command>;
-  return std::visit(
-      Overloaded{[](const plan::Selection& v) -> Result { return training::Select{v}; },
-                 [](const training::OptimizerSettings& v) -> Result { return training::SetOptimizer{v}; },
-                 [](const training::AugmentSettings& v) -> Result { return training::SetAugment{v}; },
-                 [](const training::Schedule& v) -> Result { return training::SetSchedule{v}; },
-                 [](const BatchSize& v) -> Result { return training::SetBatch{v.images}; },
-                 [](const SpikeThreshold& v) -> Result { return training::SetSpikeThreshold{v.deviations}; },
-                 [](const TrainingInUse& v) -> Result { return training::ReturnTo{v.number}; },
-                 [](const ViewChoices&) -> Result { return std::nullopt; }},
-      value);
+  return std::visit(Overloaded{[](const plan::Selection& v) -> Result { return training::Select{v}; },
+                               [](const training::Configuration& v) -> Result { return training::Change{v}; },
+                               [](const TrainingInUse& v) -> Result { return training::ReturnTo{v.number}; },
+                               [](const ViewChoices&) -> Result { return std::nullopt; }},
+                    value);
 }
 
 std::string describe(const Change& change) {
@@ -278,28 +243,8 @@ std::string describe(const Change& change) {
   return std::visit(
       Overloaded{
           [&](const plan::Selection& v) { return describe_selection(v, std::get<plan::Selection>(after)); },
-          [&](const training::OptimizerSettings& v) {
-            return training::describe_change(v, std::get<training::OptimizerSettings>(after));
-          },
-          [&](const training::AugmentSettings& v) {
-            return training::describe_change(v, std::get<training::AugmentSettings>(after));
-          },
-          [&](const training::Schedule& v) {
-            Words words;
-            words.add("schedule:", to_string(v), to_string(std::get<training::Schedule>(after)));
-            return std::move(words).text();
-          },
-          [&](const BatchSize& v) {
-            Words words;
-            words.add("batch:", fmt::format("{}", v.images),
-                      fmt::format("{}", std::get<BatchSize>(after).images));
-            return std::move(words).text();
-          },
-          [&](const SpikeThreshold& v) {
-            Words words;
-            words.add("loss spike:", fmt::format("{:g}", v.deviations),
-                      fmt::format("{:g}", std::get<SpikeThreshold>(after).deviations));
-            return std::move(words).text();
+          [&](const training::Configuration& v) {
+            return training::describe_change(v, std::get<training::Configuration>(after));
           },
           [&](const TrainingInUse& v) { return describe_training(v, std::get<TrainingInUse>(after)); },
           [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
@@ -337,10 +282,11 @@ std::string details_of(const Change& change, const core::DeviceInfo& device) {
 }
 
 std::string option_text(const Change& change) {
-  if (const auto* const before = std::get_if<plan::Selection>(&change.before)) {
-    return selection_options(*before, std::get<plan::Selection>(change.after));
+  if (const auto* const selection = std::get_if<plan::Selection>(&change.before)) {
+    return selection_options(*selection, std::get<plan::Selection>(change.after));
   }
-  return settings_options(fields_of(change.before), fields_of(change.after));
+  const auto* const before = std::get_if<training::Configuration>(&change.before);
+  return before == nullptr ? "" : settings_options(*before, std::get<training::Configuration>(change.after));
 }
 
 }  // namespace warpscope::ui

@@ -13,17 +13,6 @@
 
 namespace warpscope::ui {
 
-struct BatchSize {
-  int images = 0;
-  bool operator==(const BatchSize&) const = default;
-};
-
-/// Snapshot::spike_threshold.
-struct SpikeThreshold {
-  double deviations = 0;
-  bool operator==(const SpikeThreshold&) const = default;
-};
-
 /// How the window shows things.
 struct ViewChoices {
   PlotSettings plot;
@@ -42,10 +31,10 @@ struct TrainingInUse {
   bool operator==(const TrainingInUse& other) const { return number == other.number; }
 };
 
-using Changeable = std::variant<plan::Selection, training::OptimizerSettings, training::AugmentSettings,
-                                training::Schedule, BatchSize, SpikeThreshold, TrainingInUse, ViewChoices>;
+/// Settings are those that a change is about, and no others.
+using Changeable = std::variant<plan::Selection, training::Configuration, TrainingInUse, ViewChoices>;
 
-/// Both of one kind.
+/// Both of one kind, and settings of the same names.
 struct Change {
   Changeable before;
   Changeable after;
@@ -55,12 +44,11 @@ inline bool is_of_view(const Changeable& value) {
   return std::holds_alternative<ViewChoices>(value);
 }
 
+/// Whether one takes the other's place: both are of one kind, and settings have a name in common.
+bool same_kind(const Changeable& a, const Changeable& b);
+
 /// The trainer's value of the kind of `like`, which is not ViewChoices.
 Changeable value_in(const training::Snapshot& snapshot, const Changeable& like);
-
-/// What `command` sets, where it is a setting, and not what trains; `now` are the optimizer's settings that a new rate
-/// goes into.
-std::optional<Changeable> value_of(const training::Command& command, const training::OptimizerSettings& now);
 
 /// The command that sets `value`; nothing for ViewChoices, which the window has itself.
 std::optional<training::Command> command_of(const Changeable& value);

@@ -89,6 +89,7 @@ class Line {
     return change_ ? "Back to the training before: " + describe(*change_) : std::string("Back");
   }
   std::string operator()(const training::Leave&) const { return "The window closes"; }
+  std::string operator()(const training::CopyWeights&) const { return "Copy the weights for a job"; }
   std::string operator()(const training::SetDisturbed& set) const {
     return set.disturbed ? "Times are not compared: something else is being measured"
                          : "Times are compared again";
@@ -104,12 +105,7 @@ class Line {
         before == nullptr ? "" : plan::chosen_preset(*before, select.selection, snapshot_.device);
     return preset.empty() ? options("variants and precision") : fmt::format("--select preset={}", preset);
   }
-  std::string operator()(const training::SetLearningRate&) const { return options("learning rate"); }
-  std::string operator()(const training::SetOptimizer&) const { return options("optimizer"); }
-  std::string operator()(const training::SetAugment&) const { return options("augmentation"); }
-  std::string operator()(const training::SetSchedule&) const { return options("schedule"); }
-  std::string operator()(const training::SetSpikeThreshold&) const { return options("loss spike"); }
-  std::string operator()(const training::SetBatch&) const { return options("batch"); }
+  std::string operator()(const training::Change&) const { return options("settings"); }
   std::string operator()(const training::SetNetwork&) const {
     if (!change_) return "Network as before";
     const std::string text = describe(*change_);

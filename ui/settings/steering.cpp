@@ -1,19 +1,34 @@
 #include "ui/settings/steering.h"
 
+#include <fmt/format.h>
+
 namespace warpscope::ui {
 namespace {
 
 // Dear ImGui's own stack of disabled controls, of the same thread, does not tell why they are.
 thread_local int refusals = 0;
+thread_local std::string refusal;
 
 // These stay readable: what they are set to is what a view is opened for.
 constexpr float kAlpha = 0.7f;
 
+std::string refusal_of(const training::Snapshot& snapshot, bool can, const char* what) {
+  return can ? "" : fmt::format("This window shows a training that is {}; {}.", snapshot.can.why_not, what);
+}
+
 }  // namespace
 
-Steering::Steering(const Frame& frame) : refused_(is_view(frame)) {
+std::string why_no_steering(const training::Snapshot& snapshot) {
+  return refusal_of(snapshot, snapshot.can.steer, "it cannot be steered from here");
+}
+
+std::string why_no_saving(const training::Snapshot& snapshot) {
+  return refusal_of(snapshot, snapshot.can.save, "nothing is saved from here");
+}
+
+Steering::Steering(const Frame& frame) : refused_(!frame.snapshot.can.steer) {
   if (!refused_) return;
-  ++refusals;
+  if (refusals++ == 0) refusal = why_no_steering(frame.snapshot);
   ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, kAlpha);
   ImGui::BeginDisabled();
 }
@@ -26,7 +41,7 @@ Steering::~Steering() {
 }
 
 std::string_view steering_refusal() {
-  return refusals > 0 ? kNoSteering : std::string_view();
+  return refusals > 0 ? std::string_view(refusal) : std::string_view();
 }
 
 }  // namespace warpscope::ui

@@ -1,20 +1,18 @@
 #pragma once
-// Controls that steer the training. In a window that shows the run of another process (Snapshot::viewing)
-// they are disabled, and their tool-tips say why.
+// Controls that steer the training. In a window that cannot (Snapshot::can), as on the run of another
+// process, they are disabled, and their tool-tips say why.
 
+#include <string>
 #include <string_view>
 
 #include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 
-/// True if this window shows a run that another process trains or has trained.
-inline bool is_view(const Frame& frame) {
-  return !frame.snapshot.viewing.empty();
-}
-
-inline constexpr std::string_view kNoSteering =
-    "This window shows the run of another process: it cannot be steered from here.";
+/// Why this window cannot steer, as a sentence; "" if it can.
+std::string why_no_steering(const training::Snapshot& snapshot);
+/// Why this window cannot have anything saved, likewise.
+std::string why_no_saving(const training::Snapshot& snapshot);
 
 /// For as long as it lives, controls steer.
 class Steering {

@@ -5,8 +5,25 @@
 #include <utility>
 
 #include "gpu/models/model_file.h"
+#include "gpu/settings/setting.h"
 
 namespace warpscope::ui {
+namespace {
+
+// `value` becomes `by`; settings only where these have a value.
+void take_over(Changeable& value, const Changeable& by) {
+  auto* const settings = std::get_if<training::Configuration>(&value);
+  if (settings == nullptr) {
+    value = by;
+    return;
+  }
+  for (const training::Setting& row : training::settings()) {
+    const training::Value* const other = std::get<training::Configuration>(by).find(row.name);
+    if (other != nullptr && settings->has(row.name)) settings->put(row, *other);
+  }
+}
+
+}  // namespace
 
 void Undo::push(Change change, std::uint64_t gesture) {
   undone_.clear();
@@ -36,27 +53,45 @@ void Undo::drop_refused(std::size_t place, const training::Snapshot& snapshot) {
   forget(refused.id);
   for (std::size_t i = place; i < sent_.size(); ++i) {
     Sent& next = sent_[i];
-    if (next.change.before.index() != refused.change.before.index()) continue;
-    next.change.before = refused.change.before;
+    if (!same_kind(next.change.before, refused.change.before)) continue;
+    take_over(next.change.before, refused.change.before);
     next.notice_id = snapshot.notice_id;
     for (Entry& entry : done_) {
-      if (entry.id == next.id) entry.change.before = refused.change.before;
+      if (entry.id == next.id) entry.change.before = next.change.before;
     }
     return;
   }
 }
 
-Changeable Undo::coming(const training::Snapshot& snapshot, const Changeable& like) const {
-  const auto newest = std::find_if(sent_.rbegin(), sent_.rend(), [&](const Sent& sent) {
-    return sent.change.after.index() == like.index();
+template <class Kind>
+Kind Undo::coming(const training::Snapshot& snapshot) const {
+  const auto newest = std::find_if(sent_.rbegin(), sent_.rend(), [](const Sent& sent) {
+    return std::holds_alternative<Kind>(sent.change.after);
   });
-  return newest == sent_.rend() ? value_in(snapshot, like) : newest->change.after;
+  return std::get<Kind>(newest == sent_.rend() ? value_in(snapshot, Kind{}) : newest->change.after);
+}
+
+TrainingInUse Undo::coming_training(const training::Snapshot& snapshot) const {
+  return coming<TrainingInUse>(snapshot);
+}
+
+plan::Selection Undo::coming_selection(const training::Snapshot& snapshot) const {
+  return coming<plan::Selection>(snapshot);
+}
+
+training::TrainingSettings Undo::coming_settings(const training::Snapshot& snapshot) const {
+  training::TrainingSettings settings = *snapshot.settings;
+  for (const Sent& sent : sent_) {
+    if (const auto* const set = std::get_if<training::Configuration>(&sent.change.after))
+      apply(*set, settings);
+  }
+  return settings;
 }
 
 // What the trainer will number it: it counts those that it begins.
 std::optional<Change> Undo::training_change(const training::Command& command,
                                             const training::Snapshot& snapshot) const {
-  const auto now = std::get<TrainingInUse>(coming(snapshot, TrainingInUse{}));
+  const TrainingInUse now = coming_training(snapshot);
   TrainingInUse next{snapshot.trainings, now.network};
   for (const Sent& sent : sent_) {
     const auto* const training = std::get_if<TrainingInUse>(&sent.change.after);
@@ -90,12 +125,18 @@ std::optional<Change> Undo::training_change(const training::Command& command,
 std::optional<Change> Undo::change_by(const training::Command& command,
                                       const training::Snapshot& snapshot) const {
   if (auto change = training_change(command, snapshot)) return change;
-  const Changeable optimizer = coming(snapshot, training::OptimizerSettings{});
-  auto after = value_of(command, std::get<training::OptimizerSettings>(optimizer));
-  if (!after) return std::nullopt;
-  Change change{coming(snapshot, *after), std::move(*after)};
-  if (change.before == change.after) return std::nullopt;
-  return change;
+  if (const auto* const select = std::get_if<training::Select>(&command)) {
+    Change change{coming_selection(snapshot), select->selection};
+    return change.before == change.after ? std::nullopt : std::optional(std::move(change));
+  }
+  const auto* const set = std::get_if<training::Change>(&command);
+  if (set == nullptr) return std::nullopt;
+  const training::TrainingSettings before = coming_settings(snapshot);
+  training::TrainingSettings after = before;
+  apply(set->settings, after);
+  training::Configuration different = difference(before, after);
+  if (different.empty()) return std::nullopt;
+  return Change{values_of(before, different), std::move(different)};
 }
 
 void Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
@@ -112,11 +153,11 @@ std::vector<Change> Undo::settle(const training::Snapshot& snapshot) {
     const Changeable after = sent_[i].change.after;
     if (value_in(snapshot, after) != after) continue;
     for (std::size_t j = 0; j <= i; ++j) {
-      if (sent_[j].change.after.index() == after.index()) taken.push_back(sent_[j].change);
+      if (same_kind(sent_[j].change.after, after)) taken.push_back(sent_[j].change);
     }
     const auto end = sent_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
     sent_.erase(std::remove_if(sent_.begin(), end,
-                               [&](const Sent& sent) { return sent.change.after.index() == after.index(); }),
+                               [&](const Sent& sent) { return same_kind(sent.change.after, after); }),
                 end);
     i = std::min(i, sent_.size());
   }

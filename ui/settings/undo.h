@@ -39,8 +39,10 @@ class Undo {
   std::optional<Change> undo();
   std::optional<Change> redo();
 
-  /// The value of the kind of `like` once the trainer has taken all that was sent.
-  Changeable coming(const training::Snapshot& snapshot, const Changeable& like) const;
+  /// What trains, the variants and the settings once the trainer has taken all that was sent.
+  TrainingInUse coming_training(const training::Snapshot& snapshot) const;
+  plan::Selection coming_selection(const training::Snapshot& snapshot) const;
+  training::TrainingSettings coming_settings(const training::Snapshot& snapshot) const;
 
  private:
   struct Entry {
@@ -54,6 +56,8 @@ class Undo {
     std::uint64_t notice_id = 0;
   };
 
+  template <class Kind>
+  Kind coming(const training::Snapshot& snapshot) const;
   void push(Change change, std::uint64_t gesture);
   std::optional<Change> training_change(const training::Command& command,
                                         const training::Snapshot& snapshot) const;

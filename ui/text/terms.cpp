@@ -165,8 +165,10 @@ std::string explain(std::string_view label) {
   // "Head accuracy, %" over a plot is the figure "head accuracy".
   std::string name(label.substr(0, label.find(", ")));
   if (!name.empty()) name.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
-  const training::Figure* const figure = training::find_figure(name);
-  return figure == nullptr ? std::string() : figure_tip(*figure);
+  for (const std::string& each : {name, "train " + name}) {
+    if (const training::Figure* const figure = training::find_figure(each)) return figure_tip(*figure);
+  }
+  return "";
 }
 
 std::string label_tip(std::string_view label, std::string_view more) {

@@ -34,7 +34,7 @@ constexpr std::array kStops{
              "network"},
     TourStop{
         "Settings of the training",
-        "Learning rate, batch, optimizer and schedule change while it trains. Ctrl+Z takes a change back.",
+        "Learning rate, batch, optimizer and schedule change while it trains. Ctrl Z takes a change back.",
         "training"},
     TourStop{"Your window",
              "Drag a tab to another place, or choose a layout and a theme in the menu at the right end of "

@@ -35,19 +35,19 @@ Precision precision_on(const core::DeviceInfo& device) {
 
 /// The last of the table that runs here, alone, and gives the same bits each time; a library's only where there is no
 /// other.
-const ops::Variant& choose(Op op, const core::DeviceInfo& device, Precision precision, const OpShape& shape) {
+const ops::Variant& choose(Op op, const ops::Context& context, Precision precision, const OpShape& shape) {
   const ops::Variant* found = nullptr;
   for (const bool library : {true, false}) {
-    for (const ops::Variant* each : ops::variants_of(op, device.kind)) {
+    for (const ops::Variant* each : ops::variants_of(*context.variants, op, context.device->info().kind)) {
       if (each->library == library && each->deterministic && each->chain.empty() && each->formats.empty() &&
-          ops::unavailable_reason(*each, device, precision, &shape).empty()) {
+          ops::unavailable_reason(*each, context.device->info(), precision, &shape).empty()) {
         found = each;
       }
     }
   }
   if (found == nullptr) {
     throw core::Error(fmt::format("{} has no variant for {} on {}", ops::to_string(op),
-                                  ops::describe(op, shape), device.id()));
+                                  ops::describe(op, shape), context.device->info().id()));
   }
   return *found;
 }
@@ -92,7 +92,7 @@ std::vector<float> initial_parameters(const NetworkShape& shape, std::uint64_t s
 }
 
 Network::Network(const Place& place, const NetworkShape& shape, std::int64_t batch)
-    : place_(place), precision_(precision_on(place.device->info())), layout_(shape) {
+    : place_(place), context_(place.device), precision_(precision_on(place.device->info())), layout_(shape) {
   const auto memory = [&](std::size_t bytes) { return Buffer(place.device, bytes); };
   hidden_ = memory(floats(product(batch, shape.hidden)));
   hidden_gradient_ = memory(hidden_.bytes());
@@ -135,23 +135,21 @@ Network::Network(const Place& place, const NetworkShape& shape, std::int64_t bat
 
 void Network::prepare(Call call, Op op, const OpShape& shape) {
   Launch& made = launches_[call];
-  made.variant = &choose(op, place_.device->info(), precision_, shape);
+  made.variant = &choose(op, context_, precision_, shape);
   made.shape = shape;
-  made.prepared = ops::prepare(*made.variant, shape, precision_, *place_.device);
+  made.prepared = ops::prepare({made.variant, &context_, shape, precision_});
 }
 
 /// Calls write what their contract says they write, and nothing that is read alone.
 void Network::launch(Call call, const Operands& operands) {
   const Launch& launched = launches_[call];
-  ops::OpCall made;
-  made.shape = launched.shape;
-  made.precision = precision_;
+  ops::OpCall made{launched.variant, &context_, launched.shape, precision_};
   for (const auto& [name, memory] : operands)
     made.operands[name] = const_cast<void*>(memory);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   made.workspace = workspace_.data();
   made.prepared = launched.prepared.get();
   made.stream = place_.stream;
-  ops::launch(*launched.variant, made);
+  ops::launch(made);
 }
 
 void Network::forward(const float* rows, const float* parameters) {

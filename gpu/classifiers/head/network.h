@@ -87,6 +87,7 @@ class Network {
   void backward(const Step& step, const float* parameters);
 
   Place place_;
+  ops::Context context_;
   core::Precision precision_;
   NetworkLayout layout_;
   core::Buffer hidden_, logits_, hidden_gradient_, logits_gradient_, gradients_;

@@ -1,5 +1,5 @@
 #pragma once
-// The formula of add.h for pointwise variants (pointwise/pointwise.h). `reference` has its own in double.
+// The formula of add.cpp for pointwise variants (pointwise/pointwise.h). `reference` has its own in double.
 
 #include "gpu/core/both.h"
 #include "gpu/ops/variant.h"

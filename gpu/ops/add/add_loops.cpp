@@ -1,6 +1,5 @@
 // add, variant `loops`: pointwise/pointwise_loops.h with add_formula.h.
 
-#include "gpu/ops/add/add.h"
 #include "gpu/ops/add/add_formula.h"
 #include "gpu/ops/pointwise/pointwise_loops.h"
 

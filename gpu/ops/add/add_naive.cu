@@ -1,6 +1,5 @@
 // add, variant `naive`: pointwise/pointwise_naive.cuh with add_formula.h.
 
-#include "gpu/ops/add/add.h"
 #include "gpu/ops/add/add_formula.h"
 #include "gpu/ops/pointwise/pointwise_naive.cuh"
 

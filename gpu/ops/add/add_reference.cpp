@@ -1,8 +1,7 @@
-// add.forward, variant `reference`: the formula of add.h, added in double. Limits: none. Source: add.h.
+// add.forward, variant `reference`: the formula of add.cpp, added in double. Limits: none. Source: add.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/add/add.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"

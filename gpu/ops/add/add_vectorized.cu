@@ -1,6 +1,5 @@
 // add, variant `vectorized`: pointwise/pointwise_vectorized.cuh with add_formula.h.
 
-#include "gpu/ops/add/add.h"
 #include "gpu/ops/add/add_formula.h"
 #include "gpu/ops/pointwise/pointwise_vectorized.cuh"
 

@@ -1,7 +1,6 @@
 // batch.augment, variant `loops`: image by image in FP32, rounded to what is stored. Over `reference` it adds
-// FP32 and BF16 alone. Limits: none on the shape; one thread. Source: augment.h.
+// FP32 and BF16 alone. Limits: none on the shape; one thread. Source: augment.cpp.
 
-#include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_host.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/variant.h"
@@ -18,12 +17,8 @@ void augment_in_float(const OpCall& call) {
 }  // namespace
 
 Variant loops_augment() {
-  return {.op = Op::batch_augment,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the images of the batch on one thread.",
-          .launch = by_storage<augment_in_float<float>, augment_in_float<BFloat16>>};
+  return loops_variant(Op::batch_augment, by_storage<augment_in_float<float>, augment_in_float<BFloat16>>,
+                       "A loop over the images of the batch on one thread.");
 }
 
 }  // namespace warpscope::ops::augment

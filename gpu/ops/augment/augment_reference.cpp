@@ -1,7 +1,6 @@
-// batch.augment, variant `reference`: the formula of augment.h, in double whatever the element type. Limits:
-// none. Source: augment.h.
+// batch.augment, variant `reference`: the formula of augment.cpp, in double whatever the element type. Limits:
+// none. Source: augment.cpp.
 
-#include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_host.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/variant.h"

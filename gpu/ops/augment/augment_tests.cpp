@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "gpu/ops/augment/augment.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/test_shapes.h"
@@ -66,10 +65,8 @@ void fit(const Draw& draw) {
 
 }  // namespace
 
-const OpTests& augment_tests() {
-  static const OpTests tests{
-      .shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kNoFunction};
-  return tests;
+OpTests augment_tests() {
+  return {.shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kNoFunction};
 }
 
 }  // namespace warpscope::ops::augment

@@ -5,9 +5,8 @@
 // crosses the border are read byte by byte. `vectorized_fused` picks the labels too: who writes the beginning of
 // an image writes its label. Limits: one or three channels and a width that is a multiple of four; other shapes
 // go element by element, as in `naive`. Bound by memory and the launch. At most 62 registers, no shared memory, no
-// spills. Source: augment.h; vectorized.cuh; the words: "CUDA C++ Programming Guide", funnel shifts.
+// spills. Source: augment.cpp; vectorized.cuh; the words: "CUDA C++ Programming Guide", funnel shifts.
 
-#include "gpu/ops/augment/augment.h"
 #include "gpu/ops/augment/augment_elements.cuh"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
@@ -157,8 +156,6 @@ Variant vectorized(const char* name, std::vector<Link> chain, std::vector<Preset
   return {.op = Op::batch_augment,
           .name = name,
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = std::move(chain),
           .presets = std::move(presets),
           .summary = summary,

@@ -1,5 +1,5 @@
 #pragma once
-// What batch.augment draws for an image and makes of a pixel (augment.h), the same in all variants. Real is
+// What batch.augment draws for an image and makes of a pixel (augment.cpp), the same in all variants. Real is
 // float or double.
 
 #include <cstdint>

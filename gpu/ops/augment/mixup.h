@@ -5,7 +5,7 @@
 //   w = U^(1 / alpha),   s = sin(pi/2 V),   c = cos(pi/2 V),   U and V uniform in (0, 1)
 //
 // where U and V are (2 k + 1) 2^-24 for the whole numbers k of bits 0 to 22 and 23 to 45 of
-// random_bits(key, 2^64 - 1), key as in augment.h, and b is bit 63. S is Beta(alpha, alpha): L. Devroye, "Random
+// random_bits(key, 2^64 - 1), key as in augment.cpp, and b is bit 63. S is Beta(alpha, alpha): L. Devroye, "Random
 // variate generation in one line of code" (1996), for symmetric beta distributions, after R. Bailey, "Polar
 // generation of random variates with the t-distribution" (1994). l is computed as w / (2 (c^2 + w s^2) (1 + q)), so
 // that small shares keep their digits. In FP32 its relative error is about 10^-7 (1 + |log U| / alpha); U, V and b

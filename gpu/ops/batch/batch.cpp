@@ -1,11 +1,18 @@
-#include "gpu/ops/batch/batch.h"
+// batch.gather: picks the images of the next batch from the data set in device memory and scales them to [0,
+// 1].
+//
+//   x[n,h,w,c] = images[order[(position + n) mod count], h, w, c] / 255,   position from the device's
+//   StepControl
+//
+// images: (count,H,W,C) bytes; order: count positions; x: (N,H,W,C). OpShape: batch, height, width,
+// in_channels, count.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch {
 namespace {
@@ -33,9 +40,21 @@ OpContract gather_contract() {
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
           .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = gather_tests,
           .touched = picked};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_gather(), loops_gather();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_gather(), vectorized_gather(), vectorized_fused_gather();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_gather(), loops_gather()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_gather(), vectorized_gather(), vectorized_fused_gather()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::batch

@@ -1,10 +1,9 @@
 // batch.gather, variant `loops`: one image after the other, each walked through pointers, FP32 rounded to
 // what is stored. Over `reference` it adds FP32 and BF16 alone. Limits: none on the shape; one thread.
-// Source: batch.h.
+// Source: batch.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/batch/batch.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -31,12 +30,8 @@ void launch(const OpCall& call) {
 }  // namespace
 
 Variant loops_gather() {
-  return {.op = Op::batch_gather,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the images of the batch on one thread.",
-          .launch = by_storage<launch<float>, launch<BFloat16>>};
+  return loops_variant(Op::batch_gather, by_storage<launch<float>, launch<BFloat16>>,
+                       "A loop over the images of the batch on one thread.");
 }
 
 }  // namespace warpscope::ops::batch

@@ -1,10 +1,9 @@
 // batch.gather, variant `naive`: the first rung on CUDA. One thread per element of the batch, one byte read
 // each. The position is read from device memory, so that one captured graph serves every step. Limits: none
 // on the shape; the data set may hold more than 2^32 bytes. Bound by memory: 5 bytes an element, 3 in 16-bit
-// precisions. At most 30 registers, no shared memory, no spills. Source: batch.h.
+// precisions. At most 30 registers, no shared memory, no spills. Source: batch.cpp.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch/batch.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
@@ -51,14 +50,7 @@ void gather(const OpCall& call) {
 }  // namespace
 
 Variant naive_gather() {
-  return {.op = Op::batch_gather,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per element of the batch, one byte read each.",
-          .launch = gather};
+  return naive_variant(Op::batch_gather, gather, "One thread per element of the batch, one byte read each.");
 }
 
 }  // namespace warpscope::ops::batch

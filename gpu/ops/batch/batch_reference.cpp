@@ -1,9 +1,8 @@
-// batch.gather, variant `reference`: the formula of batch.h, divided in double. Limits: none. Source:
-// batch.h.
+// batch.gather, variant `reference`: the formula of batch.cpp, divided in double. Limits: none. Source:
+// batch.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/batch/batch.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 

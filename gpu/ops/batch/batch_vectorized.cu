@@ -3,10 +3,9 @@
 // a vector may have the end of an image and the beginning of the next, its bytes are read one by one, and it looks up
 // both. `vectorized_fused` picks the labels too: who writes the beginning of an image writes its label. Limits: none
 // on the shape; images smaller than a vector, and memory that is not aligned to 16 bytes, go element by element. Bound
-// by memory. At most 40 registers, no shared memory, no spills. Source: batch.h; vectorized.cuh.
+// by memory. At most 40 registers, no shared memory, no spills. Source: batch.cpp; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch/batch.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
@@ -93,8 +92,6 @@ Variant vectorized(const char* name, std::vector<Link> chain, std::vector<Preset
   return {.op = Op::batch_gather,
           .name = name,
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = std::move(chain),
           .presets = std::move(presets),
           .summary = summary,

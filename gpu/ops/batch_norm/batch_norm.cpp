@@ -1,11 +1,28 @@
-#include "gpu/ops/batch_norm/batch_norm.h"
+// Batch normalization: over the n = N H W positions of a batch for each channel, as torch.nn.BatchNorm2d and
+// BatchNorm1d (S. Ioffe, C. Szegedy, "Batch normalization", 2015).
+//
+//   forward   mean[c] = 1/n sum x;  r[c] = 1 / sqrt(1/n sum (x - mean[c])^2 + 1e-5)      (sums over n, h, w)
+//             y = (x - mean[c]) r[c] gamma[c] + beta[c]
+//   backward  xn = (x - mean[c]) r[c];  dgamma[c] = sum dy xn;  dbeta[c] = sum dy
+//             dx = gamma[c] r[c] (dy - dbeta[c] / n - xn dgamma[c] / n)
+//   infer     y = (x - running_mean[c]) / sqrt(running_variance[c] + 1e-5) gamma[c] + beta[c]
+//   track     running_mean[c]     += 0.1 (mean[c] - running_mean[c])
+//             running_variance[c] += 0.1 (n / (n - 1) (1 / r[c]^2 - 1e-5) - running_variance[c])
+//
+// x, y, dx, dy: (N,H,W,C). `weights` is gamma, `bias` is beta: (C). `statistics`: the means of all channels and
+// then the r of all: (2,C), FP32 in every precision, as sums and gradients of parameters are. y may lie in the
+// memory of x, dx in that of dy. Sums are taken in a fixed order: the result is deterministic.
+//
+// track leaves all as it is while control.halted is set, and a channel of which mean or variance is not finite.
+// With one position (n = 1) the variance is 0 and stays so: n / (n - 1) is left out. OpShape: batch, height,
+// width, in_channels.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
@@ -70,9 +87,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = forward_flops,
           .terms = sizes::pixels,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract infer_contract() {
@@ -81,9 +96,7 @@ OpContract infer_contract() {
           .operands = kInfer,
           .flops = infer_flops,
           .terms = sizes::two_terms,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = infer_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_contract() {
@@ -92,9 +105,7 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = backward_flops,
           .terms = two_sums,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract track_contract() {
@@ -104,9 +115,34 @@ OpContract track_contract() {
           .flops = track_flops,
           .terms = sizes::two_terms,
           .describe = describe_track,
-          .variants = variants,
-          .tests = track_tests,
           .scope = Scope::parameters};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_infer(), reference_backward(), reference_track(), loops_forward(),
+    loops_infer(), loops_backward(), loops_track();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_infer(), naive_backward(), naive_track(), welford_forward(),
+    vectorized_infer(), warp_shuffle_backward(), pooled_forward(), pooled_infer(), pooled_backward(),
+    recomputed_forward(), recomputed_infer(), recomputed_backward();
+#if WARPSCOPE_HAVE_CUDNN
+Variant cudnn_forward(), cudnn_infer(), cudnn_backward();
+#endif
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_infer(), reference_backward(), reference_track(),
+                            loops_forward(),     loops_infer(),     loops_backward(),     loops_track()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(),
+              {naive_forward(), naive_infer(), naive_backward(), naive_track(), welford_forward(),
+               vectorized_infer(), warp_shuffle_backward(), pooled_forward(), pooled_infer(),
+               pooled_backward(), recomputed_forward(), recomputed_infer(), recomputed_backward()});
+#if WARPSCOPE_HAVE_CUDNN
+  list.insert(list.end(), {cudnn_forward(), cudnn_infer(), cudnn_backward()});
+#endif
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -1,13 +1,12 @@
 // batch_norm, variant `loops`: position by position along the channels, in FP32 whatever is stored, so that the
 // compiler turns the inner loops into vector code. Sums over the batch are taken 64 positions at a time. The
 // mean is taken twice: of the values, and of what is left of them, so that y keeps its digits where the mean is
-// many times the deviation. Limits: none on the shape; one thread. Source: batch_norm.h; normalization.h;
+// many times the deviation. Limits: none on the shape; one thread. Source: batch_norm.cpp; normalization.h;
 // position_sums.h.
 
 #include <cstdint>
 #include <vector>
 
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/normalization.h"
@@ -137,12 +136,7 @@ void track(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "Loops along the channels on one thread, sums over the batch in FP32.",
-          .launch = run};
+  return loops_variant(op, run, "Loops along the channels on one thread, sums over the batch in FP32.");
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // batch_norm, variant `naive`: the first rung on CUDA. One thread per channel adds its positions in a register,
 // twice: for the mean, and for what is left of it and the squares. Then one thread per element writes. Limits: none
 // on the shape; few channels leave most of the GPU idle in the sums. At most 40 registers, no shared memory, no
-// spills; workspace: of forward 4 bytes a channel. Source: batch_norm.h; normalization.h.
+// spills; workspace: of forward 4 bytes a channel. Source: batch_norm.cpp; normalization.h.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/normalization.h"
@@ -189,34 +188,23 @@ void track(const OpCall& call) {
   core::check_launch("batch_norm.track naive");
 }
 
-Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_forward() {
-  Variant variant = naive(Op::batch_norm_forward, forward,
-                          "One thread per channel adds its positions, then one per element writes.");
+  Variant variant = naive_variant(Op::batch_norm_forward, forward,
+                                  "One thread per channel adds its positions, then one per element writes.");
   variant.workspace_bytes = forward_workspace;
   return variant;
 }
 Variant naive_infer() {
-  return naive(Op::batch_norm_infer, infer, "One thread per element.");
+  return naive_variant(Op::batch_norm_infer, infer, "One thread per element.");
 }
 Variant naive_backward() {
-  return naive(Op::batch_norm_backward, backward,
-               "One thread per channel adds its positions, then one per element writes.");
+  return naive_variant(Op::batch_norm_backward, backward,
+                       "One thread per channel adds its positions, then one per element writes.");
 }
 Variant naive_track() {
-  return naive(Op::batch_norm_track, track, "One thread per channel.");
+  return naive_variant(Op::batch_norm_track, track, "One thread per channel.");
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -7,10 +7,9 @@
 // Limits: none on the shape; windows of 2x2, 1x2, 1x3 and 3x3 are unrolled; channels that are no multiple of 16 bytes,
 // and memory that does not start at one, go an element at a time. Bound by memory: x is read twice (infer: once),
 // pooled values and a byte for each are written. At most 78 registers, no shared memory, no spills, beside those of
-// welford_moments.cuh; workspace: that of these. Source: batch_norm.h; maxpool2d.h; columns.cuh.
+// welford_moments.cuh; workspace: that of these. Source: batch_norm.cpp; maxpool2d.cpp; columns.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/normalize_windows.cuh"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
@@ -51,8 +50,6 @@ Variant pooled_forward() {
   return {.op = Op::batch_norm_forward,
           .name = "pooled",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = pooling_after(Op::batch_norm_forward),
           .summary = "Moments as welford; a max pooling, and a ReLU before it, in the pass that writes.",
           .launch = forward,
@@ -63,8 +60,6 @@ Variant pooled_infer() {
   return {.op = Op::batch_norm_infer,
           .name = "pooled",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = pooling_after(Op::batch_norm_infer),
           .summary = "A max pooling, and a ReLU before it, in the same pass, which writes nothing else.",
           .launch = infer};

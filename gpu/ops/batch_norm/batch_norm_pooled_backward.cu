@@ -10,12 +10,11 @@
 // Limits: none on the shape; windows of 2x2, 1x2, 1x3 and 3x3 are unrolled; channels that are no multiple of 16 bytes,
 // and memory that does not start at one, go an element at a time. Bound by memory: x, the pooled gradient and the
 // places are read twice. At most 128 registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel.
-// Source: batch_norm.h; maxpool2d.h; columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
+// Source: batch_norm.cpp; maxpool2d.cpp; columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/pooled_windows.cuh"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/norm_sums.cuh"
@@ -99,7 +98,7 @@ struct Sums {
   const float* dbeta;
 };
 
-/// What a thread keeps of its V channels: dx = scale dy - ((x - mean) slope + offset), the formula of batch_norm.h.
+/// What a thread keeps of its V channels: dx = scale dy - ((x - mean) slope + offset), the formula of batch_norm.cpp.
 template <int V>
 struct InputGradient {
   float mean[V];
@@ -249,8 +248,6 @@ Variant pooled_backward() {
   return {.op = Op::batch_norm_backward,
           .name = "pooled",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = unpooling_before(Op::batch_norm_backward),
           .summary = "The gradient of a max pooling spread in both passes: neither reads what is zero.",
           .launch = backward,

@@ -15,7 +15,7 @@
 // (recomputed.h); all operands aligned to 16 bytes, which the memory of plans is. More than 256 filters are more blocks
 // that read the images again. Moments take digits from images whose mean is many times their deviation. Bound by memory
 // where nothing is pooled, else about as much by instructions. At most 80 registers (96 for 4 channels), 16 KB of
-// shared memory, no spills; workspace: that of recomputed_sums.cu. Source: recomputed.h; batch_norm.h; maxpool2d.h.
+// shared memory, no spills; workspace: that of recomputed_sums.cu. Source: recomputed.h; batch_norm.cpp; maxpool2d.cpp.
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // batch_norm.backward, variant `recomputed`: over `pooled` it adds the gradient of the weights of the convolution
 // before the batch norm, of an image of few channels, so that nobody stores the convolution's output y, nor the
-// gradient of it, and nothing is computed again either: all that the formulas of batch_norm.h need of y are sums that
+// gradient of it, and nothing is computed again either: all that the formulas of batch_norm.cpp need of y are sums that
 // follow from
 //
 //   D[f][k] = sum over pixels n of dy[n][f] P[n][k],  dbeta[f] = sum of dy[n][f], which the ones of the rows give,
@@ -20,7 +20,7 @@
 // Limits: those of batch_norm_recomputed.cu. Bound by memory: dy is read once, with the places where it is pooled. At
 // most 128 registers, 16 KB of shared memory, no spills; workspace: that of recomputed_sums.cu and 264 copies of the
 // gradients of the weights, four times as many up to 64 filters, twice up to 128.
-// Source: recomputed.h; batch_norm.h; maxpool2d.h.
+// Source: recomputed.h; batch_norm.cpp; maxpool2d.cpp.
 
 #include <cstdint>
 

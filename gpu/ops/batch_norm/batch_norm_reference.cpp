@@ -1,10 +1,9 @@
-// batch_norm, variant `reference`: the formulas of batch_norm.h, summed in double whatever the element type.
-// Limits: none. Source: batch_norm.h.
+// batch_norm, variant `reference`: the formulas of batch_norm.cpp, summed in double whatever the element type.
+// Limits: none. Source: batch_norm.cpp.
 
 #include <cstdint>
 #include <vector>
 
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/reference_support.h"

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/norm_draw.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
@@ -92,42 +91,38 @@ Derivative derivative(Name variable, Name result) {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .chain_shapes = chain_shapes,
-                             .fit = fit_forward,
-                             .smooth = norm_draw::smooth,
-                             .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .chain_shapes = chain_shapes,
+          .fit = fit_forward,
+          .smooth = norm_draw::smooth,
+          .no_derivative = kForwardOp};
 }
 
-const OpTests& infer_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .chain_shapes = chain_shapes,
-                             .fit = norm_draw::fit_running,
-                             .no_derivative = kForwardOp};
-  return tests;
+OpTests infer_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .chain_shapes = chain_shapes,
+          .fit = norm_draw::fit_running,
+          .no_derivative = kForwardOp};
 }
 
-const OpTests& backward_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .chain_shapes = chain_shapes,
-                             .fit = norm_draw::fit_backward,
-                             .derivative = derivative(Name::input, Name::input_gradient),
-                             .more_derivatives = {derivative(Name::weights, Name::weights_gradient),
-                                                  derivative(Name::bias, Name::bias_gradient)}};
-  return tests;
+OpTests backward_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .chain_shapes = chain_shapes,
+          .fit = norm_draw::fit_backward,
+          .derivative = derivative(Name::input, Name::input_gradient),
+          .more_derivatives = {derivative(Name::weights, Name::weights_gradient),
+                               derivative(Name::bias, Name::bias_gradient)}};
 }
 
-const OpTests& track_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .fit = fit_track,
-                             .no_derivative = kNoFunction};
-  return tests;
+OpTests track_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .fit = fit_track,
+          .no_derivative = kNoFunction};
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -1,11 +1,10 @@
 // batch_norm.infer, variant `vectorized`: over `naive` it adds 16-byte accesses, and that a thread keeps its
 // channels, whose roots and products it takes once, and that a ReLU and an addition behind it run in the same pass.
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, go an
-// element at a time. Bound by memory. At most 56 registers, no shared memory, no spills. Source: batch_norm.h;
+// element at a time. Bound by memory. At most 56 registers, no shared memory, no spills. Source: batch_norm.cpp;
 // columns.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/variant.h"
@@ -28,8 +27,6 @@ Variant vectorized_infer() {
   return {.op = Op::batch_norm_infer,
           .name = "vectorized",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = relu_and_sum_after(Op::batch_norm_infer),
           .summary = "16 bytes at a time, a ReLU and an addition behind it too; a thread keeps its channels.",
           .launch = infer};

@@ -2,11 +2,10 @@
 // and a second pass over spans of positions add up in an order that the shape alone fixes (norm_sums.cuh), and that
 // a thread keeps its channels while it writes. Limits: none on the shape; channels that are no multiple of 16 bytes,
 // and memory that does not start at one, go an element at a time. Bound by memory: x and dy are read twice. At
-// most 72 registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source: batch_norm.h;
+// most 72 registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source: batch_norm.cpp;
 // columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -89,8 +88,6 @@ Variant warp_shuffle_backward() {
       .op = Op::batch_norm_backward,
       .name = "warp_shuffle",
       .device = core::DeviceKind::cuda,
-      .precisions = all_precisions(),
-      .minimum_compute_capability = 75,
       .summary =
           "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
           "in a fixed order.",

@@ -5,10 +5,9 @@
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory: x is read twice, y written. At most 64 registers, 4.1 KiB of shared
-// memory, no spills; workspace: about 2 KiB a channel at most. Source: batch_norm.h; welford_moments.cuh.
+// memory, no spills; workspace: about 2 KiB a channel at most. Source: batch_norm.cpp; welford_moments.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
 #include "gpu/ops/chains.h"
@@ -42,8 +41,6 @@ Variant welford_forward() {
   return {.op = Op::batch_norm_forward,
           .name = "welford",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = relu_and_sum_after(Op::batch_norm_forward),
           .summary =
               "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order, a "

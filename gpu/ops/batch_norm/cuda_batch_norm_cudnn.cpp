@@ -8,7 +8,7 @@
 // workspace first. It promises neither to work in place nor how many digits are left where a mean is many times the
 // deviation: Variant::in_place, far_means. It would track running means inside forward alone, whether a step was halted
 // or not, so batch_norm.track has no such variant.
-// Source: NVIDIA cuDNN documentation, "cudnn_ops library"; batch_norm.h.
+// Source: NVIDIA cuDNN documentation, "cudnn_ops library"; batch_norm.cpp.
 
 #if WARPSCOPE_HAVE_CUDNN
 
@@ -24,7 +24,6 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/batch_norm/batch_norm.h"
 #include "gpu/ops/cuda_cudnn_graph.h"
 #include "gpu/ops/cudnn_widen.h"
 #include "gpu/ops/normalization.h"
@@ -190,16 +189,16 @@ std::size_t workspace(const OpShape& s, core::Precision precision) {
   return 2 * sizeof(float) * static_cast<std::size_t>(s.in_channels);
 }
 
-std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precision, core::Device& device) {
-  const int has = device.info().compute_capability;
-  if (precision == core::Precision::bf16 && has < kBf16ComputeCapability) {
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  const int has = call.context->device->info().compute_capability;
+  if (call.precision == core::Precision::bf16 && has < kBf16ComputeCapability) {
     throw core::BadInput(
         fmt::format("cuDNN normalizes batches in bf16 from compute capability 8.0 on, this GPU has {}.{}; "
                     "choose another variant",
                     has / 10, has % 10));
   }
-  device.make_current();
-  return std::make_unique<BatchNorm>(shape, precision, device);
+  call.context->device->make_current();
+  return std::make_unique<BatchNorm>(call.shape, call.precision, *call.context->device);
 }
 
 template <Op Which>
@@ -220,7 +219,6 @@ Variant cudnn_variant() {
           .name = "cudnn",
           .device = core::DeviceKind::cuda,
           .precisions = {fp32, tf32, fp16, bf16},
-          .minimum_compute_capability = 75,
           .in_place = false,
           .far_means = false,
           .library = true,

@@ -1,10 +1,9 @@
 // bias.forward, variant `loops`: pixel by pixel, summed in FP32, the channels innermost. Over `reference` it
 // adds that no index is divided, so that the inner loop is a plain vector sum. Limits: none on the shape; one
-// thread. Source: bias.h.
+// thread. Source: bias.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/bias/bias.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/variant.h"
 
@@ -28,12 +27,8 @@ void launch(const OpCall& call) {
 }  // namespace
 
 Variant loops_forward() {
-  return {.op = Op::bias_forward,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the pixels on one thread.",
-          .launch = by_storage<launch<float>, launch<BFloat16>>};
+  return loops_variant(Op::bias_forward, by_storage<launch<float>, launch<BFloat16>>,
+                       "A loop over the pixels on one thread.");
 }
 
 }  // namespace warpscope::ops::bias

@@ -1,9 +1,8 @@
 // bias.forward, variant `naive`: the first rung on CUDA. One thread per element, which finds its channel by a
 // division. Limits: none on the shape. Bound by memory: 8 bytes an element, 4 in 16-bit precisions. At most
-// 22 registers, no shared memory, no spills. Source: bias.h.
+// 22 registers, no shared memory, no spills. Source: bias.cpp.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/bias/bias.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -38,14 +37,7 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant naive_forward() {
-  return {.op = Op::bias_forward,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per element.",
-          .launch = forward};
+  return naive_variant(Op::bias_forward, forward, "One thread per element.");
 }
 
 }  // namespace warpscope::ops::bias

@@ -2,16 +2,16 @@
 // `loops` it adds wide vectors and all cores. Limits: FP32, and BF16 where
 // the CPU has it. Source: oneDNN's documentation, "Binary".
 
-#include "gpu/ops/bias/bias.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::bias {
 namespace {
 
-std::unique_ptr<Prepared> prepare(const OpShape& s, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  const OpShape& s = call.shape;
   return onednn::make_program(Op::bias_forward, [&](onednn::Program& program) {
-    const auto type = onednn::storage(precision);
+    const auto type = onednn::storage(call.precision);
     const auto image = onednn::nhwc(s.batch, s.height, s.width, s.in_channels, type);
     const auto row = onednn::nhwc(1, 1, 1, s.in_channels, type);
     program.add<dnnl::binary>(
@@ -25,13 +25,8 @@ std::unique_ptr<Prepared> prepare(const OpShape& s, core::Precision precision, c
 }  // namespace
 
 Variant onednn_forward() {
-  return {.op = Op::bias_forward,
-          .name = "onednn",
-          .precisions = onednn::precisions(),
-          .presets = {{"onednn"}},
-          .summary = "oneDNN's broadcast addition: adds wide vectors and all cores.",
-          .launch = onednn::launch<Op::bias_forward>,
-          .prepare = prepare};
+  return onednn::variant(Op::bias_forward, prepare,
+                         "oneDNN's broadcast addition: adds wide vectors and all cores.");
 }
 
 }  // namespace warpscope::ops::bias

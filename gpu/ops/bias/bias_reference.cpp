@@ -1,8 +1,7 @@
-// bias.forward, variant `reference`: the formula of bias.h, added in double. Limits: none. Source: bias.h.
+// bias.forward, variant `reference`: the formula of bias.cpp, added in double. Limits: none. Source: bias.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/bias/bias.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::bias {

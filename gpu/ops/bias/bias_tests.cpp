@@ -1,13 +1,11 @@
-#include "gpu/ops/bias/bias.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
 
 namespace warpscope::ops::bias {
 
-const OpTests& forward_tests() {
-  static const OpTests tests{
+OpTests forward_tests() {
+  return {
       .shapes = test_shapes::images, .random_shape = test_shapes::random_image, .no_derivative = kForwardOp};
-  return tests;
 }
 
 }  // namespace warpscope::ops::bias

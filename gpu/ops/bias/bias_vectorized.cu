@@ -1,10 +1,9 @@
 // bias.forward, variant `vectorized`: over `naive` it adds 16-byte accesses along the channels and one
 // division for four or eight elements. Limits: none on the shape; where the channels are not a multiple of a
 // vector, or memory is not aligned to 16 bytes, the same kernel goes element by element. Bound by memory. At
-// most 32 registers, no shared memory, no spills. Source: bias.h; vectorized.cuh.
+// most 32 registers, no shared memory, no spills. Source: bias.cpp; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/bias/bias.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -50,13 +49,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant vectorized_forward() {
-  return {.op = Op::bias_forward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes at a time along the channels: four or eight elements a thread.",
-          .launch = forward};
+  return cuda_variant(Op::bias_forward, "vectorized", forward,
+                      "16 bytes at a time along the channels: four or eight elements a thread.");
 }
 
 }  // namespace warpscope::ops::bias

@@ -1,11 +1,19 @@
-#include "gpu/ops/cast/cast.h"
+// Changes of element type, each element by itself.
+//
+//   weights.cast   w[i] = round(p[i]): the working weights of a step from the master parameters
+//   images.widen   y[i] = float(x[i]): activations in FP32, to be shown
+//
+// round: to nearest even in the type of activations; NaN stays NaN, what is too large becomes an infinity.
+// Where both types are the same, both are copies. Errors: none. OpShape: count = number of parameters
+// (weights.cast); batch, height, width, in_channels (images.widen). Source: P. Micikevicius et al., "Mixed
+// precision training" (2018), 3.1.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cast {
 namespace {
@@ -24,8 +32,6 @@ OpContract weights_contract() {
           .flops = sizes::no_flops,
           .terms = sizes::one,
           .describe = sizes::describe_parameters,
-          .variants = variants,
-          .tests = weights_tests,
           .scope = Scope::parameters};
 }
 
@@ -36,9 +42,21 @@ OpContract images_contract() {
           .flops = sizes::no_flops,
           .terms = sizes::one,
           .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = images_tests,
           .scope = Scope::display};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_weights(), reference_widen(), loops_weights(), loops_widen();
+#if WARPSCOPE_HAVE_CUDA
+Variant vectorized_weights(), vectorized_widen();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_weights(), reference_widen(), loops_weights(), loops_widen()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {vectorized_weights(), vectorized_widen()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::cast

@@ -1,9 +1,8 @@
 // weights.cast and images.widen, variant `loops`: one loop that converts; in FP32 both are copies. Limits:
-// one thread. Source: cast.h.
+// one thread. Source: cast.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/cast/cast.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/variant.h"
 
@@ -27,12 +26,7 @@ void widen(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over all elements on one thread.",
-          .launch = run};
+  return loops_variant(op, run, "A loop over all elements on one thread.");
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // weights.cast and images.widen, variant `reference`: in FP32 and FP64 all operands have one type, so both
-// are copies. Limits: none. Source: cast.h.
+// are copies. Limits: none. Source: cast.cpp.
 
 #include <algorithm>
 #include <cstdint>
 
-#include "gpu/ops/cast/cast.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/variant.h"
 

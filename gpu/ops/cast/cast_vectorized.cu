@@ -1,10 +1,9 @@
 // weights.cast and images.widen, variant `vectorized`: eight elements a thread, in 16-byte accesses on both
 // sides, which is one access on the 16-bit side and two on the other. Limits: none on the shape; what is left
 // over after the last whole vector, and memory that is not aligned to 16 bytes, goes element by element.
-// Bound by memory. At most 30 registers, no shared memory, no spills. Source: cast.h; vectorized.cuh.
+// Bound by memory. At most 30 registers, no shared memory, no spills. Source: cast.cpp; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/cast/cast.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -52,13 +51,7 @@ void widen(const OpCall& call) {
 }
 
 Variant vectorized(Op op, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes at a time: four or eight elements a thread.",
-          .launch = launch};
+  return cuda_variant(op, "vectorized", launch, "16 bytes at a time: four or eight elements a thread.");
 }
 
 }  // namespace

@@ -1,3 +1,22 @@
+// 2-D convolution with stride t, dilation d and odd R and S; padding p = d (R-1)/2, q = d (S-1)/2 ("same") or
+// none ("valid"). As in deep learning this is a cross-correlation.
+//
+//   forward           y[n,i,j,k]    = sum_{r,s,c} x[n, i t + r d - p, j t + s d - q, c] * w[k,r,s,c]
+//   backward_input    dx[n,h,w,c]   = sum_{r,s,k} dy[n, (h - r d + p) / t, (w - s d + q) / t, k] * w[k,r,s,c]
+//   backward_weights  dw[k,r,s,c]   = sum_{n,i,j} x[n, i t + r d - p, j t + s d - q, c] * dy[n,i,j,k]
+//   backward_bias     db[k]         = sum_{n,i,j} dy[n,i,j,k]
+//
+// x: (N,H,W,C); w: (K,R,S,C); y: (N,I,J,K) with I = floor((H + 2 p - d (R-1) - 1) / t) + 1, which is H / t
+// rounded up with "same" padding, and J alike: as PyTorch's Conv2d with padding = (p, q). Terms outside the
+// image are zero, and so are those of backward_input whose place is no whole number. A convolution in one
+// dimension has H = R = 1. Gradients are overwritten, not added to.
+// OpShape: batch N, height H, width W, in_channels C, out_channels K, kernel_height R, kernel_width S, stride
+// t, dilation d, valid, for all four ops; output_height and output_width give I and J.
+// A "plain" convolution (is_plain) has t = d = 1 and y as large as x; the fastest variants take those alone.
+// Source: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning" (2016); the
+// implicit-GEMM mapping: S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014), section
+// 3.
+
 #include "gpu/ops/conv2d/conv2d.h"
 
 #include <array>
@@ -5,8 +24,8 @@
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
@@ -47,12 +66,8 @@ double least_flops(const OpShape& s) {
 }
 
 std::string describe_layer(const OpShape& s) {
-  std::string text = fmt::format("{}x{}x{}x{} -> {}, {}x{}", s.batch, s.height, s.width, s.in_channels,
-                                 s.out_channels, s.kernel_height, s.kernel_width);
-  if (s.stride != 1) text += fmt::format(", stride {}", s.stride);
-  if (s.dilation != 1) text += fmt::format(", dilation {}", s.dilation);
-  if (s.valid) text += ", valid";
-  return text;
+  return fmt::format("{} -> {}, {}x{}", sizes::describe_images(s), s.out_channels, s.kernel_height,
+                     s.kernel_width);
 }
 
 constexpr std::array kForward{Operand{Name::input, Access::read, Role::activation, sizes::input},
@@ -83,8 +98,7 @@ OpContract forward_contract() {
           .flops = flops,
           .terms = forward_terms,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = forward_tests,
+          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
           .work = Work::products,
           .least_flops = least_flops};
 }
@@ -96,8 +110,7 @@ OpContract backward_input_contract() {
           .flops = flops,
           .terms = backward_input_terms,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = backward_input_tests,
+          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
           .work = Work::products,
           .least_flops = least_flops};
 }
@@ -109,8 +122,7 @@ OpContract backward_weights_contract() {
           .flops = flops,
           .terms = sizes::output_pixels,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = backward_weights_tests,
+          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
           .work = Work::products,
           .least_flops = least_flops};
 }
@@ -122,8 +134,70 @@ OpContract backward_bias_contract() {
           .flops = bias_flops,
           .terms = sizes::output_pixels,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = backward_bias_tests};
+          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid}};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward_input(), reference_backward_weights(),
+    reference_backward_bias(), loops_forward(), loops_backward_input(), loops_backward_weights(),
+    loops_backward_bias(), gather_rows_loops_forward(), scatter_rows_loops_backward_weights(),
+    onednn_forward(), onednn_fused_forward(), onednn_backward_input(), onednn_backward_weights(),
+    onednn_backward_bias();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), tiled_forward(), atomic_backward_input(), atomic_backward_weights(),
+    atomic_backward_bias(), gather_backward_input(), per_weight_backward_weights(),
+    tree_reduction_backward_weights(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
+    implicit_gemm_backward_input(), implicit_gemm_backward_weights(), mma_forward(), mma_fused_forward(),
+    mma_backward_input(), mma_backward_weights(), gather_rows_forward(), shared_rows_forward(),
+    shared_rows_normed_forward(), scatter_rows_backward_weights(), mma_rows_backward_weights(),
+    fused_forward(), fused_backward_input(), fused_backward_weights(), narrow_forward(),
+    narrow_backward_input(), narrow_backward_weights();
+#if WARPSCOPE_HAVE_HOPPER
+Variant hopper_forward(), hopper_pooled_forward(), hopper_normed_forward(), hopper_backward_input(),
+    hopper_unpooled_backward_input(), hopper_backward_weights(), hopper_rows_backward_weights();
+#endif
+#if WARPSCOPE_HAVE_CUDNN
+Variant cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights();
+#endif
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(),
+                            reference_backward_input(),
+                            reference_backward_weights(),
+                            reference_backward_bias(),
+                            loops_forward(),
+                            loops_backward_input(),
+                            loops_backward_weights(),
+                            loops_backward_bias(),
+                            gather_rows_loops_forward(),
+                            scatter_rows_loops_backward_weights(),
+                            onednn_forward(),
+                            onednn_fused_forward(),
+                            onednn_backward_input(),
+                            onednn_backward_weights(),
+                            onednn_backward_bias()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(),
+              {naive_forward(), tiled_forward(), atomic_backward_input(), gather_backward_input(),
+               atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
+               atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
+               implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
+  list.insert(list.end(), {gather_rows_forward(), shared_rows_forward(), shared_rows_normed_forward(),
+                           scatter_rows_backward_weights(), mma_rows_backward_weights()});
+  list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights()});
+  list.insert(list.end(), {fused_forward(), fused_backward_input(), fused_backward_weights(),
+                           narrow_forward(), narrow_backward_input(), narrow_backward_weights()});
+#if WARPSCOPE_HAVE_HOPPER
+  list.insert(list.end(),
+              {hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(), hopper_backward_input(),
+               hopper_unpooled_backward_input(), hopper_backward_weights(), hopper_rows_backward_weights()});
+#endif
+#if WARPSCOPE_HAVE_CUDNN
+  list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});
+#endif
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -9,7 +9,7 @@
 // The first rung of the backward passes: it adds nothing over another. Additions meet in any order, so that
 // two runs differ in their last bits. Gradients are added to in FP32, so 16-bit storage is possible only
 // where the result is a gradient of parameters. Limits: none on the shape. Bound by the atomic units of the
-// L2 cache. At most 48 registers, no shared memory, no spills. Source: conv2d.h; CUDA C++ Programming Guide,
+// L2 cache. At most 48 registers, no shared memory, no spills. Source: conv2d.cpp; CUDA C++ Programming Guide,
 // "Atomic Functions".
 
 #include <algorithm>
@@ -136,7 +136,6 @@ Variant atomic(Op op, std::vector<core::Precision> precisions, void (*launch)(co
           .name = "atomic",
           .device = core::DeviceKind::cuda,
           .precisions = std::move(precisions),
-          .minimum_compute_capability = 75,
           .deterministic = false,
           .presets = {{"atomic", true}},
           .summary = summary,
@@ -156,7 +155,7 @@ Variant atomic_backward_weights() {
                 "One atomicAdd for each weight and output position.");
 }
 Variant atomic_backward_bias() {
-  return atomic(Op::conv2d_backward_bias, all_precisions(), backward_bias,
+  return atomic(Op::conv2d_backward_bias, {}, backward_bias,
                 "One atomicAdd for each element of the output's gradient.");
 }
 

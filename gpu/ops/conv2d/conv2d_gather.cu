@@ -4,7 +4,7 @@
 // every time.
 //
 // Limits: none on the shape. Every product reads both factors through the cache, which bounds it. At most 48
-// registers, no shared memory, no spills. Source: conv2d.h.
+// registers, no shared memory, no spills. Source: conv2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
@@ -64,7 +64,6 @@ Variant gather_backward_input() {
           .name = "gather",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 75,
           .presets = {{"naive"}, {"atomic_free", true}, {"tiled"}},
           .summary =
               "One thread per element of the input's gradient, which sums its taps in a register: no "

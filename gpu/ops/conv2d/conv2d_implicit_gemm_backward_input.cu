@@ -68,7 +68,6 @@ Variant implicit_gemm_backward_input() {
           .name = "implicit_gemm",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32},
-          .minimum_compute_capability = 75,
           .presets = {{"implicit_gemm", true}},
           .summary = "The tiled matrix product of forward, with the kernels turned as they are read.",
           .launch = backward_input,

@@ -12,7 +12,7 @@
 // rows.
 //
 // Tiles: 128x128, 128x64, 64x64 or 128x32, and the number of splits, by implicit_gemm_plan.h. Channels in
-// fours are read 16 bytes at a time, others 4. Convolutions that are not plain (conv2d.h) shift x, found by
+// fours are read 16 bytes at a time, others 4. Convolutions that are not plain (conv2d.cpp) shift x, found by
 // general_taps.cuh, and have two of the tiles, 128x64 and 128x32. Limits: tensors of at most 2e9 elements; up
 // to 128 MiB of workspace; the shifted tensor is read once per tap, from the L2 cache.
 // Registers and shared memory: implicit_gemm_tile.cuh.
@@ -131,7 +131,7 @@ struct ShiftedScalars : TransposedScalars<T::columns, T::depth> {
   }
 };
 
-/// Of convolutions that are not plain (conv2d.h): x is the shifted tensor.
+/// Of convolutions that are not plain (conv2d.cpp): x is the shifted tensor.
 struct GeneralProblem : WeightsProblem {
   GeneralTaps general;
 };
@@ -360,7 +360,6 @@ Variant implicit_gemm_backward_weights() {
           .name = "implicit_gemm",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32},
-          .minimum_compute_capability = 75,
           .presets = {{"implicit_gemm", true}},
           .summary = "A tiled matrix product over the pixels, split among blocks and added in a fixed order.",
           .launch = backward_weights,

@@ -5,7 +5,7 @@
 //
 // Tiles: 128x128, 128x64, 64x64 or 64x32 pixels by channels, whichever is estimated fastest
 // (implicit_gemm_plan.h); at most four output channels go to implicit_gemm_narrow.cuh. Channels in fours are
-// read 16 bytes at a time, others 4. Convolutions that are not plain (conv2d.h) are compiled apart, in
+// read 16 bytes at a time, others 4. Convolutions that are not plain (conv2d.cpp) are compiled apart, in
 // conv2d_implicit_gemm_general.cu. Limits: tensors of at most 2e9 elements; FP32 on the CUDA cores, so
 // the tensor cores idle; the same pixels are read once per tap, from the L1 and L2 caches.
 // Registers and shared memory: implicit_gemm_tile.cuh and implicit_gemm_narrow.cuh.
@@ -60,7 +60,6 @@ Variant implicit_gemm_forward() {
       .name = "implicit_gemm",
       .device = core::DeviceKind::cuda,
       .precisions = {core::Precision::fp32},
-      .minimum_compute_capability = 75,
       .presets = {{"implicit_gemm", true}},
       .summary = "A tiled matrix product of shifted pixels and weights: every number read is used 64 times.",
       .launch = forward,

@@ -1,4 +1,4 @@
-// conv2d.forward and backward_input, variant `implicit_gemm`, for convolutions that are not plain (conv2d.h):
+// conv2d.forward and backward_input, variant `implicit_gemm`, for convolutions that are not plain (conv2d.cpp):
 // stride, dilation, no padding. The products are those of plain ones (implicit_gemm_activations.cuh); only
 // what the taps read is found by general_taps.cuh.
 //

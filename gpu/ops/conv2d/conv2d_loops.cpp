@@ -1,6 +1,6 @@
 // conv2d, variant `loops`: the historic baseline. Nested loops on one thread, each sum kept in a float,
 // whatever is stored; over `reference` it adds only that rows are walked through pointers with the contiguous
-// channels innermost. Limits: none on the shape. Source: the formulas in conv2d.h.
+// channels innermost. Limits: none on the shape. Source: the formulas in conv2d.cpp.
 
 #include <algorithm>
 #include <cstdint>
@@ -149,7 +149,6 @@ void backward_bias(const OpCall& call) {
 Variant loops(Op op, void (*run)(const OpCall&)) {
   return {.op = op,
           .name = "loops",
-          .precisions = loops_precisions(),
           .presets = {{"loops", true}},
           .summary =
               "Nested loops on one thread, sums in FP32: the baseline that every speed-up is measured from.",

@@ -11,7 +11,7 @@
 // and these 3.
 //
 // The bias gradient is summed by the blocks of one column of tiles, each thread its own chunks of dy, and
-// added like the weights. Convolutions that are not plain (conv2d.h) shift x, found by mma_general.cuh, and
+// added like the weights. Convolutions that are not plain (conv2d.cpp) shift x, found by mma_general.cuh, and
 // have no 128x256 tile. Limits: tensors of at most 2e9 elements, kernels of at most 15x15; up to 128 MiB of
 // workspace; the shifted tensor is read once per tap, from the L2 cache.
 // Registers on sm_90, in 16 bits and in TF32: wide 242 and 255, large 241 and 234, tall 134 and 135, small

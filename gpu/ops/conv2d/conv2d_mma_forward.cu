@@ -4,7 +4,7 @@
 // Tiles: 256x128, 128x128, 128x64, 64x64 and 128x16, by mma_plan.h. Channels that fill 16 bytes (8 in 16
 // bits, 4 in TF32) are copied without passing through registers; any other number is gathered by elements
 // with taps and channels packed without gaps, so that 3 channels of a 3x3 kernel are 27 of 32 products.
-// Nothing is padded in global memory. Sums are FP32. Convolutions that are not plain (conv2d.h) are compiled
+// Nothing is padded in global memory. Sums are FP32. Convolutions that are not plain (conv2d.cpp) are compiled
 // apart, in conv2d_mma_general.cu. Limits: tensors of at most 2e9 elements, kernels of at most 15x15; up to 16
 // output channels waste most of the multiplications.
 // Registers on sm_90, in 16 bits and in TF32: huge 234 and 217, large 236 and 221, medium 160 and 144, small

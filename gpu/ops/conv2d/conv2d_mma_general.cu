@@ -1,5 +1,5 @@
 // conv2d.forward and backward_input, variants `mma` and `mma_fused`, for convolutions that are not plain
-// (conv2d.h): stride, dilation, no padding. Tiles, products and what follows them are those of plain ones
+// (conv2d.cpp): stride, dilation, no padding. Tiles, products and what follows them are those of plain ones
 // (conv2d_mma_forward.cu, conv2d_mma_backward_input.cu); only what the taps read is found by mma_general.cuh.
 //
 // Tiles: 128x128, 64x64 and 128x16, and 128x128 by elements. backward_input multiplies zeros where a stride

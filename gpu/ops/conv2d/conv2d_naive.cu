@@ -1,9 +1,9 @@
-// conv2d.forward, variant `naive`: the first rung on CUDA, the formula of conv2d.h with one thread per
+// conv2d.forward, variant `naive`: the first rung on CUDA, the formula of conv2d.cpp with one thread per
 // element of y, which gathers its taps. 16-bit storage is converted to FP32 as it is read; sums are FP32.
 //
 // Limits: none on the shape. Slow by design: every product reads both factors through the cache, so the
 // caches bound it, far under the arithmetic. At most 40 registers, no shared memory, no spills. Source:
-// conv2d.h.
+// conv2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
@@ -60,7 +60,6 @@ Variant naive_forward() {
           .name = "naive",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 75,
           .presets = {{"naive", true}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per output element, which gathers its taps.",
           .launch = forward};

@@ -64,10 +64,10 @@ void fill_ones(const memory& ones, memory::dim count, core::Precision precision)
   }
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::conv2d_forward, [&](onednn::Program& program) {
-    const Layout layout(shape, type, type);
+    const Layout layout(call.shape, type, type);
     const auto description = describe_forward(program, layout);
     const auto kept = program.operand(Name::weights, layout.kept_weights);
     const auto weights = program.add_reorder_to(description.weights_desc(), kept);
@@ -91,15 +91,14 @@ dnnl::primitive_attr with_relu() {
   return attributes;
 }
 
-std::unique_ptr<Prepared> prepare_forward_fused(const OpShape& shape, core::Precision precision,
-                                                core::Device& device) {
-  if (!shape.covered.has(Op::bias_forward)) return prepare_forward(shape, precision, device);
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_forward_fused(const OpCall& call) {
+  if (!call.shape.covered.has(Op::bias_forward)) return prepare_forward(call);
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::conv2d_forward, [&](onednn::Program& program) {
-    const Layout layout(shape, type, type);
-    const memory::desc bias({shape.out_channels}, type, memory::format_tag::a);
+    const Layout layout(call.shape, type, type);
+    const memory::desc bias({call.shape.out_channels}, type, memory::format_tag::a);
     const auto description = onednn::describe_with<dnnl::convolution_forward>(
-        shape.covered.has(Op::relu_forward) ? with_relu() : onednn::user_scratchpad(), program,
+        call.shape.covered.has(Op::relu_forward) ? with_relu() : onednn::user_scratchpad(), program,
         dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, bias, layout.output,
         layout.strides, layout.dilation, layout.padding, layout.padding);
     const auto kept = program.operand(Name::weights, layout.kept_weights);
@@ -134,15 +133,14 @@ void add_product(onednn::Program& program, const OpShape& shape, memory::data_ty
                              {DNNL_ARG_DST, program.operand(Name::input_gradient, dx)}});
 }
 
-std::unique_ptr<Prepared> prepare_backward_input(const OpShape& shape, core::Precision precision,
-                                                 core::Device&) {
-  const auto type = onednn::storage(precision);
-  if (precision == core::Precision::bf16 && is_wrong_in_bf16(shape)) {
+std::unique_ptr<Prepared> prepare_backward_input(const OpCall& call) {
+  const auto type = onednn::storage(call.precision);
+  if (call.precision == core::Precision::bf16 && is_wrong_in_bf16(call.shape)) {
     return onednn::make_program(Op::conv2d_backward_input,
-                                [&](onednn::Program& program) { add_product(program, shape, type); });
+                                [&](onednn::Program& program) { add_product(program, call.shape, type); });
   }
   return onednn::make_program(Op::conv2d_backward_input, [&](onednn::Program& program) {
-    const Layout layout(shape, type, type);
+    const Layout layout(call.shape, type, type);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_data>(
         program, describe_forward(program, layout), kDirect, layout.input, layout.any_weights, layout.output,
         layout.strides, layout.dilation, layout.padding, layout.padding);
@@ -173,15 +171,14 @@ std::string refuses_backward_weights(const OpShape& s) {
   return one_tap && s.stride > 1 ? "oneDNN spoils memory where a kernel of one tap has a stride" : "";
 }
 
-std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::Precision precision,
-                                                   core::Device&) {
-  const auto kept_type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_backward_weights(const OpCall& call) {
+  const auto kept_type = onednn::storage(call.precision);
   // In BF16 oneDNN (seen in 2.6) leaves what it finds in memory in the gradients of taps that read nothing.
-  const auto type = has_idle_tap(shape) ? kF32 : kept_type;
+  const auto type = has_idle_tap(call.shape) ? kF32 : kept_type;
   return onednn::make_program(Op::conv2d_backward_weights, [&](onednn::Program& program) {
-    const Layout forward_layout(shape, type, type);
-    const Layout layout(shape, type, kF32);
-    const Layout kept_layout(shape, kept_type, kF32);
+    const Layout forward_layout(call.shape, type, type);
+    const Layout layout(call.shape, type, kF32);
+    const Layout kept_layout(call.shape, kept_type, kF32);
     const auto description = onednn::describe_backward<dnnl::convolution_backward_weights>(
         program, describe_forward(program, forward_layout), kDirect, layout.input, layout.any_weights,
         layout.output, layout.strides, layout.dilation, layout.padding, layout.padding);
@@ -198,19 +195,18 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& shape, core::P
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Precision precision,
-                                                core::Device&) {
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_backward_bias(const OpCall& call) {
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::conv2d_backward_bias, [&](onednn::Program& program) {
-    const memory::dim pixels = sizes::output_pixels(shape);
+    const memory::dim pixels = sizes::output_pixels(call.shape);
     const auto matrix = [](memory::dim rows, memory::dim columns, memory::data_type element) {
       return memory::desc({rows, columns}, element, memory::format_tag::ab);
     };
     const auto ones_layout = matrix(1, pixels, type);
-    const auto gradient_layout = matrix(pixels, shape.out_channels, type);
-    const auto sum_layout = matrix(1, shape.out_channels, kF32);
+    const auto gradient_layout = matrix(pixels, call.shape.out_channels, type);
+    const auto sum_layout = matrix(1, call.shape.out_channels, kF32);
     const auto ones = program.scratch(ones_layout);
-    fill_ones(ones, pixels, precision);
+    fill_ones(ones, pixels, call.precision);
     program.add<dnnl::matmul>(
         onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
         {{DNNL_ARG_SRC, ones},
@@ -219,24 +215,20 @@ std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& shape, core::Prec
   });
 }
 
-template <Op Which>
-Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
-  return {.op = Which,
-          .name = "onednn",
-          .precisions = onednn::precisions(),
-          .presets = {{"onednn", true}},
-          .summary = "oneDNN's vector code on all cores: adds cache blocking, FMA in registers and threads.",
-          .launch = onednn::launch<Which>,
-          .prepare = prepare};
+Variant onednn_variant(Op op, std::unique_ptr<Prepared> (*prepare)(const OpCall&)) {
+  Variant made = onednn::variant(
+      op, prepare, "oneDNN's vector code on all cores: adds cache blocking, FMA in registers and threads.");
+  made.presets = {{"onednn", true}};
+  return made;
 }
 
 }  // namespace
 
 Variant onednn_forward() {
-  return onednn_variant<Op::conv2d_forward>(prepare_forward);
+  return onednn_variant(Op::conv2d_forward, prepare_forward);
 }
 Variant onednn_fused_forward() {
-  Variant variant = onednn_variant<Op::conv2d_forward>(prepare_forward_fused);
+  Variant variant = onednn_variant(Op::conv2d_forward, prepare_forward_fused);
   variant.name = "onednn_fused";
   variant.chain = bias_and_relu_after(Op::conv2d_forward);
   variant.presets = {{"onednn"}};
@@ -244,15 +236,15 @@ Variant onednn_fused_forward() {
   return variant;
 }
 Variant onednn_backward_input() {
-  return onednn_variant<Op::conv2d_backward_input>(prepare_backward_input);
+  return onednn_variant(Op::conv2d_backward_input, prepare_backward_input);
 }
 Variant onednn_backward_weights() {
-  Variant variant = onednn_variant<Op::conv2d_backward_weights>(prepare_backward_weights);
+  Variant variant = onednn_variant(Op::conv2d_backward_weights, prepare_backward_weights);
   variant.refuses = refuses_backward_weights;
   return variant;
 }
 Variant onednn_backward_bias() {
-  return onednn_variant<Op::conv2d_backward_bias>(prepare_backward_bias);
+  return onednn_variant(Op::conv2d_backward_bias, prepare_backward_bias);
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -4,7 +4,7 @@
 // sums over rows, so that rounding errors stay those of short sums.
 //
 // Limits: none on the shape, but there are only as many threads as weights: layers with few weights and many
-// pixels leave most of the GPU idle. At most 40 registers, no shared memory, no spills. Source: conv2d.h.
+// pixels leave most of the GPU idle. At most 40 registers, no shared memory, no spills. Source: conv2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
@@ -71,7 +71,6 @@ Variant per_weight_backward_weights() {
           .name = "per_weight",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 75,
           .presets = {{"naive"}},
           .summary =
               "One thread per weight, which walks through all images with its sum in a register: no "

@@ -1,6 +1,6 @@
-// conv2d, variant `reference`: the four formulas of conv2d.h term by term, summed in double whatever the
+// conv2d, variant `reference`: the four formulas of conv2d.cpp term by term, summed in double whatever the
 // element type. It is what every other variant is held against, so it is written for reading and checking.
-// Limits: none on the shape; single-threaded and slow. Source: the formulas in conv2d.h.
+// Limits: none on the shape; single-threaded and slow. Source: the formulas in conv2d.cpp.
 
 #include <cstdint>
 

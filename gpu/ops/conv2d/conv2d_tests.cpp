@@ -203,55 +203,51 @@ std::vector<OpShape> differentiated_too() {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .large_shapes = large_forward,
-                             .chain_shapes = forward_chain_shapes,
-                             .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .large_shapes = large_forward,
+          .chain_shapes = forward_chain_shapes,
+          .no_derivative = kForwardOp};
 }
 
-const OpTests& backward_input_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .large_shapes = large_backward_input,
-                             .chain_shapes = backward_input_chain_shapes,
-                             .derivative = Derivative{.forward = Op::conv2d_forward,
-                                                      .shape = differentiated(),
-                                                      .variable = Name::input,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::input_gradient,
-                                                      .further = differentiated_too()}};
-  return tests;
+OpTests backward_input_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .large_shapes = large_backward_input,
+          .chain_shapes = backward_input_chain_shapes,
+          .derivative = Derivative{.forward = Op::conv2d_forward,
+                                   .shape = differentiated(),
+                                   .variable = Name::input,
+                                   .output = Name::output,
+                                   .output_gradient = Name::output_gradient,
+                                   .result = Name::input_gradient,
+                                   .further = differentiated_too()}};
 }
 
-const OpTests& backward_weights_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .large_shapes = large_backward_weights,
-                             .chain_shapes = weights_chain_shapes,
-                             .derivative = Derivative{.forward = Op::conv2d_forward,
-                                                      .shape = differentiated(),
-                                                      .variable = Name::weights,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::weights_gradient,
-                                                      .further = differentiated_too()}};
-  return tests;
+OpTests backward_weights_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .large_shapes = large_backward_weights,
+          .chain_shapes = weights_chain_shapes,
+          .derivative = Derivative{.forward = Op::conv2d_forward,
+                                   .shape = differentiated(),
+                                   .variable = Name::weights,
+                                   .output = Name::output,
+                                   .output_gradient = Name::output_gradient,
+                                   .result = Name::weights_gradient,
+                                   .further = differentiated_too()}};
 }
 
-const OpTests& backward_bias_tests() {
-  static const OpTests tests{.shapes = bias_shapes,
-                             .random_shape = random_shape,
-                             .derivative = Derivative{.forward = Op::bias_forward,
-                                                      .shape = conv(2, 5, 4, 3, 3, 1, 1),
-                                                      .variable = Name::bias,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::bias_gradient}};
-  return tests;
+OpTests backward_bias_tests() {
+  return {.shapes = bias_shapes,
+          .random_shape = random_shape,
+          .derivative = Derivative{.forward = Op::bias_forward,
+                                   .shape = conv(2, 5, 4, 3, 3, 1, 1),
+                                   .variable = Name::bias,
+                                   .output = Name::output,
+                                   .output_gradient = Name::output_gradient,
+                                   .result = Name::bias_gradient}};
 }
 
 }  // namespace warpscope::ops::conv2d

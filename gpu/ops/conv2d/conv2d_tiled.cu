@@ -9,7 +9,7 @@
 // a time, the most that the input has and that fit 48 KiB. Copying and computing take turns; `implicit_gemm`
 // overlaps them.
 //
-// Limits: convolutions that are not plain (conv2d.h), and kernels whose filters for 4 channels do not fit
+// Limits: convolutions that are not plain (conv2d.cpp), and kernels whose filters for 4 channels do not fit
 // 48 KiB of shared memory (squares over 31x31), are refused; images smaller than the rectangle leave threads
 // idle. 64 registers in the wide tile, 52 in the narrow one, no spills; 23 KiB of shared memory for 3x3
 // kernels in the wide tile, 9 KiB in the narrow one.
@@ -218,7 +218,6 @@ Variant tiled_forward() {
           .name = "tiled",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32},
-          .minimum_compute_capability = 75,
           .presets = {{"tiled", true}},
           .summary =
               "Blocks stage a patch of the input and their filters in shared memory; threads hold 4x4 "

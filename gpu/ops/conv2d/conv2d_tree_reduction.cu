@@ -5,7 +5,7 @@
 // once serves four filters. Every sum has a fixed order, the same bits every time.
 //
 // Limits: none on the shape. Each tap reads both tensors again through the caches, which bound it. 40
-// registers, 8 KiB of shared memory, no spills. Source: conv2d.h; the tree: M. Harris, "Optimizing Parallel
+// registers, 8 KiB of shared memory, no spills. Source: conv2d.cpp; the tree: M. Harris, "Optimizing Parallel
 // Reduction in CUDA" (2007), with sequential addressing.
 
 #include "gpu/core/cuda.h"
@@ -109,7 +109,6 @@ Variant tree_reduction_backward_weights() {
           .name = "tree_reduction",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 75,
           .presets = {{"atomic_free"}, {"tiled"}},
           .summary =
               "A block for each tap and four filters, whose threads share the pixels and add up in a tree "

@@ -7,7 +7,7 @@
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and tensors that do not start at one,
 // are read an element at a time. Bound by memory. At most 32 registers, 2 KiB of shared memory, no spills.
-// Source: conv2d.h; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
+// Source: conv2d.cpp; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include <algorithm>
 
@@ -120,8 +120,6 @@ Variant warp_shuffle_backward_bias() {
       .op = Op::conv2d_backward_bias,
       .name = "warp_shuffle",
       .device = core::DeviceKind::cuda,
-      .precisions = all_precisions(),
-      .minimum_compute_capability = 75,
       .presets = {{"naive"}, {"atomic_free"}, {"tiled"}},
       .summary =
           "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "

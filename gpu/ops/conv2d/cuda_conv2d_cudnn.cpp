@@ -249,9 +249,10 @@ class Convolution final : public Prepared {
 };
 
 template <Op Which>
-std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precision, core::Device& device) {
-  return std::make_unique<Convolution>(Which, shape, precision, engine_workspace<Which>(shape, precision),
-                                       device);
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  return std::make_unique<Convolution>(Which, call.shape, call.precision,
+                                       engine_workspace<Which>(call.shape, call.precision),
+                                       *call.context->device);
 }
 
 template <Op Which>
@@ -274,7 +275,6 @@ Variant cudnn_variant() {
           .name = "cudnn",
           .device = core::DeviceKind::cuda,
           .precisions = {fp32, tf32, fp16, bf16},
-          .minimum_compute_capability = 75,
           .library = true,
           .presets = {{"cudnn", true}},
           .summary = "cuDNN's kernels, the deterministic one that its heuristics rank first.",

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "gpu/ops/conv2d/implicit_gemm_plan.h"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d {
@@ -21,7 +22,7 @@ constexpr TileName kActivationTiles[] = {TileName::large, TileName::medium, Tile
 constexpr TileName kWeightTiles[] = {TileName::large, TileName::medium, TileName::small, TileName::tall};
 constexpr TileName kGeneralWeightTiles[] = {TileName::medium, TileName::tall};  // not plain: fewer to compile
 
-constexpr std::int64_t kMultiprocessors = 132;
+constexpr std::int64_t kMultiprocessors = kPlannedProcessors;
 // One block alone on its multiprocessor hides less of its waiting than two do.
 constexpr double kAlone = 0.85;
 // Products a cycle of a multiprocessor: 128 at best.

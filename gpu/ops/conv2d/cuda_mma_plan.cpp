@@ -3,6 +3,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/mma_plan.h"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d::tensor_cores {
@@ -24,7 +25,7 @@ constexpr TileFigures kWeightTiles[] = {
 constexpr int kHugeSharedBytes = 144 << 10;  // mma_tile.cuh: HugeTile::shared_bytes
 
 // For the weights, whose plan must not depend on the device.
-constexpr int kMultiprocessors = 132;
+constexpr int kMultiprocessors = kPlannedProcessors;
 // One block alone on its multiprocessor, of those that could be there: what it waits for is not hidden.
 constexpr double kAlone = 0.55;
 // Products a cycle of a multiprocessor in 16 bits; TF32 does half.

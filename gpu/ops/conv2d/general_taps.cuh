@@ -1,5 +1,5 @@
 #pragma once
-// Taps of convolutions that are not plain (conv2d.h), for the implicit products: the tensor that is read has
+// Taps of convolutions that are not plain (conv2d.cpp), for the implicit products: the tensor that is read has
 // another size than the result, and taps need not lie side by side. Along each axis tap r of pixel i of the
 // result reads
 //

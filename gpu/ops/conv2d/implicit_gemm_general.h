@@ -1,5 +1,5 @@
 #pragma once
-// implicit_gemm of convolutions that are not plain (conv2d.h), compiled in conv2d_implicit_gemm_general.cu.
+// implicit_gemm of convolutions that are not plain (conv2d.cpp), compiled in conv2d_implicit_gemm_general.cu.
 
 #include "gpu/ops/variant.h"
 

@@ -12,7 +12,7 @@
 
 namespace warpscope::ops::conv2d {
 
-/// A plain convolution (conv2d.h).
+/// A plain convolution (conv2d.cpp).
 struct Shape {
   std::int64_t batch;
   int height;

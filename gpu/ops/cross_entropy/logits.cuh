@@ -1,5 +1,5 @@
 #pragma once
-// What the `warp_shuffle` variants of the cross-entropies share: an image's logits in the registers of a group of
+// What the `warp_shuffle` variants work with: an image's logits in the registers of a group of
 // lanes, and the last block of a launch, which adds what all have left. Source: J. Luitjens, "Faster parallel
 // reductions on Kepler" (2014); the last block: "CUDA C++ Programming Guide", memory fence functions.
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/cross_entropy/labels.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
 
@@ -62,21 +63,13 @@ struct Logits {
     return static_cast<int>(static_cast<unsigned>(k) * G::kLanes + threadIdx.x % G::kLanes);
   }
 
-  /// The sum over the group of exp(z[c] - peak) of all c other than `without`. Every lane of the warp must
+  /// The sum over the group of exp(z[c] - peak) of all c other than those of `without`. Every lane of the warp must
   /// call it.
-  __device__ float sum_of_others(int without) const {
+  template <int N>
+  __device__ float sum_of_others(const Labels<N>& without) const {
     float sum = 0.0f;
     for (int k = 0; k < G::kValues; ++k) {
-      if (place(k) != without) sum += expf(at[k] - peak);
-    }
-    return group_sum(sum);
-  }
-
-  /// The same of all c other than both.
-  __device__ float sum_of_others(int without, int nor) const {
-    float sum = 0.0f;
-    for (int k = 0; k < G::kValues; ++k) {
-      if (place(k) != without && place(k) != nor) sum += expf(at[k] - peak);
+      if (!without.has(place(k))) sum += expf(at[k] - peak);
     }
     return group_sum(sum);
   }

@@ -1,20 +1,26 @@
+// Dropout with scaling in training (inverted), so that in inference there is no op at all.
+//
+//   forward   y[i] = x[i] m[i] / (1 - rate)      m[i] in {0, 1}, 0 with probability `rate`, each for itself
+//   backward  dx[i] = dy[i] m[i] / (1 - rate)    with the same m, drawn again: no mask is stored
+//
+// m[i] is a function of (seed, step, micro-batch, salt, i) alone (mask.h): seed, step and micro-batch come from
+// StepControl, the salt is a number of the layer's own, i counts the elements in memory order. So every variant, on any
+// device, in any precision, and a run that is gone on with draw the same mask. A NaN or an infinity in x is NaN in y
+// where m is 0. forward may run in place of x, backward of dy. OpShape: batch, height, width, in_channels, dropout_rate
+// in [0, 1), salt. Source: N. Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting"
+// (2014).
+
 #include "gpu/ops/dropout/dropout.h"
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::dropout {
 namespace {
-
-/// "64x1x1x512, rate 0.5"
-std::string describe(const OpShape& s) {
-  const std::string images = sizes::describe_images(s);
-  return s.dropout_rate > 0 ? fmt::format("{}, rate {}", images, s.dropout_rate) : images;
-}
 
 constexpr std::array kForward{Operand{Name::input, Access::read, Role::activation, sizes::input},
                               Operand{Name::control, Access::read, Role::control, sizes::step_control},
@@ -37,9 +43,8 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = describe,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images,
+          .parameters = {Parameter::dropout_rate, Parameter::salt}};
 }
 
 OpContract backward_contract() {
@@ -48,9 +53,22 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = describe,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images,
+          .parameters = {Parameter::dropout_rate, Parameter::salt}};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::dropout

@@ -1,5 +1,5 @@
 #pragma once
-// The formula of dropout.h for pointwise variants (pointwise/pointwise.h): both directions do the same. Two elements
+// The formula of dropout.cpp for pointwise variants (pointwise/pointwise.h): both directions do the same. Two elements
 // share 64 random bits, which are drawn once where both are at hand. `reference` has its own in double.
 
 #include <cstdint>

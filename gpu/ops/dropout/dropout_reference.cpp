@@ -1,5 +1,5 @@
-// dropout, variant `reference`: the formulas of dropout.h element by element, multiplied in double. Limits: none.
-// Source: dropout.h.
+// dropout, variant `reference`: the formulas of dropout.cpp element by element, multiplied in double. Limits: none.
+// Source: dropout.cpp.
 
 #include <cstdint>
 

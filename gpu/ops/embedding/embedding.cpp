@@ -1,3 +1,12 @@
+// An embedding: each character is a row of a table. Of a byte b = round(255 x), 0 if that is V or more,
+//
+//   forward           y[n,h,w,:] = w[b[n,h,w],:]
+//   backward_weights  dw[v,:] = sum over all (n,h,w) with b[n,h,w] = v of dy[n,h,w,:]
+//
+// Row 0 is that of what is not in the alphabet; it learns like the others. x is (N,H,W,1), w (V,D), y (N,H,W,D). No
+// gradient goes to x, which is what batch.gather makes of the data. OpShape: batch, height, width, in_channels = 1,
+// out_channels = D, count = V, at most 256. Source: PyTorch's nn.Embedding.
+
 #include "gpu/ops/embedding/embedding.h"
 
 #include <array>
@@ -5,8 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::embedding {
 namespace {
@@ -39,9 +48,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::no_flops,
           .terms = sizes::two_terms,
-          .describe = describe,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = describe};
 }
 
 OpContract backward_weights_contract() {
@@ -50,9 +57,24 @@ OpContract backward_weights_contract() {
           .operands = kBackwardWeights,
           .flops = additions,
           .terms = sizes::pixels,
-          .describe = describe,
-          .variants = variants,
-          .tests = backward_weights_tests};
+          .describe = describe};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward_weights(), loops_forward(), loops_backward_weights();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward_weights(), atomic_backward_weights(), vectorized_forward(),
+    scatter_rows_backward_weights();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward_weights(), loops_forward(),
+                            loops_backward_weights()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward_weights(), vectorized_forward(),
+                           atomic_backward_weights(), scatter_rows_backward_weights()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::embedding

@@ -2,7 +2,7 @@
 // by an atomic addition in global memory. Over `naive` it adds that each character is looked at once. Not
 // deterministic: the order of the additions, and so their rounding, differs from run to run. Limits: none on the shape;
 // where few characters make up most of a text, their rows are what everybody waits for. No shared memory, no spills.
-// Source: embedding.h; "CUDA C++ Programming Guide", atomic functions.
+// Source: embedding.cpp; "CUDA C++ Programming Guide", atomic functions.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
@@ -51,8 +51,6 @@ Variant atomic_backward_weights() {
   return {.op = Op::embedding_backward_weights,
           .name = "atomic",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .deterministic = false,
           .presets = {{"atomic"}},
           .summary = "One thread per gradient, added to its row by atomics: not the same bits every time.",

@@ -1,5 +1,5 @@
 // embedding, variant `loops`: forward copies rows, backward_weights adds each row of dy to that of its character, in
-// FP32. Limits: none on the shape; one thread. Source: embedding.h.
+// FP32. Limits: none on the shape; one thread. Source: embedding.cpp.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,25 +44,16 @@ void backward_weights(const OpCall& call) {
   }
 }
 
-Variant loops(Op op, void (*run)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = summary,
-          .launch = run};
-}
-
 }  // namespace
 
 Variant loops_forward() {
-  return loops(Op::embedding_forward, by_storage<forward<float>, forward<BFloat16>>,
-               "A loop over all characters that copies rows, on one thread.");
+  return loops_variant(Op::embedding_forward, by_storage<forward<float>, forward<BFloat16>>,
+                       "A loop over all characters that copies rows, on one thread.");
 }
 Variant loops_backward_weights() {
-  return loops(Op::embedding_backward_weights,
-               by_storage<backward_weights<float>, backward_weights<BFloat16>>,
-               "A loop over all characters that adds rows, on one thread.");
+  return loops_variant(Op::embedding_backward_weights,
+                       by_storage<backward_weights<float>, backward_weights<BFloat16>>,
+                       "A loop over all characters that adds rows, on one thread.");
 }
 
 }  // namespace warpscope::ops::embedding

@@ -1,7 +1,7 @@
 // embedding, variant `naive`: the first rung on CUDA. forward: one thread per element of y. backward_weights: one
 // thread per element of dw, which walks over all characters and adds the gradients of its own, in a fixed order.
 // Limits: none on the shape; backward_weights reads every character V D times. No shared memory, no spills. Source:
-// embedding.h.
+// embedding.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
@@ -74,8 +74,6 @@ Variant naive(Op op, std::vector<PresetTag> presets, const char* summary, void (
   return {.op = op,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .presets = std::move(presets),
           .summary = summary,
           .launch = launch};

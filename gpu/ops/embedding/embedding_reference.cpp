@@ -1,4 +1,4 @@
-// embedding, variant `reference`: the definitions, sums in double. Limits: none. Source: embedding.h.
+// embedding, variant `reference`: the definitions, sums in double. Limits: none. Source: embedding.cpp.
 
 #include <cmath>
 #include <cstdint>

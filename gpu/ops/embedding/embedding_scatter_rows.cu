@@ -2,7 +2,7 @@
 // row of dy to a table in shared memory, whose columns belong to its lanes; a second kernel adds the tables. Over
 // `atomic` it adds a fixed order of the sums, the same bits every time, and that frequent characters are no bottleneck.
 // Limits: none on the shape. Bound by reading dy. 4 KB of shared memory for 32 rows, 32 KB at most; no spills. Source:
-// embedding.h; row_sums.cuh.
+// embedding.cpp; row_sums.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/embedding/embedding.h"
@@ -57,8 +57,6 @@ Variant scatter_rows_backward_weights() {
   return {.op = Op::embedding_backward_weights,
           .name = "scatter_rows",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .summary = "Tables of sums in shared memory, a column a lane, added in a fixed order.",
           .launch = backward_weights,
           .workspace_bytes = workspace};

@@ -29,23 +29,20 @@ void fit(const Draw& draw) {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{
-      .shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = shapes, .random_shape = random_shape, .fit = fit, .no_derivative = kForwardOp};
 }
 
-const OpTests& backward_weights_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .fit = fit,
-                             .derivative = Derivative{.forward = Op::embedding_forward,
-                                                      .shape = text(2, 1, 6, 4, 3),
-                                                      .variable = Name::weights,
-                                                      .output = Name::output,
-                                                      .output_gradient = Name::output_gradient,
-                                                      .result = Name::weights_gradient}};
-  return tests;
+OpTests backward_weights_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .fit = fit,
+          .derivative = Derivative{.forward = Op::embedding_forward,
+                                   .shape = text(2, 1, 6, 4, 3),
+                                   .variable = Name::weights,
+                                   .output = Name::output,
+                                   .output_gradient = Name::output_gradient,
+                                   .result = Name::weights_gradient}};
 }
 
 }  // namespace warpscope::ops::embedding

@@ -1,6 +1,6 @@
 // embedding.forward, variant `vectorized`: over `naive` it adds 16-byte accesses, four or eight elements of a row a
 // thread, with one division. Limits: none on the shape; rows that do not fill whole vectors, and memory that is not
-// aligned to 16 bytes, go element by element. Bound by writing. No shared memory, no spills. Source: embedding.h;
+// aligned to 16 bytes, go element by element. Bound by writing. No shared memory, no spills. Source: embedding.cpp;
 // vectorized.cuh.
 
 #include "gpu/core/cuda.h"
@@ -48,13 +48,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant vectorized_forward() {
-  return {.op = Op::embedding_forward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes of a row at a time: four or eight elements a thread.",
-          .launch = forward};
+  return cuda_variant(Op::embedding_forward, "vectorized", forward,
+                      "16 bytes of a row at a time: four or eight elements a thread.");
 }
 
 }  // namespace warpscope::ops::embedding

@@ -1,9 +1,16 @@
-#include "gpu/ops/gelu/gelu.h"
+// The Gaussian error linear unit, exact: with Phi and phi the standard normal distribution and its density,
+//
+//   forward   y = x Phi(x) = x / 2 (1 + erf(x / sqrt(2)))
+//   backward  dx = dy (Phi(x) + x phi(x)),  phi(x) = exp(-x^2 / 2) / sqrt(2 pi)
+//
+// NaN stays NaN, and of minus infinity both are NaN (0 times infinity). Precisions of 16 bits compute in FP32. forward
+// may run in place of x, backward of dy; backward reads x, the input of forward. OpShape: batch, height, width,
+// in_channels. Source: D. Hendrycks, K. Gimpel, "Gaussian error linear units (GELUs)" (2016); PyTorch's default.
 
 #include <array>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::gelu {
 namespace {
@@ -34,9 +41,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = forward_flops,
           .terms = sizes::two_terms,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_contract() {
@@ -45,9 +50,23 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = backward_flops,
           .terms = sizes::two_terms,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
+    onednn_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
+                            loops_backward(),    onednn_forward(),     onednn_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::gelu

@@ -1,5 +1,5 @@
 #pragma once
-// The formulas of gelu.h for pointwise variants (pointwise/pointwise.h). `reference` has its own in double. erff: "CUDA
+// The formulas of gelu.cpp for pointwise variants (pointwise/pointwise.h). `reference` has its own in double. erff: "CUDA
 // Math API".
 
 #include <cmath>

@@ -1,6 +1,5 @@
 // gelu, variant `loops`: pointwise/pointwise_loops.h with gelu_formula.h.
 
-#include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/gelu/gelu_formula.h"
 #include "gpu/ops/pointwise/pointwise_loops.h"
 

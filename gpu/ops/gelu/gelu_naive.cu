@@ -1,6 +1,5 @@
 // gelu, variant `naive`: pointwise/pointwise_naive.cuh with gelu_formula.h.
 
-#include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/gelu/gelu_formula.h"
 #include "gpu/ops/pointwise/pointwise_naive.cuh"
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -38,18 +37,18 @@ auto describe_backward(const onednn::Program& program, const memory::desc& layou
 #endif
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
   return onednn::make_program(Op::gelu_forward, [&](onednn::Program& program) {
-    const auto layout = vector_of(shape, precision);
+    const auto layout = vector_of(call.shape, call.precision);
     program.add<dnnl::eltwise_forward>(describe_forward(program, layout),
                                        {{DNNL_ARG_SRC, program.operand(Name::input, layout)},
                                         {DNNL_ARG_DST, program.operand(Name::output, layout)}});
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward(const OpCall& call) {
   return onednn::make_program(Op::gelu_backward, [&](onednn::Program& program) {
-    const auto layout = vector_of(shape, precision);
+    const auto layout = vector_of(call.shape, call.precision);
     program.add<dnnl::eltwise_backward>(describe_backward(program, layout),
                                         {{DNNL_ARG_SRC, program.operand(Name::input, layout)},
                                          {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout)},
@@ -57,24 +56,15 @@ std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision
   });
 }
 
-template <Op Which>
-Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
-  return {.op = Which,
-          .name = "onednn",
-          .precisions = onednn::precisions(),
-          .presets = {{"onednn"}},
-          .summary = "oneDNN's elementwise kernels: adds wide vectors and all cores.",
-          .launch = onednn::launch<Which>,
-          .prepare = prepare};
-}
+constexpr const char* kSummary = "oneDNN's elementwise kernels: adds wide vectors and all cores.";
 
 }  // namespace
 
 Variant onednn_forward() {
-  return onednn_variant<Op::gelu_forward>(prepare_forward);
+  return onednn::variant(Op::gelu_forward, prepare_forward, kSummary);
 }
 Variant onednn_backward() {
-  return onednn_variant<Op::gelu_backward>(prepare_backward);
+  return onednn::variant(Op::gelu_backward, prepare_backward, kSummary);
 }
 
 }  // namespace warpscope::ops::gelu

@@ -1,11 +1,10 @@
-// gelu, variant `reference`: the formulas of gelu.h element by element in double, Phi from the complementary error
-// function, which loses nothing where x is far below 0. Limits: none. Source: gelu.h.
+// gelu, variant `reference`: the formulas of gelu.cpp element by element in double, Phi from the complementary error
+// function, which loses nothing where x is far below 0. Limits: none. Source: gelu.cpp.
 
 #include <cmath>
 #include <cstdint>
 #include <numbers>
 
-#include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"

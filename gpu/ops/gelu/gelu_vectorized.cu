@@ -1,6 +1,5 @@
 // gelu, variant `vectorized`: pointwise/pointwise_vectorized.cuh with gelu_formula.h.
 
-#include "gpu/ops/gelu/gelu.h"
 #include "gpu/ops/gelu/gelu_formula.h"
 #include "gpu/ops/pointwise/pointwise_vectorized.cuh"
 

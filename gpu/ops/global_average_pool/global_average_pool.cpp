@@ -1,9 +1,16 @@
-#include "gpu/ops/global_average_pool/global_average_pool.h"
+// The mean of each channel over an image.
+//
+//   forward   y[n,c] = 1 / (H W) sum over h, w of x[n,h,w,c]
+//   backward  dx[n,h,w,c] = dy[n,c] / (H W)
+//
+// x, dx: (N,H,W,C); y, dy: (N,1,1,C). Sums are taken in FP32 (double in fp64) in an order that the shape alone fixes,
+// so that they have the same bits every time. OpShape: batch, height and width of x, in_channels. Source: M. Lin, Q.
+// Chen, S. Yan, "Network in network" (2014).
 
 #include <array>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::global_average_pool {
 namespace {
@@ -26,9 +33,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::one_flop_each,
           .terms = pixels_of_one,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_contract() {
@@ -37,9 +42,23 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
+    onednn_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), warp_shuffle_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
+                            loops_backward(),    onednn_forward(),     onednn_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), warp_shuffle_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::global_average_pool

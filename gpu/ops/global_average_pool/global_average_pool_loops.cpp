@@ -1,12 +1,11 @@
 // global_average_pool, variant `loops`: sums of up to 64 neighbouring channels side by side, pixel by pixel, so that
 // memory is read in its order and sums are vectors. Over `reference` it adds that order. Limits: none on the shape; one
-// thread. Source: global_average_pool.h.
+// thread. Source: global_average_pool.cpp.
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/variant.h"
 
@@ -52,24 +51,15 @@ void backward(const OpCall& call) {
   }
 }
 
-Variant loops(Op op, const char* summary, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = summary,
-          .launch = run};
-}
-
 }  // namespace
 
 Variant loops_forward() {
-  return loops(Op::global_average_pool_forward, "Sums of neighbouring channels side by side on one thread.",
-               by_storage<forward<float>, forward<BFloat16>>);
+  return loops_variant(Op::global_average_pool_forward, by_storage<forward<float>, forward<BFloat16>>,
+                       "Sums of neighbouring channels side by side on one thread.");
 }
 Variant loops_backward() {
-  return loops(Op::global_average_pool_backward, "A loop over the pixels on one thread.",
-               by_storage<backward<float>, backward<BFloat16>>);
+  return loops_variant(Op::global_average_pool_backward, by_storage<backward<float>, backward<BFloat16>>,
+                       "A loop over the pixels on one thread.");
 }
 
 }  // namespace warpscope::ops::global_average_pool

@@ -1,11 +1,10 @@
 // global_average_pool, variant `naive`: the first rung on CUDA. forward: one thread per mean, which adds up its channel
 // pixel by pixel; neighbouring threads read neighbouring channels. backward: one thread per element. Limits: none on
 // the shape; a small batch of large images leaves most of the GPU idle in forward. Bound by memory. At most 32
-// registers, no shared memory, no spills. Source: global_average_pool.h.
+// registers, no shared memory, no spills. Source: global_average_pool.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -68,24 +67,13 @@ void backward(const OpCall& call) {
   core::check_launch("global_average_pool.backward naive");
 }
 
-Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_forward() {
-  return naive(Op::global_average_pool_forward, "One thread per mean, pixel by pixel.", forward);
+  return naive_variant(Op::global_average_pool_forward, forward, "One thread per mean, pixel by pixel.");
 }
 Variant naive_backward() {
-  return naive(Op::global_average_pool_backward, "One thread per element.", backward);
+  return naive_variant(Op::global_average_pool_backward, backward, "One thread per element.");
 }
 
 }  // namespace warpscope::ops::global_average_pool

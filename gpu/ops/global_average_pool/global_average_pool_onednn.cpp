@@ -2,7 +2,6 @@
 // adds wide vectors and all cores. Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation,
 // "Pooling".
 
-#include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/variant.h"
 
@@ -48,18 +47,18 @@ auto describe_backward(const onednn::Program& program, const Layout& at) {
 #endif
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
   return onednn::make_program(Op::global_average_pool_forward, [&](onednn::Program& program) {
-    const Layout layout(shape, onednn::storage(precision));
+    const Layout layout(call.shape, onednn::storage(call.precision));
     program.add<dnnl::pooling_forward>(describe_forward(program, layout),
                                        {{DNNL_ARG_SRC, program.operand(Name::input, layout.image)},
                                         {DNNL_ARG_DST, program.operand(Name::output, layout.means)}});
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward(const OpCall& call) {
   return onednn::make_program(Op::global_average_pool_backward, [&](onednn::Program& program) {
-    const Layout layout(shape, onednn::storage(precision));
+    const Layout layout(call.shape, onednn::storage(call.precision));
     program.add<dnnl::pooling_backward>(
         describe_backward(program, layout),
         {{DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout.means)},
@@ -67,24 +66,16 @@ std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision
   });
 }
 
-template <Op Which>
-Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
-  return {.op = Which,
-          .name = "onednn",
-          .precisions = onednn::precisions(),
-          .presets = {{"onednn"}},
-          .summary = "oneDNN's average pooling over the whole image: adds wide vectors and all cores.",
-          .launch = onednn::launch<Which>,
-          .prepare = prepare};
-}
+constexpr const char* kSummary =
+    "oneDNN's average pooling over the whole image: adds wide vectors and all cores.";
 
 }  // namespace
 
 Variant onednn_forward() {
-  return onednn_variant<Op::global_average_pool_forward>(prepare_forward);
+  return onednn::variant(Op::global_average_pool_forward, prepare_forward, kSummary);
 }
 Variant onednn_backward() {
-  return onednn_variant<Op::global_average_pool_backward>(prepare_backward);
+  return onednn::variant(Op::global_average_pool_backward, prepare_backward, kSummary);
 }
 
 }  // namespace warpscope::ops::global_average_pool

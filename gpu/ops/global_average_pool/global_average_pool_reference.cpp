@@ -1,9 +1,8 @@
-// global_average_pool, variant `reference`: the formulas of global_average_pool.h, summed in double. Limits: none.
-// Source: global_average_pool.h.
+// global_average_pool, variant `reference`: the formulas of global_average_pool.cpp, summed in double. Limits: none.
+// Source: global_average_pool.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"

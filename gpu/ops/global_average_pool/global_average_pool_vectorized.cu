@@ -2,10 +2,9 @@
 // in FP32 and 8 in 16 bits. Over `naive` it adds accesses of 16 bytes and that the pixel is found once for all of them.
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and tensors that do not start at one, are taken
 // one at a time. Bound by memory. At most 26 registers, no shared memory, no spills. Source:
-// global_average_pool.h; CUDA C++ Programming Guide, "Device Memory Accesses".
+// global_average_pool.cpp; CUDA C++ Programming Guide, "Device Memory Accesses".
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -56,13 +55,8 @@ void backward(const OpCall& call) {
 }  // namespace
 
 Variant vectorized_backward() {
-  return {.op = Op::global_average_pool_backward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "Several channels a thread, in accesses of 16 bytes.",
-          .launch = backward};
+  return cuda_variant(Op::global_average_pool_backward, "vectorized", backward,
+                      "Several channels a thread, in accesses of 16 bytes.");
 }
 
 }  // namespace warpscope::ops::global_average_pool

@@ -3,12 +3,11 @@
 // shared memory. Over `naive` it adds 32 threads a mean; the order of additions is fixed by the shape, so the bits are
 // the same every time. Images of fewer pixels than a warp's lanes would leave most of the block idle: there a thread
 // takes a mean. Limits: none on the shape. Bound by memory. At most 32 registers, 256 bytes of shared memory, no
-// spills. Source: global_average_pool.h; J. Luitjens, "Faster parallel reductions on Kepler" (2014).
+// spills. Source: global_average_pool.cpp; J. Luitjens, "Faster parallel reductions on Kepler" (2014).
 
 #include <algorithm>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/global_average_pool/global_average_pool.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -100,13 +99,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant warp_shuffle_forward() {
-  return {.op = Op::global_average_pool_forward,
-          .name = "warp_shuffle",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "A block adds eight channels of an image, its lanes by shuffles: 32 threads a mean.",
-          .launch = forward};
+  return cuda_variant(Op::global_average_pool_forward, "warp_shuffle", forward,
+                      "A block adds eight channels of an image, its lanes by shuffles: 32 threads a mean.");
 }
 
 }  // namespace warpscope::ops::global_average_pool

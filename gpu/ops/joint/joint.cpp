@@ -1,11 +1,21 @@
-#include "gpu/ops/joint/joint.h"
+// joint.weigh: what a head on the latents adds to the objective of a network that reconstructs,
+//
+//   objective = mse + L cross_entropy,   L = control.joint,
+//
+// so the gradient of the head's logits is multiplied by L, which the device reads: another L needs no other graph.
+//
+//   dz[n,c] = control.joint dy[n,c]
+//   loss = head_loss if head_loss is not finite, else as it was
+//
+// The second line stops updates (step::skips_update) after a cross-entropy that is no number, as after such an
+// error. May run in place of dy. dy holds the loss scale already. OpShape: batch, in_channels (classes).
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::joint {
 namespace {
@@ -32,9 +42,21 @@ OpContract weigh_contract() {
           .operands = kWeigh,
           .flops = flops,
           .terms = sizes::one,
-          .describe = describe_logits,
-          .variants = variants,
-          .tests = weigh_tests};
+          .describe = describe_logits};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_weigh(), loops_weigh();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_weigh();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_weigh(), loops_weigh()};
+#if WARPSCOPE_HAVE_CUDA
+  list.push_back(naive_weigh());
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::joint

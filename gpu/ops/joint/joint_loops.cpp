@@ -1,8 +1,7 @@
-// joint.weigh, variant `loops`: one loop, in FP32. Limits: one thread. Source: joint.h.
+// joint.weigh, variant `loops`: one loop, in FP32. Limits: one thread. Source: joint.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/joint/joint.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
@@ -25,12 +24,8 @@ void weigh(const OpCall& call) {
 }  // namespace
 
 Variant loops_weigh() {
-  return {.op = Op::joint_weigh,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the logits on one thread.",
-          .launch = by_storage<weigh<float>, weigh<BFloat16>>};
+  return loops_variant(Op::joint_weigh, by_storage<weigh<float>, weigh<BFloat16>>,
+                       "A loop over the logits on one thread.");
 }
 
 }  // namespace warpscope::ops::joint

@@ -1,9 +1,8 @@
 // joint.weigh, variant `naive`: one thread per logit, of which there are a few hundred; the first also looks at the
-// head's loss. Limits: none on the shape. Bound by its launch. No shared memory, no spills. Source: joint.h.
+// head's loss. Limits: none on the shape. Bound by its launch. No shared memory, no spills. Source: joint.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/joint/joint.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -41,14 +40,7 @@ void weigh(const OpCall& call) {
 }  // namespace
 
 Variant naive_weigh() {
-  return {.op = Op::joint_weigh,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per logit.",
-          .launch = weigh};
+  return naive_variant(Op::joint_weigh, weigh, "One thread per logit.");
 }
 
 }  // namespace warpscope::ops::joint

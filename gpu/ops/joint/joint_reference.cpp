@@ -1,9 +1,8 @@
-// joint.weigh, variant `reference`: the formula of joint.h, multiplied in double. Limits: none. Source: joint.h.
+// joint.weigh, variant `reference`: the formula of joint.cpp, multiplied in double. Limits: none. Source: joint.cpp.
 
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ops/joint/joint.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"

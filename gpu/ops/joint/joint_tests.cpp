@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "gpu/ops/joint/joint.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/test_shapes.h"
@@ -37,13 +36,12 @@ void fit(const Draw& draw) {
 
 }  // namespace
 
-const OpTests& weigh_tests() {
-  static const OpTests tests{
+OpTests weigh_tests() {
+  return {
       .shapes = shapes,
       .random_shape = random_shape,
       .fit = fit,
       .no_derivative = "weighs a gradient: that of the whole objective is held against finite differences"};
-  return tests;
 }
 
 }  // namespace warpscope::ops::joint

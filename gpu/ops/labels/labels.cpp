@@ -1,11 +1,12 @@
-#include "gpu/ops/labels/labels.h"
+// labels.gather: output[n] = labels[order[(control.position + n) mod count]] for n < batch; the labels of the
+// images that batch.gather picks. OpShape: batch, count = images of the data set.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::labels {
 namespace {
@@ -33,9 +34,21 @@ OpContract gather_contract() {
           .flops = sizes::no_flops,
           .terms = sizes::one,
           .describe = describe_labels,
-          .variants = variants,
-          .tests = gather_tests,
           .touched = picked};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_gather(), loops_gather();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_gather();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_gather(), loops_gather()};
+#if WARPSCOPE_HAVE_CUDA
+  list.push_back(naive_gather());
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::labels

@@ -1,10 +1,9 @@
 // labels.gather, variant `loops`: one label after the other. Over `reference` it adds that nothing is
 // divided.
-// Limits: none on the shape; one thread. Source: labels.h.
+// Limits: none on the shape; one thread. Source: labels.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/labels/labels.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -27,12 +26,7 @@ void gather(const OpCall& call) {
 }  // namespace
 
 Variant loops_gather() {
-  return {.op = Op::labels_gather,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the images of the batch on one thread.",
-          .launch = gather};
+  return loops_variant(Op::labels_gather, gather, "A loop over the images of the batch on one thread.");
 }
 
 }  // namespace warpscope::ops::labels

@@ -1,11 +1,10 @@
 // labels.gather, variant `naive`: the first rung on CUDA, and the last: it is launched more often than it is
 // busy. One thread per label. The position is read from device memory, so that one captured graph serves
 // every step. Limits: none on the shape. Bound by the latency of reads that depend on each other. At most 26
-// registers, no shared memory, no spills. Source: labels.h.
+// registers, no shared memory, no spills. Source: labels.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/labels/labels.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -39,14 +38,7 @@ void gather(const OpCall& call) {
 }  // namespace
 
 Variant naive_gather() {
-  return {.op = Op::labels_gather,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per label.",
-          .launch = gather};
+  return naive_variant(Op::labels_gather, gather, "One thread per label.");
 }
 
 }  // namespace warpscope::ops::labels

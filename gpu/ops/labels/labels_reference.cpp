@@ -1,8 +1,7 @@
-// labels.gather, variant `reference`: the formula of labels.h. Limits: none. Source: labels.h.
+// labels.gather, variant `reference`: the formula of labels.cpp. Limits: none. Source: labels.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/labels/labels.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"

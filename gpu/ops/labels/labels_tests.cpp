@@ -1,4 +1,3 @@
-#include "gpu/ops/labels/labels.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
 
@@ -17,12 +16,11 @@ OpShape random_shape(Random& random) {
 
 }  // namespace
 
-const OpTests& gather_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .fit = test_shapes::any_position,
-                             .no_derivative = kNoFunction};
-  return tests;
+OpTests gather_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .fit = test_shapes::any_position,
+          .no_derivative = kNoFunction};
 }
 
 }  // namespace warpscope::ops::labels

@@ -1,9 +1,22 @@
-#include "gpu/ops/layer_norm/layer_norm.h"
+// Layer normalization over the channels of each position (n,h,w), as torch.nn.LayerNorm(C) of images whose
+// channels come last (J. Ba, J. Kiros, G. Hinton, "Layer normalization", 2016).
+//
+//   forward           mean = 1/C sum_c x[c];  r = 1 / sqrt(1/C sum_c (x[c] - mean)^2 + 1e-5)
+//                     y[c] = (x[c] - mean) r gamma[c] + beta[c]
+//   backward_input    xn[c] = (x[c] - mean) r;  g[c] = dy[c] gamma[c]
+//                     dx[c] = r (g[c] - 1/C sum_k g[k] - xn[c] 1/C sum_k g[k] xn[k])
+//   backward_weights  dgamma[c] = sum_(n,h,w) dy[c] xn[c];  dbeta[c] = sum_(n,h,w) dy[c]
+//
+// x, y, dx, dy: (N,H,W,C). `weights` is gamma, `bias` is beta: (C). `statistics`: the means of all positions and
+// then the r of all: (2,N,H,W), FP32 in every precision, as sums and gradients of parameters are. y may lie in
+// the memory of x, dx in that of dy. Sums are taken in a fixed order: the result is deterministic. One channel
+// is its own mean, so y is beta; NaN and infinities make all channels of their position NaN. OpShape: batch,
+// height, width, in_channels.
 
 #include <array>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::layer_norm {
 namespace {
@@ -53,9 +66,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = forward_flops,
           .terms = sizes::in_channels,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_input_contract() {
@@ -64,9 +75,7 @@ OpContract backward_input_contract() {
           .operands = kBackwardInput,
           .flops = backward_input_flops,
           .terms = two_sums,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_input_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_weights_contract() {
@@ -75,9 +84,27 @@ OpContract backward_weights_contract() {
           .operands = kBackwardWeights,
           .flops = backward_weights_flops,
           .terms = sizes::pixels,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_weights_tests};
+          .describe = sizes::describe_images};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward_input(), reference_backward_weights(), loops_forward(),
+    loops_backward_input(), loops_backward_weights();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward_input(), naive_backward_weights(), warp_shuffle_forward(),
+    warp_shuffle_backward_input(), warp_shuffle_backward_weights(), pooled_forward(),
+    pooled_backward_weights();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward_input(), reference_backward_weights(),
+                            loops_forward(),     loops_backward_input(),     loops_backward_weights()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward_input(), naive_backward_weights(),
+                           warp_shuffle_forward(), warp_shuffle_backward_input(),
+                           warp_shuffle_backward_weights(), pooled_forward(), pooled_backward_weights()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::layer_norm

@@ -2,11 +2,10 @@
 // eight parts side by side, which the compiler turns into vector code. The mean is taken twice: of the channels,
 // and of what is left of them, so that y keeps its digits where the mean is many times the deviation. The
 // gradients of the parameters are summed 64 positions at a time. Limits: none on the shape; one thread. Source:
-// layer_norm.h; normalization.h; position_sums.h.
+// layer_norm.cpp; normalization.h; position_sums.h.
 
 #include <cstdint>
 
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/position_sums.h"
@@ -101,12 +100,7 @@ void backward_weights(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "Loops along the channels of each position on one thread, sums in FP32.",
-          .launch = run};
+  return loops_variant(op, run, "Loops along the channels of each position on one thread, sums in FP32.");
 }
 
 }  // namespace

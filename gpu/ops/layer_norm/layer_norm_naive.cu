@@ -2,12 +2,11 @@
 // for what is left of it and the squares, and to write; in backward twice. The gradients of the parameters take
 // one thread per channel, which adds all positions in a register. Limits: none on the shape; in the walks along
 // the channels neighbouring threads read values that lie a row apart, and few channels leave most of the GPU idle
-// in the sums over the positions. At most 40 registers, no shared memory, no spills. Source: layer_norm.h;
+// in the sums over the positions. At most 40 registers, no shared memory, no spills. Source: layer_norm.cpp;
 // normalization.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
@@ -136,29 +135,18 @@ void backward_weights(const OpCall& call) {
   core::check_launch("layer_norm.backward_weights naive");
 }
 
-Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_forward() {
-  return naive(Op::layer_norm_forward, forward, "One thread per position, which walks its channels.");
+  return naive_variant(Op::layer_norm_forward, forward, "One thread per position, which walks its channels.");
 }
 Variant naive_backward_input() {
-  return naive(Op::layer_norm_backward_input, backward_input,
-               "One thread per position, which walks its channels.");
+  return naive_variant(Op::layer_norm_backward_input, backward_input,
+                       "One thread per position, which walks its channels.");
 }
 Variant naive_backward_weights() {
-  return naive(Op::layer_norm_backward_weights, backward_weights,
-               "One thread per channel, which adds all positions in a register.");
+  return naive_variant(Op::layer_norm_backward_weights, backward_weights,
+                       "One thread per channel, which adds all positions in a register.");
 }
 
 }  // namespace warpscope::ops::layer_norm

@@ -8,11 +8,10 @@
 //
 // Limits: up to 512 channels, which stay in registers; channels that are no multiple of 16 bytes, and memory that does
 // not start at one, are read an element at a time. Bound by memory. At most 128 registers, 16 KiB of shared memory, no
-// spills; workspace: at most 8 KiB a channel. Source: layer_norm.h; maxpool2d.h; M. Harris, "Faster Parallel
+// spills; workspace: at most 8 KiB a channel. Source: layer_norm.cpp; maxpool2d.cpp; M. Harris, "Faster Parallel
 // Reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/layer_norm/layer_norm_windows.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"

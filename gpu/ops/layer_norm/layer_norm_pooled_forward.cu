@@ -13,18 +13,18 @@
 // Limits: up to 512 channels, which stay in registers; channels that are no multiple of 16 bytes, and memory that does
 // not start at one, are read an element at a time. Whole windows run in as many blocks as 132 multiprocessors run at
 // once, whatever the GPU has. Bound by memory. At most 80 registers, 117 in windows of 4; no shared memory, no spills.
-// Source: layer_norm.h; maxpool2d.h; normalization.h.
+// Source: layer_norm.cpp; maxpool2d.cpp; normalization.h.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/layer_norm/layer_norm_at_once.cuh"
 #include "gpu/ops/layer_norm/layer_norm_walk.cuh"
 #include "gpu/ops/layer_norm/layer_norm_windows.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
 
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kElementThreads, blocks_at_once(K))
 
 template <class G, int K, class T>
 void launch_windows(const PooledForward<T>& call, cudaStream_t stream) {
-  constexpr std::int64_t kProcessors = 132;
+  constexpr std::int64_t kProcessors = kPlannedProcessors;
   constexpr auto kGroups = static_cast<std::int64_t>(G::kPositions);
   const Windows& all = call.windows;
   const auto blocks =

@@ -1,9 +1,8 @@
-// layer_norm, variant `reference`: the formulas of layer_norm.h, summed in double whatever the element type.
-// Limits: none. Source: layer_norm.h.
+// layer_norm, variant `reference`: the formulas of layer_norm.cpp, summed in double whatever the element type.
+// Limits: none. Source: layer_norm.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"

@@ -1,4 +1,3 @@
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/norm_draw.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
@@ -64,33 +63,30 @@ Derivative derivative(Name variable, Name result) {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .chain_shapes = forward_chain_shapes,
-                             .fit = fit_forward,
-                             .smooth = norm_draw::smooth,
-                             .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .chain_shapes = forward_chain_shapes,
+          .fit = fit_forward,
+          .smooth = norm_draw::smooth,
+          .no_derivative = kForwardOp};
 }
 
-const OpTests& backward_input_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .chain_shapes = chain_shapes,
-                             .fit = norm_draw::fit_backward,
-                             .derivative = derivative(Name::input, Name::input_gradient)};
-  return tests;
+OpTests backward_input_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .chain_shapes = chain_shapes,
+          .fit = norm_draw::fit_backward,
+          .derivative = derivative(Name::input, Name::input_gradient)};
 }
 
-const OpTests& backward_weights_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = test_shapes::random_image,
-                             .chain_shapes = chain_shapes,
-                             .fit = norm_draw::fit_backward,
-                             .derivative = derivative(Name::weights, Name::weights_gradient),
-                             .more_derivatives = {derivative(Name::bias, Name::bias_gradient)}};
-  return tests;
+OpTests backward_weights_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .chain_shapes = chain_shapes,
+          .fit = norm_draw::fit_backward,
+          .derivative = derivative(Name::weights, Name::weights_gradient),
+          .more_derivatives = {derivative(Name::bias, Name::bias_gradient)}};
 }
 
 }  // namespace warpscope::ops::layer_norm

@@ -7,12 +7,11 @@
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory. At most 77 registers, 4 KiB of shared memory, no spills; workspace:
-// of backward_weights at most 2 KiB a channel. Source: layer_norm.h; normalization.h; J. Luitjens, "Faster parallel
+// of backward_weights at most 2 KiB a channel. Source: layer_norm.cpp; normalization.h; J. Luitjens, "Faster parallel
 // reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/chains.h"
-#include "gpu/ops/layer_norm/layer_norm.h"
 #include "gpu/ops/layer_norm/layer_norm_rows.cuh"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/normalization.h"
@@ -291,13 +290,7 @@ std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
 }
 
 Variant warp_shuffle(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "warp_shuffle",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = summary,
-          .launch = launch};
+  return cuda_variant(op, "warp_shuffle", launch, summary);
 }
 
 }  // namespace

@@ -128,8 +128,6 @@ inline Variant pooled_variant(Op op, const char* summary) {
   return {.op = op,
           .name = "pooled",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .summary = summary,
           .refuses = refuses_pooled};
 }

@@ -26,7 +26,6 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/linear/cublaslt_library.h"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
@@ -253,14 +252,15 @@ const Mapping& mapping(Op op) {
 }
 
 template <Op Which, bool Fused>
-std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precision, core::Device& device) {
-  device.make_current();
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  call.context->device->make_current();
   const Mapping& map = mapping(Which);
   std::vector<cublasLtEpilogue_t> epilogues{CUBLASLT_EPILOGUE_DEFAULT};
   if (Fused) epilogues.insert(epilogues.end(), {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS});
-  return std::make_unique<Matmul>(
-      handle_of(device.info().index), map.product(shape), types_of(precision, map.fp32_result), epilogues,
-      fmt::format("{} {} in {}", to_string(Which), describe(Which, shape), core::to_string(precision)));
+  return std::make_unique<Matmul>(handle_of(call.context->device->info().index), map.product(call.shape),
+                                  types_of(call.precision, map.fp32_result), epilogues,
+                                  fmt::format("{} {} in {}", to_string(Which), describe(Which, call.shape),
+                                              core::to_string(call.precision)));
 }
 
 template <Op Which>
@@ -287,7 +287,6 @@ Variant cublas() {
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
                          core::Precision::bf16},
-          .minimum_compute_capability = 75,
           .library = true,
           .chain = Fused ? bias_and_relu_after(Which) : std::vector<Link>{},
           .presets = {{"cudnn"}},

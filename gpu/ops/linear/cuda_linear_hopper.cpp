@@ -12,6 +12,7 @@
 #include "gpu/ops/chains.h"
 #include "gpu/ops/linear/backward_chain.h"
 #include "gpu/ops/linear/hopper_layers.h"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
@@ -20,7 +21,7 @@ Variant split_k_fused_forward(), split_k_fused_backward_weights();  // cuda_line
 namespace hopper {
 namespace {
 
-constexpr int kMultiprocessors = 132;
+constexpr int kMultiprocessors = kPlannedProcessors;
 constexpr int kFewestPartSlices = 4;  // shorter parts take longer to add than to sum
 // Smaller layers take split_k less time (128 outputs of 8192 inputs in FP16 on an H100: 10.1 against 13.9 us at 64
 // rows, the gradients at 256 rows 10.5 against 11.9), but for those of many rows that are not narrow (1024 outputs of
@@ -62,8 +63,8 @@ std::size_t workspace(const OpShape& shape, core::Precision precision) {
 }
 
 template <Op Which>
-std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precision, core::Device& device) {
-  return is_large(shape, precision) ? nullptr : split_k<Which>().prepare(shape, precision, device);
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  return is_large(call.shape, call.precision) ? nullptr : split_k<Which>().prepare(call);
 }
 
 template <Op Which>

@@ -29,9 +29,9 @@ std::size_t workspace(const OpShape& shape, core::Precision precision) {
 }
 
 template <Op Which>
-std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision precision, core::Device& device) {
-  const Pair pair = cuts(Which, shape, precision);
-  return std::make_unique<Arrivals>(device, std::size_t{pair.first.tiles} + pair.second.tiles);
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  const Pair pair = cuts(Which, call.shape, call.precision);
+  return std::make_unique<Arrivals>(*call.context->device, std::size_t{pair.first.tiles} + pair.second.tiles);
 }
 
 template <Op Which>

@@ -8,11 +8,12 @@
 #include <limits>
 
 #include "gpu/ops/linear/split_k.h"
+#include "gpu/ops/planned_processors.h"
 
 namespace warpscope::ops::linear::split_k {
 namespace {
 
-constexpr unsigned kMultiprocessors = 132;
+constexpr unsigned kMultiprocessors = kPlannedProcessors;
 constexpr unsigned kMostSplits = 32;
 // Splitting further than this only adds parts to read.
 constexpr std::uint64_t kMostSplitBlocks = 2 * kMultiprocessors;

@@ -1,11 +1,21 @@
-#include "gpu/ops/linear/linear.h"
+// A linear layer without its bias (bias.forward adds that).
+//
+//   forward            y[n,o]  = sum_i x[n,i] W[o,i]       y  = x W^T
+//   backward_input     dx[n,i] = sum_o dy[n,o] W[o,i]      dx = dy W
+//   backward_weights   dW[o,i] = sum_n dy[n,o] x[n,i]      dW = dy^T x
+//   backward_bias      db[o]   = sum_n dy[n,o]
+//
+// x, dx: (N,I); y, dy: (N,O); W, dW: (O,I), all row-major. dW and db are FP32 in every precision; sums are
+// taken in FP32.
+// Errors: none. OpShape: batch = N, in_channels = I, out_channels = O; height = width = 1. Source:
+// torch.nn.Linear has the same formulas and layouts.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::linear {
 namespace {
@@ -47,8 +57,6 @@ OpContract forward_contract() {
           .flops = flops,
           .terms = sizes::in_channels,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = forward_tests,
           .work = Work::products};
 }
 
@@ -59,8 +67,6 @@ OpContract backward_input_contract() {
           .flops = flops,
           .terms = sizes::out_channels,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = backward_input_tests,
           .work = Work::products};
 }
 
@@ -71,8 +77,6 @@ OpContract backward_weights_contract() {
           .flops = flops,
           .terms = sizes::batch,
           .describe = describe_layer,
-          .variants = variants,
-          .tests = backward_weights_tests,
           .work = Work::products};
 }
 
@@ -82,9 +86,57 @@ OpContract backward_bias_contract() {
           .operands = kBackwardBias,
           .flops = bias_flops,
           .terms = sizes::batch,
-          .describe = describe_layer,
-          .variants = variants,
-          .tests = backward_bias_tests};
+          .describe = describe_layer};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward_input(), reference_backward_weights(),
+    reference_backward_bias(), onednn_forward(), onednn_backward_input(), onednn_backward_weights(),
+    onednn_backward_bias(), loops_forward(), loops_backward_input(), loops_backward_weights(),
+    loops_backward_bias();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
+    atomic_backward_input(), atomic_backward_weights(), atomic_backward_bias(), per_sample_backward_weights(),
+    warp_shuffle_backward_bias(), tiled_forward(), tiled_backward_input(), tiled_backward_weights(),
+    split_k_forward(), split_k_fused_forward(), split_k_backward_input(), split_k_backward_weights(),
+    split_k_fused_backward_weights();
+#if WARPSCOPE_HAVE_HOPPER
+Variant hopper_forward(), hopper_backward_weights();
+#endif
+#if WARPSCOPE_HAVE_CUBLAS
+Variant cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights();
+#endif
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(),
+                            reference_backward_input(),
+                            reference_backward_weights(),
+                            reference_backward_bias(),
+                            loops_forward(),
+                            loops_backward_input(),
+                            loops_backward_weights(),
+                            loops_backward_bias(),
+                            onednn_forward(),
+                            onednn_backward_input(),
+                            onednn_backward_weights(),
+                            onednn_backward_bias()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(),
+              {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
+               atomic_backward_input(), atomic_backward_weights(), atomic_backward_bias(),
+               per_sample_backward_weights(), warp_shuffle_backward_bias(), tiled_forward(),
+               tiled_backward_input(), tiled_backward_weights(), split_k_forward(), split_k_fused_forward(),
+               split_k_backward_input(), split_k_backward_weights(), split_k_fused_backward_weights()});
+#if WARPSCOPE_HAVE_HOPPER
+  list.insert(list.end(), {hopper_forward(), hopper_backward_weights()});
+#endif
+#if WARPSCOPE_HAVE_CUBLAS
+  list.insert(list.end(),
+              {cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights()});
+#endif
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::linear

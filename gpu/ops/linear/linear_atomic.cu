@@ -3,14 +3,13 @@
 // product; backward_bias: a thread per output gradient adds to its bias. Over `naive` it adds threads where
 // the results are few, and shows what their quarrel over the same addresses costs. Limits: not deterministic,
 // since atomics add in any order; results are cleared first; backward_input in FP32 alone, since it would
-// have to add in 16 bits. At most 32 registers, no shared memory, no spills. Source: linear.h; atomicAdd:
+// have to add in 16 bits. At most 32 registers, no shared memory, no spills. Source: linear.cpp; atomicAdd:
 // "CUDA C++ Programming Guide", atomic functions.
 
 #include <algorithm>
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -114,7 +113,6 @@ Variant atomic(Op op, void (*launch)(const OpCall&), std::vector<core::Precision
           .name = "atomic",
           .device = core::DeviceKind::cuda,
           .precisions = std::move(precisions),
-          .minimum_compute_capability = 75,
           .deterministic = false,
           .presets = {{"atomic"}},
           .summary = summary,
@@ -133,7 +131,7 @@ Variant atomic_backward_weights() {
                 "A thread per sample and weight adds its product with an atomic addition.");
 }
 Variant atomic_backward_bias() {
-  return atomic(Op::linear_backward_bias, backward_bias, all_precisions(),
+  return atomic(Op::linear_backward_bias, backward_bias, {},
                 "A thread per output gradient adds to its bias with an atomic addition.");
 }
 

@@ -1,12 +1,11 @@
 // linear, variant `loops`: loops that walk every matrix along its rows, with sums in FP32. Both backward
 // passes add multiples of whole rows, which the compiler turns into vector code; forward is a dot product of
-// two rows. Limits: none on the shape; one thread. Source: linear.h.
+// two rows. Limits: none on the shape; one thread. Source: linear.cpp.
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/loops_storage.h"
 #include "gpu/ops/variant.h"
 
@@ -93,12 +92,7 @@ void backward_bias(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "Loops along the rows of the matrices on one thread, sums in FP32.",
-          .launch = run};
+  return loops_variant(op, run, "Loops along the rows of the matrices on one thread, sums in FP32.");
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 // linear, variant `naive`: the first rung on CUDA. One thread per element of the result, which reads a row or
 // column of each matrix and adds in a register. forward reads the weights across their rows, so that
 // neighbouring threads read far apart. Limits: none on the shape; every product reads both of its factors
-// from memory or a cache. At most 32 registers, no shared memory, no spills. Source: linear.h.
+// from memory or a cache. At most 32 registers, no shared memory, no spills. Source: linear.cpp.
 
 #include <algorithm>
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -152,7 +151,6 @@ Variant naive(Op op, void (*launch)(const OpCall&), const char* summary,
           .name = "naive",
           .device = core::DeviceKind::cuda,
           .precisions = std::move(precisions),
-          .minimum_compute_capability = 75,
           .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = summary,
           .launch = launch};
@@ -173,7 +171,7 @@ Variant naive_backward_weights() {
 }
 Variant naive_backward_bias() {
   return naive(Op::linear_backward_bias, backward_bias,
-               "One thread per bias, which adds the batch in a register.", all_precisions());
+               "One thread per bias, which adds the batch in a register.", {});
 }
 
 }  // namespace warpscope::ops::linear

@@ -2,12 +2,11 @@
 // blocking, FMA in registers and threads. A transposed operand is described by its strides and not copied.
 // The bias gradient is a product of a row of ones with the gradient. Limits: FP32, and BF16 where the CPU has
 // it, with parameter gradients in FP32; the last bits depend on the number of threads, and are the same from
-// run to run on one machine. Source: linear.h; oneDNN's documentation, "Matrix Multiplication".
+// run to run on one machine. Source: linear.cpp; oneDNN's documentation, "Matrix Multiplication".
 
 #include <algorithm>
 
 #include "gpu/ops/bfloat16.h"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/variant.h"
 
@@ -40,8 +39,9 @@ void add_product(onednn::Program& program, const Matrix& left, const Matrix& rig
                              {DNNL_ARG_DST, program.operand(result.operand, result.layout)}});
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& s, core::Precision precision, core::Device&) {
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::linear_forward, [&](onednn::Program& program) {
     add_product(program, {Name::input, rows(s.batch, s.in_channels, type)},
                 {Name::weights, transposed(s.in_channels, s.out_channels, type)},
@@ -49,8 +49,9 @@ std::unique_ptr<Prepared> prepare_forward(const OpShape& s, core::Precision prec
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_input(const OpShape& s, core::Precision precision, core::Device&) {
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_backward_input(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::linear_backward_input, [&](onednn::Program& program) {
     add_product(program, {Name::output_gradient, rows(s.batch, s.out_channels, type)},
                 {Name::weights, rows(s.out_channels, s.in_channels, type)},
@@ -58,9 +59,9 @@ std::unique_ptr<Prepared> prepare_backward_input(const OpShape& s, core::Precisi
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& s, core::Precision precision,
-                                                   core::Device&) {
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_backward_weights(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::linear_backward_weights, [&](onednn::Program& program) {
     add_product(program, {Name::output_gradient, transposed(s.out_channels, s.batch, type)},
                 {Name::input, rows(s.batch, s.in_channels, type)},
@@ -68,14 +69,15 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpShape& s, core::Preci
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& s, core::Precision precision, core::Device&) {
-  const auto type = onednn::storage(precision);
+std::unique_ptr<Prepared> prepare_backward_bias(const OpCall& call) {
+  const OpShape& s = call.shape;
+  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::linear_backward_bias, [&](onednn::Program& program) {
     const auto ones_layout = rows(1, s.batch, type);
     const auto gradient_layout = rows(s.batch, s.out_channels, type);
     const auto sum_layout = rows(1, s.out_channels, kF32);
     const auto ones = program.scratch(ones_layout);
-    if (precision == core::Precision::bf16) {
+    if (call.precision == core::Precision::bf16) {
       std::fill_n(static_cast<BFloat16*>(ones.get_data_handle()), s.batch, from_float<BFloat16>(1.0f));
     } else {
       std::fill_n(static_cast<float*>(ones.get_data_handle()), s.batch, 1.0f);
@@ -88,31 +90,22 @@ std::unique_ptr<Prepared> prepare_backward_bias(const OpShape& s, core::Precisio
   });
 }
 
-template <Op Which>
-Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
-  return {
-      .op = Which,
-      .name = "onednn",
-      .precisions = onednn::precisions(),
-      .presets = {{"onednn"}},
-      .summary = "oneDNN's matrix product on all cores: adds cache blocking, FMA in registers and threads.",
-      .launch = onednn::launch<Which>,
-      .prepare = prepare};
-}
+constexpr const char* kSummary =
+    "oneDNN's matrix product on all cores: adds cache blocking, FMA in registers and threads.";
 
 }  // namespace
 
 Variant onednn_forward() {
-  return onednn_variant<Op::linear_forward>(prepare_forward);
+  return onednn::variant(Op::linear_forward, prepare_forward, kSummary);
 }
 Variant onednn_backward_input() {
-  return onednn_variant<Op::linear_backward_input>(prepare_backward_input);
+  return onednn::variant(Op::linear_backward_input, prepare_backward_input, kSummary);
 }
 Variant onednn_backward_weights() {
-  return onednn_variant<Op::linear_backward_weights>(prepare_backward_weights);
+  return onednn::variant(Op::linear_backward_weights, prepare_backward_weights, kSummary);
 }
 Variant onednn_backward_bias() {
-  return onednn_variant<Op::linear_backward_bias>(prepare_backward_bias);
+  return onednn::variant(Op::linear_backward_bias, prepare_backward_bias, kSummary);
 }
 
 }  // namespace warpscope::ops::linear

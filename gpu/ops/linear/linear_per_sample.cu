@@ -2,13 +2,12 @@
 // kernel adds the buffers. Over `atomic` it adds that no two threads write to one address, so the result is
 // deterministic; it pays with memory: every product is written once and read once. Limits: a workspace of 4
 // bytes per sample and weight (256 MB for 8192 x 128 features at batch 64), refused above 2 GiB. Bound by
-// memory: 8 bytes a product. At most 32 registers, no shared memory, no spills. Source: linear.h; per-sample
+// memory: 8 bytes a product. At most 32 registers, no shared memory, no spills. Source: linear.cpp; per-sample
 // gradients: I. Goodfellow, "Efficient per-example gradient computations" (2015), which says how to do
 // without them.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -88,7 +87,6 @@ Variant per_sample_backward_weights() {
       .name = "per_sample",
       .device = core::DeviceKind::cuda,
       .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-      .minimum_compute_capability = 75,
       .summary = "A gradient buffer for each sample, then a sum over the samples: no atomics, much memory.",
       .launch = backward_weights,
       .workspace_bytes = workspace,

@@ -1,9 +1,8 @@
-// linear, variant `reference`: the formulas of linear.h, summed in double whatever the element type. Limits:
-// none. Source: linear.h.
+// linear, variant `reference`: the formulas of linear.cpp, summed in double whatever the element type. Limits:
+// none. Source: linear.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/variant.h"
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/linear/split_k_launch.cuh"
 
 namespace warpscope::ops::linear::split_k {

@@ -6,11 +6,10 @@
 // arrive adds all parts in their order: one launch, the same bits every time. `split_k_fused` adds the bias
 // and the ReLU to the sums while they are in registers. Limits: none on the shape; rows that do not begin at
 // multiples of 16 bytes come in copies of 4 bytes, or by element. Workspace: the parts, where the depth is
-// split. At most 128 registers, 74 KiB of shared memory, no spills. Source: linear.h; V. Volkov, J. Demmel,
+// split. At most 128 registers, 74 KiB of shared memory, no spills. Source: linear.cpp; V. Volkov, J. Demmel,
 // "Benchmarking GPUs to tune dense linear algebra" (2008); NVIDIA CUTLASS, "Efficient GEMM in CUDA" (split-K
 // and sliced-K reductions).
 
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/linear/split_k_launch.cuh"
 
 namespace warpscope::ops::linear::split_k {

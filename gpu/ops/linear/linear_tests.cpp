@@ -1,4 +1,3 @@
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
 
@@ -37,42 +36,38 @@ OpTests tests_with(Derivative derivative) {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .large_shapes = large_shapes,
-                             .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .large_shapes = large_shapes,
+          .no_derivative = kForwardOp};
 }
 
-const OpTests& backward_input_tests() {
-  static const OpTests tests = tests_with({.forward = Op::linear_forward,
-                                           .shape = layer(3, 4, 5),
-                                           .variable = Name::input,
-                                           .output = Name::output,
-                                           .output_gradient = Name::output_gradient,
-                                           .result = Name::input_gradient});
-  return tests;
+OpTests backward_input_tests() {
+  return tests_with({.forward = Op::linear_forward,
+                     .shape = layer(3, 4, 5),
+                     .variable = Name::input,
+                     .output = Name::output,
+                     .output_gradient = Name::output_gradient,
+                     .result = Name::input_gradient});
 }
 
-const OpTests& backward_weights_tests() {
-  static const OpTests tests = tests_with({.forward = Op::linear_forward,
-                                           .shape = layer(3, 4, 5),
-                                           .variable = Name::weights,
-                                           .output = Name::output,
-                                           .output_gradient = Name::output_gradient,
-                                           .result = Name::weights_gradient});
-  return tests;
+OpTests backward_weights_tests() {
+  return tests_with({.forward = Op::linear_forward,
+                     .shape = layer(3, 4, 5),
+                     .variable = Name::weights,
+                     .output = Name::output,
+                     .output_gradient = Name::output_gradient,
+                     .result = Name::weights_gradient});
 }
 
-const OpTests& backward_bias_tests() {
-  static const OpTests tests = tests_with({.forward = Op::bias_forward,
-                                           .shape = layer(3, 5, 5),
-                                           .variable = Name::bias,
-                                           .output = Name::output,
-                                           .output_gradient = Name::output_gradient,
-                                           .result = Name::bias_gradient});
-  return tests;
+OpTests backward_bias_tests() {
+  return tests_with({.forward = Op::bias_forward,
+                     .shape = layer(3, 5, 5),
+                     .variable = Name::bias,
+                     .output = Name::output,
+                     .output_gradient = Name::output_gradient,
+                     .result = Name::bias_gradient});
 }
 
 }  // namespace warpscope::ops::linear

@@ -5,13 +5,12 @@
 // several blocks share the sum of one tile and a second kernel adds their parts in a fixed order: the result
 // is deterministic. Limits: none on the shape; loads are not overlapped with products. At most 63 registers,
 // 8.5 KiB of shared memory (tiles of 64) or 4.5 KiB (32), no spills; workspace: up to 1 MiB for the parts.
-// Source: linear.h; V. Volkov, J. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
+// Source: linear.cpp; V. Volkov, J. Demmel, "Benchmarking GPUs to tune dense linear algebra" (2008).
 
 #include <algorithm>
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -218,7 +217,6 @@ Variant tiled(Op op, void (*launch)(const OpCall&),
           .name = "tiled",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 75,
           .presets = {{"tiled"}, {"implicit_gemm"}},
           .summary = "A block computes a tile from strips of both matrices in shared memory.",
           .launch = launch,

@@ -2,11 +2,10 @@
 // columns of four rows at a time, its lanes exchange sums by shuffles, and the warps theirs through shared
 // memory. Over `atomic` it adds that nothing is cleared or contended, and over `naive` 32 threads a column;
 // the order of additions is fixed, so the result is deterministic. Limits: none on the shape. Bound by
-// memory. At most 32 registers, 256 bytes of shared memory, no spills. Source: linear.h; J. Luitjens, "Faster
+// memory. At most 32 registers, 256 bytes of shared memory, no spills. Source: linear.cpp; J. Luitjens, "Faster
 // parallel reductions on Kepler" (2014).
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/linear/linear.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -64,8 +63,6 @@ Variant warp_shuffle_backward_bias() {
       .op = Op::linear_backward_bias,
       .name = "warp_shuffle",
       .device = core::DeviceKind::cuda,
-      .precisions = all_precisions(),
-      .minimum_compute_capability = 75,
       .presets = {{"atomic_free"}},
       .summary = "A block adds eight columns, its lanes by shuffles: no atomics, the same bits every time.",
       .launch = backward_bias};

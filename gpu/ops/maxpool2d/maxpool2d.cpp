@@ -1,11 +1,22 @@
+// Max pooling, the stride that of the window, no padding: the last rows and columns that fill no window are dropped (as
+// PyTorch's floor mode). With windows of R x S:
+//
+//   forward   y[n,i,j,c] = max over a < R, b < S of x[n,R i+a,S j+b,c];  argmax[n,i,j,c] = S a+b of the first maximum
+//             in row-major order. A NaN wins over every number.
+//   backward  dx[n,R i+a,S j+b,c] = dy[n,i,j,c] if argmax[n,i,j,c] == S a+b, else 0; rows and columns that forward
+//             dropped get 0. Every element of dx is written.
+//
+// x: (N,H,W,C); y, argmax: (N,H/R,W/S,C), rounded down. OpShape: batch, height and width of x, in_channels,
+// kernel_height = R and kernel_width = S from 1 to 3; 2x2 in most networks, 1x2 and 1x3 where there is one dimension.
+
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::maxpool2d {
 namespace {
@@ -37,9 +48,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = forward_flops,
           .terms = sizes::one,
-          .describe = describe,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = describe};
 }
 
 OpContract backward_contract() {
@@ -48,9 +57,22 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = sizes::no_flops,
           .terms = sizes::one,
-          .describe = describe,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = describe};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), vectorized_forward(), atomic_backward(), gather_backward(), direct_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), vectorized_forward(), atomic_backward(), gather_backward(),
+                           direct_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::maxpool2d

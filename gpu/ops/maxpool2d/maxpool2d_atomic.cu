@@ -2,7 +2,7 @@
 // per element of dy, which adds it with atomicAdd to the element that won its window; dx is zeroed first.
 // Here windows do not overlap: each element gets at most one addition, to zero, so the result has the same
 // bits every time. Limits: none on the shape; FP32 alone. Bound by memory, which dx goes through twice. At
-// most 30 registers, no shared memory, no spills. Source: maxpool2d.h.
+// most 30 registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -50,7 +50,6 @@ Variant atomic_backward() {
           .name = "atomic",
           .device = core::DeviceKind::cuda,
           .precisions = {core::Precision::fp32, core::Precision::tf32},
-          .minimum_compute_capability = 75,
           .presets = {{"atomic"}},
           .summary = "One thread per pooled element, which adds its gradient to the winner with atomicAdd.",
           .launch = backward};

@@ -5,7 +5,7 @@
 // fill no window belong to windows that lie half outside: their threads write zeros to what is inside.
 //
 // Limits: channels that are no multiple of 16 bytes, and tensors that do not start at one, are taken one at a
-// time. Bound by memory. At most 44 registers, no shared memory, no spills. Source: maxpool2d.h.
+// time. Bound by memory. At most 44 registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -98,15 +98,10 @@ void backward(const OpCall& call) {
 }  // namespace
 
 Variant direct_backward() {
-  return {.op = Op::maxpool2d_backward,
-          .name = "direct",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary =
-              "One thread per window, which writes all its elements once, zeros included, in accesses of 16 "
-              "bytes.",
-          .launch = backward};
+  return cuda_variant(
+      Op::maxpool2d_backward, "direct", backward,
+      "One thread per window, which writes all its elements once, zeros included, in accesses of 16 "
+      "bytes.");
 }
 
 }  // namespace warpscope::ops::maxpool2d

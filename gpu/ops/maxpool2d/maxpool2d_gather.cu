@@ -2,7 +2,7 @@
 // at a time (2 in 16-bit precisions). Over `atomic` it adds that dx is written once instead of cleared and then added
 // to, without atomics, and that 16-bit storage is possible. Limits: none on the shape. Bound by memory, with each
 // gradient and code read by all elements of a window. At most 32 registers, no shared memory, no spills. Source:
-// maxpool2d.h.
+// maxpool2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -53,13 +53,8 @@ void backward(const OpCall& call) {
 }  // namespace
 
 Variant gather_backward() {
-  return {.op = Op::maxpool2d_backward,
-          .name = "gather",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "One thread per element, which looks up whether it won its window: no atomics.",
-          .launch = backward};
+  return cuda_variant(Op::maxpool2d_backward, "gather", backward,
+                      "One thread per element, which looks up whether it won its window: no atomics.");
 }
 
 }  // namespace warpscope::ops::maxpool2d

@@ -1,6 +1,6 @@
 // maxpool2d, variant `loops`: loops over rows of windows, the places of a window read from streams of contiguous
 // channels; the four of a 2x2 window side by side. Over `reference` it adds that order. Limits: none on the shape; one
-// thread. Source: maxpool2d.h.
+// thread. Source: maxpool2d.cpp.
 
 #include <algorithm>
 #include <array>
@@ -110,12 +110,7 @@ void backward(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the windows on one thread.",
-          .launch = run};
+  return loops_variant(op, run, "A loop over the windows on one thread.");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // maxpool2d.forward, variant `naive`: the first rung on CUDA. One thread per pooled element, which reads its
 // window, one element at a time, and compares in FP32. Limits: none on the shape. Bound by memory. At most 30
-// registers, no shared memory, no spills. Source: maxpool2d.h.
+// registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -48,14 +48,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant naive_forward() {
-  return {.op = Op::maxpool2d_forward,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per pooled element, one element of its window at a time.",
-          .launch = forward};
+  return naive_variant(Op::maxpool2d_forward, forward,
+                       "One thread per pooled element, one element of its window at a time.");
 }
 
 }  // namespace warpscope::ops::maxpool2d

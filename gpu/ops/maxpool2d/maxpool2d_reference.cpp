@@ -1,5 +1,5 @@
-// maxpool2d, variant `reference`: the definition of maxpool2d.h window by window in either element type.
-// Limits: none. Source: maxpool2d.h.
+// maxpool2d, variant `reference`: the definition of maxpool2d.cpp window by window in either element type.
+// Limits: none. Source: maxpool2d.cpp.
 
 #include <algorithm>
 #include <cmath>

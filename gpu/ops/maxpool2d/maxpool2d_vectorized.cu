@@ -2,7 +2,7 @@
 // in 16 bits. Over `naive` it adds accesses of 16 bytes (the widest there are) and that finding the window is
 // paid for once for all of them. Limits: channels that are no multiple of 16 bytes, and tensors that do not start
 // at one, are taken one at a time. Bound by memory. At most 60 registers, no shared memory, no spills. Source:
-// maxpool2d.h; CUDA C++ Programming Guide, "Device Memory Accesses".
+// maxpool2d.cpp; CUDA C++ Programming Guide, "Device Memory Accesses".
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
@@ -75,13 +75,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant vectorized_forward() {
-  return {.op = Op::maxpool2d_forward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "Several channels a thread, in accesses of 16 bytes.",
-          .launch = forward};
+  return cuda_variant(Op::maxpool2d_forward, "vectorized", forward,
+                      "Several channels a thread, in accesses of 16 bytes.");
 }
 
 }  // namespace warpscope::ops::maxpool2d

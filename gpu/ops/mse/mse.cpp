@@ -1,11 +1,17 @@
-#include "gpu/ops/mse/mse.h"
+// Mean squared error over all elements of a batch (as torch.nn.functional.mse_loss, reduction "mean").
+//
+//   forward   image_errors[n] = 1/(H W C) sum_{h,w,c} (y - t)^2;   loss = 1/N sum_n image_errors[n]
+//   backward  dy = control.loss_scale * 2 (y - t) / (N H W C)
+//
+// y, t: (N,H,W,C). The PSNR of image n, for values in [0, 1], is -10 log10(image_errors[n]) dB. Sums are
+// taken in a fixed order: the result is deterministic. OpShape: batch, height, width, in_channels.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::mse {
 namespace {
@@ -34,9 +40,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = forward_flops,
           .terms = sizes::input,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_contract() {
@@ -45,9 +49,21 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = backward_flops,
           .terms = sizes::two_terms,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::mse

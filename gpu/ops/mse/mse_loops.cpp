@@ -1,12 +1,11 @@
 // mse, variant `loops`: loops over images and rows, in FP32 whatever is stored. A row is summed by itself,
 // then the rows, then the images: the loss of a large batch is one sum of millions of terms, and in three
-// levels its rounding error stays that of short sums. Limits: none on the shape; one thread. Source: mse.h;
+// levels its rounding error stays that of short sums. Limits: none on the shape; one thread. Source: mse.cpp;
 // pairwise summation, N. Higham, "Accuracy and Stability of Numerical Algorithms", 4.1.
 
 #include <cstdint>
 
 #include "gpu/ops/loops_storage.h"
-#include "gpu/ops/mse/mse.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 
@@ -59,12 +58,7 @@ void backward(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over rows and images on one thread.",
-          .launch = run};
+  return loops_variant(op, run, "A loop over rows and images on one thread.");
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 // a second kernel of one block adds the images the same way. A sum of n elements is thus made of chains of n
 // / 256 and a tree of depth 8, and its rounding error stays that of short sums. backward: one thread per
 // element. Limits: few images leave most of the GPU idle in forward. Bound by memory otherwise. At most 32
-// registers, 1 KiB of shared memory, no spills. Source: mse.h; the tree: M. Harris, "Optimizing parallel
+// registers, 1 KiB of shared memory, no spills. Source: mse.cpp; the tree: M. Harris, "Optimizing parallel
 // reduction in CUDA" (2007).
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/mse/mse.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -91,25 +90,14 @@ void backward(const OpCall& call) {
   core::check_launch("mse.backward naive");
 }
 
-Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_forward() {
-  return naive(Op::mse_forward, forward,
-               "One block per image adds in a tree; one more block adds the images.");
+  return naive_variant(Op::mse_forward, forward,
+                       "One block per image adds in a tree; one more block adds the images.");
 }
 Variant naive_backward() {
-  return naive(Op::mse_backward, backward, "One thread per element.");
+  return naive_variant(Op::mse_backward, backward, "One thread per element.");
 }
 
 }  // namespace warpscope::ops::mse

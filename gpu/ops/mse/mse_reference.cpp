@@ -1,9 +1,8 @@
-// mse, variant `reference`: the formulas of mse.h, summed in double whatever the element type.
-// Limits: none. Source: mse.h.
+// mse, variant `reference`: the formulas of mse.cpp, summed in double whatever the element type.
+// Limits: none. Source: mse.cpp.
 
 #include <cstdint>
 
-#include "gpu/ops/mse/mse.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"

@@ -1,7 +1,6 @@
 #include <bit>
 #include <cmath>
 
-#include "gpu/ops/mse/mse.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
@@ -26,22 +25,19 @@ void fit_backward(const Draw& draw) {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{
-      .shapes = forward_shapes, .random_shape = test_shapes::random_image, .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = forward_shapes, .random_shape = test_shapes::random_image, .no_derivative = kForwardOp};
 }
 
-const OpTests& backward_tests() {
-  static const OpTests tests{.shapes = test_shapes::images,
-                             .random_shape = test_shapes::random_image,
-                             .fit = fit_backward,
-                             .derivative = Derivative{.forward = Op::mse_forward,
-                                                      .shape = test_shapes::image(2, 5, 4, 3),
-                                                      .variable = Name::prediction,
-                                                      .output = Name::loss,
-                                                      .result = Name::gradient}};
-  return tests;
+OpTests backward_tests() {
+  return {.shapes = test_shapes::images,
+          .random_shape = test_shapes::random_image,
+          .fit = fit_backward,
+          .derivative = Derivative{.forward = Op::mse_forward,
+                                   .shape = test_shapes::image(2, 5, 4, 3),
+                                   .variable = Name::prediction,
+                                   .output = Name::loss,
+                                   .result = Name::gradient}};
 }
 
 }  // namespace warpscope::ops::mse

@@ -4,11 +4,10 @@
 // alone fixes, so the result is the same bits every time, and its rounding error that of short sums. Limits:
 // none on the shape; images that are not a multiple of a vector (forward), the rest of a batch (backward) and
 // memory that is not aligned to 16 bytes go element by element. Bound by memory. At most 32 registers, 1 KiB
-// of shared memory, no spills; workspace: 4 bytes a part. Source: mse.h; vectorized.cuh; the tree: M. Harris,
+// of shared memory, no spills; workspace: 4 bytes a part. Source: mse.cpp; vectorized.cuh; the tree: M. Harris,
 // "Optimizing parallel reduction in CUDA" (2007).
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/mse/mse.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
@@ -165,20 +164,13 @@ Variant vectorized_forward() {
   return {.op = Op::mse_forward,
           .name = "vectorized",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .summary = "16 bytes at a time, large images split among several blocks.",
           .launch = forward,
           .workspace_bytes = forward_workspace};
 }
 Variant vectorized_backward() {
-  return {.op = Op::mse_backward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes at a time: four or eight elements a thread.",
-          .launch = backward};
+  return cuda_variant(Op::mse_backward, "vectorized", backward,
+                      "16 bytes at a time: four or eight elements a thread.");
 }
 
 }  // namespace warpscope::ops::mse

@@ -1,12 +1,19 @@
-#include "gpu/ops/one_hot/one_hot.h"
+// One-hot characters: a channel for each of them. Of a byte b = round(255 x), for every channel c = 0 to C - 1
+//
+//   forward   y[n,h,w,c] = 1 if b[n,h,w] = c + 1, else 0
+//
+// Byte 0, which stands for what is not in the alphabet, and bytes above C have no channel. x is (N,H,W,1), y (N,H,W,C).
+// There is no gradient: x is what batch.gather makes of the data, and the function is constant but for its steps.
+// OpShape: batch, height, width, in_channels = 1, out_channels = C, at most 255.
+// Source: X. Zhang, J. Zhao, Y. LeCun, "Character-level convolutional networks for text classification" (2015).
 
 #include <array>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::one_hot {
 namespace {
@@ -26,9 +33,21 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::no_flops,
           .terms = sizes::two_terms,
-          .describe = describe,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = describe};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), loops_forward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), vectorized_forward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), loops_forward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), vectorized_forward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::one_hot

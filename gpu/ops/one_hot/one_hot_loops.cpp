@@ -1,11 +1,10 @@
 // one_hot, variant `loops`: zeros first, then a 1 for each character. Limits: none on the shape; one thread. Source:
-// one_hot.h.
+// one_hot.cpp.
 
 #include <algorithm>
 #include <cstdint>
 
 #include "gpu/ops/loops_storage.h"
-#include "gpu/ops/one_hot/one_hot.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
 #include "gpu/ops/variant.h"
@@ -29,12 +28,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant loops_forward() {
-  return {.op = Op::one_hot_forward,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "Zeros, then a 1 for each character, on one thread.",
-          .launch = by_storage<forward<float>, forward<BFloat16>>};
+  return loops_variant(Op::one_hot_forward, by_storage<forward<float>, forward<BFloat16>>,
+                       "Zeros, then a 1 for each character, on one thread.");
 }
 
 }  // namespace warpscope::ops::one_hot

@@ -1,9 +1,8 @@
 // one_hot, variant `naive`: the first rung on CUDA. One thread per element of y, each with a division for its character
-// and a read of it. Limits: none on the shape. No shared memory, no spills. Source: one_hot.h.
+// and a read of it. Limits: none on the shape. No shared memory, no spills. Source: one_hot.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/one_hot/one_hot.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
@@ -39,14 +38,7 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant naive_forward() {
-  return {.op = Op::one_hot_forward,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per element.",
-          .launch = forward};
+  return naive_variant(Op::one_hot_forward, forward, "One thread per element.");
 }
 
 }  // namespace warpscope::ops::one_hot

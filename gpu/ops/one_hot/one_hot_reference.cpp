@@ -1,9 +1,8 @@
-// one_hot, variant `reference`: the definition channel by channel. Limits: none. Source: one_hot.h.
+// one_hot, variant `reference`: the definition channel by channel. Limits: none. Source: one_hot.cpp.
 
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ops/one_hot/one_hot.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"

@@ -1,4 +1,3 @@
-#include "gpu/ops/one_hot/one_hot.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
 
@@ -27,12 +26,11 @@ void fit(const Draw& draw) {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = shapes,
-                             .random_shape = random_shape,
-                             .fit = fit,
-                             .no_derivative = "constant but for its steps: no gradient goes back"};
-  return tests;
+OpTests forward_tests() {
+  return {.shapes = shapes,
+          .random_shape = random_shape,
+          .fit = fit,
+          .no_derivative = "constant but for its steps: no gradient goes back"};
 }
 
 }  // namespace warpscope::ops::one_hot

@@ -1,10 +1,9 @@
 // one_hot, variant `vectorized`: over `naive` it adds writes of 16 bytes, four or eight elements a thread with one
 // division, and a read for each character that they belong to. Limits: none on the shape; what is left over after the
 // last whole vector, and memory that is not aligned to 16 bytes, goes element by element. Bound by writing. No shared
-// memory, no spills. Source: one_hot.h; vectorized.cuh.
+// memory, no spills. Source: one_hot.cpp; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/one_hot/one_hot.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
 #include "gpu/ops/variant.h"
@@ -54,13 +53,8 @@ void forward(const OpCall& call) {
 }  // namespace
 
 Variant vectorized_forward() {
-  return {.op = Op::one_hot_forward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes at a time: four or eight elements a thread.",
-          .launch = forward};
+  return cuda_variant(Op::one_hot_forward, "vectorized", forward,
+                      "16 bytes at a time: four or eight elements a thread.");
 }
 
 }  // namespace warpscope::ops::one_hot

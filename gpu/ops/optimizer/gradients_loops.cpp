@@ -1,6 +1,6 @@
 // gradients.accumulate, gradients.keep and gradients.norm, variant `loops`: loops over the gradients, which
 // are FP32 in every precision. Sums of squares are taken in double: no square of a finite FP32 number
-// overflows there, so a sum is finite just if all gradients are. Limits: one thread. Source: optimizer.h.
+// overflows there, so a sum is finite just if all gradients are. Limits: one thread. Source: optimizer.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "gpu/ops/loops_storage.h"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 
@@ -50,25 +49,17 @@ void norm(const OpCall& call) {
   if (!finite) call.operand<step::StepControl>(Name::control)->overflow = 1;
 }
 
-Variant loops(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant loops_accumulate() {
-  return loops(Op::gradients_accumulate, "A loop over all gradients on one thread.", accumulate);
+  return loops_variant(Op::gradients_accumulate, accumulate, "A loop over all gradients on one thread.");
 }
 Variant loops_keep() {
-  return loops(Op::gradients_keep, "One copy of the whole buffer.", keep);
+  return loops_variant(Op::gradients_keep, keep, "One copy of the whole buffer.");
 }
 Variant loops_norm() {
-  return loops(Op::gradients_norm, "A loop over all gradients on one thread, summed in double.", norm);
+  return loops_variant(Op::gradients_norm, norm,
+                       "A loop over all gradients on one thread, summed in double.");
 }
 
 }  // namespace warpscope::ops::optimizer

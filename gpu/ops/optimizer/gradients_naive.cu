@@ -3,13 +3,12 @@
 // whether one is not finite. A block that found one stores the flag: all store the same value to the same
 // place, so the result does not depend on their order.
 // Limits: none on the count. Bound by memory: 12 bytes a parameter (8 in a step's first micro-batch), 8 and
-// 4. At most 46 registers, 128 bytes of shared memory, no spills. Source: optimizer.h; block_sum.cuh;
+// 4. At most 46 registers, 128 bytes of shared memory, no spills. Source: optimizer.cpp; block_sum.cuh;
 // __syncthreads_or: "CUDA C++ Programming Guide", synchronization functions.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
@@ -87,27 +86,17 @@ void norm(const OpCall& call) {
   core::check_launch("gradients.norm naive");
 }
 
-Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_accumulate() {
-  return naive(Op::gradients_accumulate, "One thread per parameter, 4 bytes at a time.", accumulate);
+  return naive_variant(Op::gradients_accumulate, accumulate, "One thread per parameter, 4 bytes at a time.");
 }
 Variant naive_keep() {
-  return naive(Op::gradients_keep, "One thread per parameter, 4 bytes at a time.", keep);
+  return naive_variant(Op::gradients_keep, keep, "One thread per parameter, 4 bytes at a time.");
 }
 Variant naive_norm() {
-  return naive(Op::gradients_norm, "One block a slice, 4 bytes at a time; a tree adds its threads.", norm);
+  return naive_variant(Op::gradients_norm, norm,
+                       "One block a slice, 4 bytes at a time; a tree adds its threads.");
 }
 
 }  // namespace warpscope::ops::optimizer

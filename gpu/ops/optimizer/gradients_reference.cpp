@@ -1,12 +1,11 @@
-// gradients.accumulate, gradients.keep and gradients.norm, variant `reference`: the formulas of optimizer.h
+// gradients.accumulate, gradients.keep and gradients.norm, variant `reference`: the formulas of optimizer.cpp
 // in double.
-// Limits: none. Source: optimizer.h.
+// Limits: none. Source: optimizer.cpp.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"

@@ -3,11 +3,10 @@
 // multiple of 16 bytes is written element by element. Limits: none on the count; what is left over after the
 // last whole vector, and memory that is not aligned to 16 bytes, goes element by element. Bound by memory: 12
 // bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most 33 registers, 128 bytes of shared
-// memory, no spills. Source: optimizer.h; vectorized.cuh; block_sum.cuh.
+// memory, no spills. Source: optimizer.cpp; vectorized.cuh; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -126,13 +125,7 @@ void norm(const OpCall& call) {
 }
 
 Variant vectorized(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = summary,
-          .launch = launch};
+  return cuda_variant(op, "vectorized", launch, summary);
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 // as if it were alone, and adds its changes with atomicAdd. What it has read may be stale, and the result
 // differs from run to run: that is what it is there to show. Limits: none on the shape. Bound by the atomics,
 // 1 to 3 for each sample and parameter. At most 37 registers, 48 bytes of shared memory, no spills. Source:
-// optimizer.h; rules.h.
+// optimizer.cpp; rules.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/update_block.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -56,8 +55,6 @@ Variant atomic_update_per_sample() {
   return {.op = Op::optimizer_update_per_sample,
           .name = "atomic",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .deterministic = false,
           .summary =
               "Faulty on purpose: all samples at once add changes that they computed from stale weights "

@@ -1,13 +1,12 @@
 // optimizer.update and optimizer.update_per_sample, variant `loops`: one loop over the parameters in FP32, in
 // which they, their gradients and their state are kept in every precision; the statistics are summed in
 // double. Limits: one thread.
-// Source: optimizer.h.
+// Source: optimizer.cpp.
 
 #include <algorithm>
 #include <cstdint>
 
 #include "gpu/ops/loops_storage.h"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/rules.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -99,21 +98,12 @@ void update_per_sample(const OpCall& call) {
 }  // namespace
 
 Variant loops_update() {
-  return {.op = Op::optimizer_update,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over all parameters in FP32 on one thread.",
-          .launch = update};
+  return loops_variant(Op::optimizer_update, update, "A loop over all parameters in FP32 on one thread.");
 }
 Variant loops_update_per_sample() {
-  return {.op = Op::optimizer_update_per_sample,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary =
-              "Faulty on purpose: each sample steps weights and state by itself, here one after the other.",
-          .launch = update_per_sample};
+  return loops_variant(
+      Op::optimizer_update_per_sample, update_per_sample,
+      "Faulty on purpose: each sample steps weights and state by itself, here one after the other.");
 }
 
 }  // namespace warpscope::ops::optimizer

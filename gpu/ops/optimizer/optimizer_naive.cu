@@ -2,11 +2,10 @@
 // squares of the statistics in the workspace; a second launch, one block a part, adds them up. Limits: none
 // on the count. Bound by memory: 12 to 28 bytes a parameter as the rule has states, and 24 more for the
 // squares. At most 44 registers, 176 bytes of shared memory, no spills; workspace: 12 bytes a parameter.
-// Source: optimizer.h; rules.h.
+// Source: optimizer.cpp; rules.h.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/update_block.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -88,8 +87,6 @@ Variant naive_update() {
   return {.op = Op::optimizer_update,
           .name = "naive",
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
           .summary = "One thread per parameter, 4 bytes at a time; statistics in a second launch.",
           .launch = update,

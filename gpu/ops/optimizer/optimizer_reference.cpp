@@ -1,11 +1,10 @@
 // optimizer.update and optimizer.update_per_sample, variant `reference`: the formulas of rules.h element by
-// element in double. Limits: none. Source: optimizer.h.
+// element in double. Limits: none. Source: optimizer.cpp.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/rules.h"
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"

@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "gpu/ops/op_tests.h"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/test_shapes.h"
 #include "gpu/ops/update_draw.h"
@@ -120,35 +119,30 @@ OpTests tests_of(void (*fit)(const Draw&)) {
 
 }  // namespace
 
-const OpTests& accumulate_tests() {
-  static const OpTests tests = tests_of(fit_accumulate);
-  return tests;
+OpTests accumulate_tests() {
+  return tests_of(fit_accumulate);
 }
 
-const OpTests& keep_tests() {
-  static const OpTests tests = tests_of(fit_keep);
-  return tests;
+OpTests keep_tests() {
+  return tests_of(fit_keep);
 }
 
-const OpTests& norm_tests() {
-  static const OpTests tests = tests_of(fit_norm);
-  return tests;
+OpTests norm_tests() {
+  return tests_of(fit_norm);
 }
 
-const OpTests& update_tests() {
-  static const OpTests tests{.shapes = update_shapes,
-                             .random_shape = random_update,
-                             .fit = fit_update,
-                             .no_derivative = kNoFunction};
-  return tests;
+OpTests update_tests() {
+  return {.shapes = update_shapes,
+          .random_shape = random_update,
+          .fit = fit_update,
+          .no_derivative = kNoFunction};
 }
 
-const OpTests& per_sample_tests() {
-  static const OpTests tests{.shapes = per_sample_shapes,
-                             .random_shape = random_update,
-                             .fit = fit_per_sample,
-                             .no_derivative = kNoFunction};
-  return tests;
+OpTests per_sample_tests() {
+  return {.shapes = per_sample_shapes,
+          .random_shape = random_update,
+          .fit = fit_per_sample,
+          .no_derivative = kNoFunction};
 }
 
 }  // namespace warpscope::ops::optimizer

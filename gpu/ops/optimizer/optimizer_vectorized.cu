@@ -3,10 +3,9 @@
 // computes, and ends with the sums of its statistics, by a tree in an order that count alone fixes. Limits:
 // none on the count; what is left over after the last whole vector, and memory that is not aligned to 16
 // bytes, goes element by element. Bound by memory: 12 (sgd) to 28 (adam, adamw) bytes a parameter. At most 64
-// registers, 560 bytes of shared memory, no spills. Source: optimizer.h; rules.h; block_sum.cuh.
+// registers, 560 bytes of shared memory, no spills. Source: optimizer.cpp; rules.h; block_sum.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/optimizer/optimizer.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/optimizer/update_block.cuh"
 #include "gpu/ops/variant.h"
@@ -126,13 +125,8 @@ void update(const OpCall& call) {
 }  // namespace
 
 Variant vectorized_update() {
-  return {.op = Op::optimizer_update,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes at a time, and one launch: a block sums up the statistics of its slice.",
-          .launch = update};
+  return cuda_variant(Op::optimizer_update, "vectorized", update,
+                      "16 bytes at a time, and one launch: a block sums up the statistics of its slice.");
 }
 
 }  // namespace warpscope::ops::optimizer

@@ -1,7 +1,7 @@
 #pragma once
 // The arithmetic of the update rules, one element at a time: the reference computes with it in double,
 // `loops` and the CUDA kernels in float. A new rule is a row in update_rule.h and its formula in rule_step().
-// Sources: optimizer.h.
+// Sources: optimizer.cpp.
 
 #include <cmath>
 #include <cstddef>

@@ -32,7 +32,7 @@ struct RuleRow {
   UpdateRule rule;
   const char* name;     ///< "adamw"
   const char* summary;  ///< in a few words, for people
-  const char* formula;  ///< as in optimizer.h, on one line
+  const char* formula;  ///< as in optimizer.cpp, on one line
   RuleState states[kMostStates] = {};
   double flops = 0;            ///< for each parameter, without weight decay and clipping
   bool decoupled = false;      ///< weight decay shrinks the parameter and does not go through the gradient

@@ -38,13 +38,11 @@ void run_loops(const OpCall& call) {
 
 template <class Formula>
 Variant loops(std::string (*refuses)(const OpShape&) = nullptr) {
-  return {.op = Formula::kOp,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over all elements on one thread.",
-          .launch = by_storage<run_loops<Formula, float>, run_loops<Formula, BFloat16>>,
-          .refuses = refuses};
+  Variant made =
+      loops_variant(Formula::kOp, by_storage<run_loops<Formula, float>, run_loops<Formula, BFloat16>>,
+                    "A loop over all elements on one thread.");
+  if (refuses != nullptr) made.refuses = refuses;
+  return made;
 }
 
 }  // namespace warpscope::ops::pointwise

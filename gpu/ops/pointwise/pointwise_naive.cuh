@@ -44,15 +44,9 @@ void run_naive(const OpCall& call) {
 
 template <class Formula>
 Variant naive(std::string (*refuses)(const OpShape&) = nullptr) {
-  return {.op = Formula::kOp,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per element.",
-          .launch = run_naive<Formula>,
-          .refuses = refuses};
+  Variant made = naive_variant(Formula::kOp, run_naive<Formula>, "One thread per element.");
+  if (refuses != nullptr) made.refuses = refuses;
+  return made;
 }
 
 }  // namespace warpscope::ops::pointwise

@@ -56,14 +56,10 @@ void run_vectorized(const OpCall& call) {
 
 template <class Formula>
 Variant vectorized(std::string (*refuses)(const OpShape&) = nullptr) {
-  return {.op = Formula::kOp,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = "16 bytes at a time: four or eight elements a thread.",
-          .launch = run_vectorized<Formula>,
-          .refuses = refuses};
+  Variant made = cuda_variant(Formula::kOp, "vectorized", run_vectorized<Formula>,
+                              "16 bytes at a time: four or eight elements a thread.");
+  if (refuses != nullptr) made.refuses = refuses;
+  return made;
 }
 
 }  // namespace warpscope::ops::pointwise

@@ -1,11 +1,12 @@
-#include "gpu/ops/relu/relu.h"
+// ReLU. forward: y = max(x, 0), NaN stays NaN. backward: dx = dy where y > 0, else 0 (as PyTorch: the
+// gradient at 0 is 0). Both may run in place. OpShape: batch, height, width, in_channels.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::relu {
 namespace {
@@ -25,9 +26,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_contract() {
@@ -36,9 +35,23 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
+    onednn_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
+                            loops_backward(),    onednn_forward(),     onednn_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::relu

@@ -1,5 +1,5 @@
 #pragma once
-// The formulas of relu.h for pointwise variants (pointwise/pointwise.h). `reference` has its own in double.
+// The formulas of relu.cpp for pointwise variants (pointwise/pointwise.h). `reference` has its own in double.
 
 #include "gpu/core/both.h"
 #include "gpu/ops/variant.h"

@@ -1,7 +1,6 @@
 // relu, variant `loops`: pointwise/pointwise_loops.h with relu_formula.h.
 
 #include "gpu/ops/pointwise/pointwise_loops.h"
-#include "gpu/ops/relu/relu.h"
 #include "gpu/ops/relu/relu_formula.h"
 
 namespace warpscope::ops::relu {

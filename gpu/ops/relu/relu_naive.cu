@@ -1,7 +1,6 @@
 // relu, variant `naive`: pointwise/pointwise_naive.cuh with relu_formula.h.
 
 #include "gpu/ops/pointwise/pointwise_naive.cuh"
-#include "gpu/ops/relu/relu.h"
 #include "gpu/ops/relu/relu_formula.h"
 
 namespace warpscope::ops::relu {

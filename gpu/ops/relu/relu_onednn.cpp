@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "gpu/ops/onednn_support.h"
-#include "gpu/ops/relu/relu.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::relu {
@@ -43,12 +42,12 @@ void add_pieces(onednn::Program& program, core::Precision precision, std::int64_
   }
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
   return onednn::make_program(Op::relu_forward, [&](onednn::Program& program) {
-    const std::int64_t all = elements(shape);
+    const std::int64_t all = elements(call.shape);
     const std::int64_t whole = all - all % kPiece;
-    if (whole > 0) add_pieces(program, precision, 0, whole, kPiece);
-    if (whole < all) add_pieces(program, precision, whole, all, all - whole);
+    if (whole > 0) add_pieces(program, call.precision, 0, whole, kPiece);
+    if (whole < all) add_pieces(program, call.precision, whole, all, all - whole);
   });
 }
 
@@ -73,9 +72,9 @@ auto describe_relu_backward(const onednn::Program& program, const memory::desc& 
 #endif
 }
 
-std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward(const OpCall& call) {
   return onednn::make_program(Op::relu_backward, [&](onednn::Program& program) {
-    const auto layout = vector_of(elements(shape), precision);
+    const auto layout = vector_of(elements(call.shape), call.precision);
     program.add<dnnl::eltwise_backward>(describe_relu_backward(program, layout),
                                         {{DNNL_ARG_DST, program.operand(Name::output, layout)},
                                          {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout)},
@@ -83,24 +82,15 @@ std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision
   });
 }
 
-template <Op Which>
-Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
-  return {.op = Which,
-          .name = "onednn",
-          .precisions = onednn::precisions(),
-          .presets = {{"onednn"}},
-          .summary = "oneDNN's elementwise kernels: adds wide vectors and all cores.",
-          .launch = onednn::launch<Which>,
-          .prepare = prepare};
-}
+constexpr const char* kSummary = "oneDNN's elementwise kernels: adds wide vectors and all cores.";
 
 }  // namespace
 
 Variant onednn_forward() {
-  return onednn_variant<Op::relu_forward>(prepare_forward);
+  return onednn::variant(Op::relu_forward, prepare_forward, kSummary);
 }
 Variant onednn_backward() {
-  return onednn_variant<Op::relu_backward>(prepare_backward);
+  return onednn::variant(Op::relu_backward, prepare_backward, kSummary);
 }
 
 }  // namespace warpscope::ops::relu

@@ -1,10 +1,9 @@
-// relu, variant `reference`: the formulas of relu.h in either element type; no sum, so nothing to accumulate.
-// Limits: none. Source: relu.h.
+// relu, variant `reference`: the formulas of relu.cpp in either element type; no sum, so nothing to accumulate.
+// Limits: none. Source: relu.cpp.
 
 #include <cstdint>
 
 #include "gpu/ops/reference_support.h"
-#include "gpu/ops/relu/relu.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::relu {

@@ -1,7 +1,6 @@
 // relu, variant `vectorized`: pointwise/pointwise_vectorized.cuh with relu_formula.h.
 
 #include "gpu/ops/pointwise/pointwise_vectorized.cuh"
-#include "gpu/ops/relu/relu.h"
 #include "gpu/ops/relu/relu_formula.h"
 
 namespace warpscope::ops::relu {

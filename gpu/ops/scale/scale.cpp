@@ -1,3 +1,11 @@
+// Multiplication by a constant, for instance of logits that a linear layer makes too large:
+//
+//   forward   y = factor x
+//   backward  dx = factor dy
+//
+// NaN stays NaN. Precisions of 16 bits multiply in FP32. forward may run in place of x, backward of dy. OpShape: batch,
+// height, width, in_channels, factor, which is finite and not 0. Source: the formula.
+
 #include "gpu/ops/scale/scale.h"
 
 #include <array>
@@ -5,17 +13,11 @@
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::scale {
 namespace {
-
-/// "64x1x1x10, times 0.125"
-std::string describe(const OpShape& s) {
-  const std::string images = sizes::describe_images(s);
-  return s.factor == 1 ? images : fmt::format("{}, times {}", images, s.factor);
-}
 
 constexpr std::array kForward{Operand{Name::input, Access::read, Role::activation, sizes::input},
                               Operand{Name::output, Access::write, Role::activation, sizes::input, 0}};
@@ -36,9 +38,8 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = describe,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images,
+          .parameters = {Parameter::factor}};
 }
 
 OpContract backward_contract() {
@@ -47,9 +48,22 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = sizes::one_flop_each,
           .terms = sizes::one,
-          .describe = describe,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images,
+          .parameters = {Parameter::factor}};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::scale

@@ -1,5 +1,5 @@
 #pragma once
-// The formula of scale.h for pointwise variants (pointwise/pointwise.h): both directions do the same. `reference` has
+// The formula of scale.cpp for pointwise variants (pointwise/pointwise.h): both directions do the same. `reference` has
 // its own in double.
 
 #include "gpu/core/both.h"

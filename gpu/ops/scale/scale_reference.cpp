@@ -1,5 +1,5 @@
-// scale, variant `reference`: the formulas of scale.h element by element, multiplied in double. Limits: none.
-// Source: scale.h.
+// scale, variant `reference`: the formulas of scale.cpp element by element, multiplied in double. Limits: none.
+// Source: scale.cpp.
 
 #include <cstdint>
 

@@ -37,14 +37,13 @@ Derivative derivative() {
 
 }  // namespace
 
-const OpTests& forward_tests() {
-  static const OpTests tests{.shapes = shapes, .random_shape = random_shape, .no_derivative = kForwardOp};
-  return tests;
+OpTests forward_tests() {
+  return {
+      .shapes = shapes, .random_shape = random_shape, .no_derivative = kForwardOp, .lets_nan_through = true};
 }
 
-const OpTests& backward_tests() {
-  static const OpTests tests{.shapes = shapes, .random_shape = random_shape, .derivative = derivative()};
-  return tests;
+OpTests backward_tests() {
+  return {.shapes = shapes, .random_shape = random_shape, .derivative = derivative()};
 }
 
 }  // namespace warpscope::ops::scale

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::step {
 namespace {
@@ -39,8 +39,6 @@ OpContract micro_batch_contract() {
           .flops = sizes::no_flops,
           .terms = sizes::two_terms,
           .describe = describe_record,
-          .variants = variants,
-          .tests = micro_batch_tests,
           .scope = Scope::parameters};
 }
 
@@ -51,10 +49,22 @@ OpContract record_contract() {
           .flops = sizes::no_flops,
           .terms = sizes::one,
           .describe = describe_record,
-          .variants = variants,
-          .tests = record_tests,
           .scope = Scope::parameters,
           .touched = one_record};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_record(), reference_micro_batch(), loops_record(), loops_micro_batch();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_record(), naive_micro_batch();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_record(), reference_micro_batch(), loops_record(), loops_micro_batch()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_record(), naive_micro_batch()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::step

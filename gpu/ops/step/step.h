@@ -36,7 +36,7 @@
 
 namespace warpscope::ops::step {
 
-/// Which images are mirrored, left to right (augment/augment.h).
+/// Which images are mirrored, left to right (augment/augment.cpp).
 enum Flip : std::uint32_t { kFlipNone, kFlipHalf, kFlipAll };
 
 /// Written by the training stream alone. The host sets the first part before steps; the device keeps the
@@ -54,14 +54,14 @@ struct StepControl {
   float clip_norm = 0.0f;           ///< largest global norm of the gradient; 0: not clipped
   float clip_value = 0.0f;          ///< largest magnitude of a gradient's element; 0: not clipped
   std::uint32_t micro_batches = 1;  ///< of a step
-  float joint = 0.0f;               ///< the head's loss counts so many times in the objective (joint/joint.h)
-  std::uint32_t flip = kFlipNone;   ///< a Flip
-  std::uint32_t crop = 0;           ///< most pixels by which an image is shifted each way
-  std::uint32_t cutout = 0;         ///< side of the grey square in each image, in pixels
-  float jitter = 0.0f;              ///< strength of brightness, contrast and saturation, 0 to 1
-  float mixup = 0.0f;               ///< alpha of the Beta distribution of the batch's share; 0: not mixed
-  std::int32_t shift_down = 0;      ///< rows to go on in all images, besides what crop draws
-  std::int32_t shift_right = 0;     ///< and columns
+  float joint = 0.0f;  ///< the head's loss counts so many times in the objective (joint/joint.cpp)
+  std::uint32_t flip = kFlipNone;  ///< a Flip
+  std::uint32_t crop = 0;          ///< most pixels by which an image is shifted each way
+  std::uint32_t cutout = 0;        ///< side of the grey square in each image, in pixels
+  float jitter = 0.0f;             ///< strength of brightness, contrast and saturation, 0 to 1
+  float mixup = 0.0f;              ///< alpha of the Beta distribution of the batch's share; 0: not mixed
+  std::int32_t shift_down = 0;     ///< rows to go on in all images, besides what crop draws
+  std::int32_t shift_right = 0;    ///< and columns
   // The device's own from here on: the host sets it at the start and when precision or optimizer change.
   float loss_scale = 1.0f;            ///< gradients are this many times too large until the update
   std::uint32_t overflow = 0;         ///< 1 if a gradient of this step is not finite: the update is skipped
@@ -156,13 +156,5 @@ WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_
   control.micro_batch = 0;
   return control;
 }
-
-OpContract micro_batch_contract();
-OpContract record_contract();
-
-const OpTests& micro_batch_tests();
-const OpTests& record_tests();
-
-std::vector<Variant> variants();
 
 }  // namespace warpscope::ops::step

@@ -9,12 +9,7 @@ namespace warpscope::ops::step {
 namespace {
 
 Variant loops(Op op, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "The bookkeeping on the host, metrics in FP32.",
-          .launch = launch};
+  return loops_variant(op, launch, "The bookkeeping on the host, metrics in FP32.");
 }
 
 }  // namespace

@@ -62,28 +62,17 @@ void record_micro_batch(const OpCall& call) {
   core::check_launch("micro_batch.record naive");
 }
 
-Variant naive(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_record() {
-  return naive(Op::step_record,
-               "One block adds up the statistics; one thread notes them, the loss and the device's clock and "
-               "advances to the next batch.",
-               record);
+  return naive_variant(
+      Op::step_record, record,
+      "One block adds up the statistics; one thread notes them, the loss and the device's clock and "
+      "advances to the next batch.");
 }
 Variant naive_micro_batch() {
-  return naive(Op::micro_batch_record, "One thread adds up the metrics and advances to the next micro-batch.",
-               record_micro_batch);
+  return naive_variant(Op::micro_batch_record, record_micro_batch,
+                       "One thread adds up the metrics and advances to the next micro-batch.");
 }
 
 }  // namespace warpscope::ops::step

@@ -42,21 +42,19 @@ bool clear_time(const OpShape& shape, const Operands& before, Operands& after) {
 
 }  // namespace
 
-const OpTests& micro_batch_tests() {
-  static const OpTests tests{.shapes = test_shapes::parameters,
-                             .random_shape = test_shapes::random_parameters,
-                             .fit = fit_micro_batch,
-                             .no_derivative = kNoFunction};
-  return tests;
+OpTests micro_batch_tests() {
+  return {.shapes = test_shapes::parameters,
+          .random_shape = test_shapes::random_parameters,
+          .fit = fit_micro_batch,
+          .no_derivative = kNoFunction};
 }
 
-const OpTests& record_tests() {
-  static const OpTests tests{.shapes = record_shapes,
-                             .random_shape = test_shapes::random_parameters,
-                             .fit = fit_record,
-                             .no_derivative = kNoFunction,
-                             .clear_time = clear_time};
-  return tests;
+OpTests record_tests() {
+  return {.shapes = record_shapes,
+          .random_shape = test_shapes::random_parameters,
+          .fit = fit_record,
+          .no_derivative = kNoFunction,
+          .clear_time = clear_time};
 }
 
 }  // namespace warpscope::ops::step

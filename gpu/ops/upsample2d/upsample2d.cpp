@@ -1,11 +1,16 @@
-#include "gpu/ops/upsample2d/upsample2d.h"
+// Nearest-neighbour upsampling by 2 in height and width.
+//
+//   forward   y[n,i,j,c]  = x[n,i/2,j/2,c]
+//   backward  dx[n,i,j,c] = dy[n,2i,2j,c] + dy[n,2i,2j+1,c] + dy[n,2i+1,2j,c] + dy[n,2i+1,2j+1,c]
+//
+// x: (N,H,W,C); y: (N,2H,2W,C). OpShape: batch, height and width of x, in_channels.
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "gpu/ops/op_tests.h"
 #include "gpu/ops/sizes.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::upsample2d {
 namespace {
@@ -33,9 +38,7 @@ OpContract forward_contract() {
           .operands = kForward,
           .flops = sizes::no_flops,
           .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = forward_tests};
+          .describe = sizes::describe_images};
 }
 
 OpContract backward_contract() {
@@ -44,9 +47,23 @@ OpContract backward_contract() {
           .operands = kBackward,
           .flops = backward_flops,
           .terms = backward_terms,
-          .describe = sizes::describe_images,
-          .variants = variants,
-          .tests = backward_tests};
+          .describe = sizes::describe_images};
+}
+
+// Each is defined in the file named for its variant.
+Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
+    onednn_backward();
+#if WARPSCOPE_HAVE_CUDA
+Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
+#endif
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
+                            loops_backward(),    onednn_forward(),     onednn_backward()};
+#if WARPSCOPE_HAVE_CUDA
+  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
+#endif
+  return list;
 }
 
 }  // namespace warpscope::ops::upsample2d

@@ -1,11 +1,10 @@
 // upsample2d, variant `loops`: loops over the small image, whole runs of channels copied, or added in FP32,
-// at a time. Limits: none on the shape; one thread. Source: upsample2d.h.
+// at a time. Limits: none on the shape; one thread. Source: upsample2d.cpp.
 
 #include <algorithm>
 #include <cstdint>
 
 #include "gpu/ops/loops_storage.h"
-#include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 
@@ -52,12 +51,7 @@ void backward(const OpCall& call) {
 }
 
 Variant loops(Op op, void (*run)(const OpCall&)) {
-  return {.op = op,
-          .name = "loops",
-          .precisions = loops_precisions(),
-          .presets = {{"loops"}},
-          .summary = "A loop over the pixels of the small image on one thread.",
-          .launch = run};
+  return loops_variant(op, run, "A loop over the pixels of the small image on one thread.");
 }
 
 }  // namespace

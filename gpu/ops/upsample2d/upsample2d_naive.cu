@@ -1,11 +1,10 @@
 // upsample2d, variant `naive`: the first rung on CUDA. forward: one thread per element of the larger output.
 // backward: one thread per element of dx, which adds its four copies in a fixed order. Limits: none on the
-// shape. Bound by memory. At most 32 registers, no shared memory, no spills. Source: upsample2d.h.
+// shape. Bound by memory. At most 32 registers, no shared memory, no spills. Source: upsample2d.cpp.
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/storage.cuh"
-#include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::upsample2d {
@@ -73,25 +72,14 @@ void backward(const OpCall& call) {
   core::check_launch("upsample2d.backward naive");
 }
 
-Variant naive(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
-}
-
 }  // namespace
 
 Variant naive_forward() {
-  return naive(Op::upsample2d_forward, forward, "One thread per element of the larger output.");
+  return naive_variant(Op::upsample2d_forward, forward, "One thread per element of the larger output.");
 }
 Variant naive_backward() {
-  return naive(Op::upsample2d_backward, backward,
-               "One thread per element of the smaller gradient, which adds four.");
+  return naive_variant(Op::upsample2d_backward, backward,
+                       "One thread per element of the smaller gradient, which adds four.");
 }
 
 }  // namespace warpscope::ops::upsample2d

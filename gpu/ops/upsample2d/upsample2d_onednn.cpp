@@ -4,7 +4,6 @@
 // 0.5), which is i / 2 rounded down.
 
 #include "gpu/ops/onednn_support.h"
-#include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::upsample2d {
@@ -28,18 +27,18 @@ dnnl::resampling_forward::primitive_desc describe_forward(const onednn::Program&
                                                     layout.factors, layout.small, layout.large);
 }
 
-std::unique_ptr<Prepared> prepare_forward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
   return onednn::make_program(Op::upsample2d_forward, [&](onednn::Program& program) {
-    const Layout layout(shape, onednn::storage(precision));
+    const Layout layout(call.shape, onednn::storage(call.precision));
     program.add<dnnl::resampling_forward>(describe_forward(program, layout),
                                           {{DNNL_ARG_SRC, program.operand(Name::input, layout.small)},
                                            {DNNL_ARG_DST, program.operand(Name::output, layout.large)}});
   });
 }
 
-std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision precision, core::Device&) {
+std::unique_ptr<Prepared> prepare_backward(const OpCall& call) {
   return onednn::make_program(Op::upsample2d_backward, [&](onednn::Program& program) {
-    const Layout layout(shape, onednn::storage(precision));
+    const Layout layout(call.shape, onednn::storage(call.precision));
     const auto description = onednn::describe_backward<dnnl::resampling_backward>(
         program, describe_forward(program, layout), kNearest, layout.factors, layout.small, layout.large);
     program.add<dnnl::resampling_backward>(
@@ -48,24 +47,15 @@ std::unique_ptr<Prepared> prepare_backward(const OpShape& shape, core::Precision
   });
 }
 
-template <Op Which>
-Variant onednn_variant(std::unique_ptr<Prepared> (*prepare)(const OpShape&, core::Precision, core::Device&)) {
-  return {.op = Which,
-          .name = "onednn",
-          .precisions = onednn::precisions(),
-          .presets = {{"onednn"}},
-          .summary = "oneDNN's nearest-neighbour resampling: adds all cores.",
-          .launch = onednn::launch<Which>,
-          .prepare = prepare};
-}
+constexpr const char* kSummary = "oneDNN's nearest-neighbour resampling: adds all cores.";
 
 }  // namespace
 
 Variant onednn_forward() {
-  return onednn_variant<Op::upsample2d_forward>(prepare_forward);
+  return onednn::variant(Op::upsample2d_forward, prepare_forward, kSummary);
 }
 Variant onednn_backward() {
-  return onednn_variant<Op::upsample2d_backward>(prepare_backward);
+  return onednn::variant(Op::upsample2d_backward, prepare_backward, kSummary);
 }
 
 }  // namespace warpscope::ops::upsample2d

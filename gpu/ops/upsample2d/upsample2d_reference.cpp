@@ -1,10 +1,9 @@
-// upsample2d, variant `reference`: the formulas of upsample2d.h element by element, summed in double.
-// Limits: none. Source: upsample2d.h.
+// upsample2d, variant `reference`: the formulas of upsample2d.cpp element by element, summed in double.
+// Limits: none. Source: upsample2d.cpp.
 
 #include <cstdint>
 
 #include "gpu/ops/reference_support.h"
-#include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/view4.h"
 

@@ -2,10 +2,9 @@
 // each element of the smaller image once and writes it four times, instead of reading it four times. Limits:
 // none on the shape; where the channels are not a multiple of a vector, or memory is not aligned to 16 bytes,
 // the same kernel goes element by element. Bound by memory. At most 40 registers, no shared memory, no
-// spills. Source: upsample2d.h; vectorized.cuh.
+// spills. Source: upsample2d.cpp; vectorized.cuh.
 
 #include "gpu/core/cuda.h"
-#include "gpu/ops/upsample2d/upsample2d.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -97,13 +96,7 @@ void backward(const OpCall& call) {
 }
 
 Variant vectorized(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
-          .summary = summary,
-          .launch = launch};
+  return cuda_variant(op, "vectorized", launch, summary);
 }
 
 }  // namespace

@@ -126,9 +126,9 @@ class NoBias final : public Prepared {
 };
 
 template <Op kBiasOp, Name kName>
-std::unique_ptr<Prepared> prepare(const OpShape& shape, core::Precision, core::Device& device) {
-  if (shape.covered.has(kBiasOp)) return nullptr;
-  return std::make_unique<NoBias>(device, kName, shape.out_channels);
+std::unique_ptr<Prepared> prepare(const OpCall& call) {
+  if (call.shape.covered.has(kBiasOp)) return nullptr;
+  return std::make_unique<NoBias>(*call.context->device, kName, call.shape.out_channels);
 }
 
 constexpr Format kTwoBitCodes{"2-bit codes", packed_elements, pack, unpack};

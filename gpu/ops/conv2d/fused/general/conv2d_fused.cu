@@ -253,6 +253,7 @@ struct WeightsParts {
 void run_plain(const Variant& variant, const ChainCall& mine, const OpShape& shape,
                const void* output_gradient, void* workspace) {
   OpCall call;
+  call.variant = &variant;
   call.shape = shape;
   call.precision = mine.precision;
   call.operands = mine.operands;
@@ -322,7 +323,6 @@ std::size_t workspace(const OpShape& shape, Precision precision) {
 template <void (*Launch)(const ChainCall&), std::size_t (*Bytes)(const ChainShape&, Precision)>
 Variant variant(Op op, const char* summary) {
   Variant made = chain_variant(op, "fused", summary);
-  made.precisions = all_precisions();
   made.minimum_compute_capability = 80;
   made.launch = launch<Launch>;
   made.workspace_bytes = workspace<Bytes>;

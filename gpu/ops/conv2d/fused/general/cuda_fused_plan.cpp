@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "gpu/ops/conv2d/fused/general/fused_plan.h"
+#include "gpu/ops/planned_processors.h"
 
 namespace warpscope::ops::conv2d::fused::general {
 namespace {
@@ -28,7 +29,7 @@ constexpr TileFigures kMmaTiles[] = {{WeightsKernel::wide, 128, 256, 1.0, 1, 1.0
                                      {WeightsKernel::tall, 128, 32, 0.4, 3, 0.55},
                                      {WeightsKernel::scalars, 64, 64, 0.15, 4, 0.55}};
 
-constexpr std::int64_t kMultiprocessors = 132;
+constexpr std::int64_t kMultiprocessors = kPlannedProcessors;
 // A block's start and end, in cycles, and the bytes of partial results that all multiprocessors move in a
 // cycle.
 constexpr double kBlockOverhead = 2500.0;

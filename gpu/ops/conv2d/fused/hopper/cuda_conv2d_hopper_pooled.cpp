@@ -1,7 +1,7 @@
 // conv2d, variants `hopper_pooled` of forward and `hopper_unpooled` of backward_input: over `hopper` they add, of
 // convolutions of one dimension, the max pooling in threes behind forward and the gradient of the one before
 // backward_input, both on the sums in registers. What is not pooled is not stored, and the pooled gradient is not
-// either. The places of the largest are stored as maxpool2d.h says. The kernels: hopper_line_pooled.cu,
+// either. The places of the largest are stored as maxpool2d.cpp says. The kernels: hopper_line_pooled.cu,
 // hopper_line_unpooled.cu; limits: hopper_lines.h; built as sm_90a. Source: the files named.
 
 #include <string>

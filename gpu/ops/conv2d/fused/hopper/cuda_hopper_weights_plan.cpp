@@ -42,19 +42,19 @@ WeightsPlan plan_of(const ChainShape& s, Units units, Patches patches) {
   plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, tile));
   plan.channel_tiles = static_cast<int>(divide_up(s.in_channels, tile));
   plan.units = plan.planes * plan.filter_tiles * plan.channel_tiles * plan.columns;
-  plan.splits = split_patches(plan.grid.patches(), kSplitProcessors / plan.units);
+  plan.splits = split_patches(plan.grid.patches(), kPlannedProcessors / plan.units);
   plan.bias_at = std::int64_t{plan.planes} * plan.taps * s.out_channels * s.in_channels;
   plan.split_elements = plan.bias_at + std::int64_t{plan.planes} * s.out_channels;
   return plan;
 }
 
-/// Cycles of a call, of 132 multiprocessors.
+/// Cycles of a call on kPlannedProcessors.
 std::int64_t cost_of(const WeightsPlan& plan) {
   const std::int64_t side = plan.of_units == Units::columns ? 2 * kSlice : kSlice;
   const std::int64_t pixels = plan.of_patches == Patches::bundles ? kBundlePixels : kPatchPixels;
   const std::int64_t patch = side * side * (plan.taps / plan.columns) * pixels / kProductsPerCycle;
   const std::int64_t blocks = std::int64_t{plan.units} * plan.splits.count;
-  return divide_up(blocks, kSplitProcessors) * plan.splits.patches * patch +
+  return divide_up(blocks, kPlannedProcessors) * plan.splits.patches * patch +
          static_cast<std::int64_t>(partial_bytes(plan)) / kPartialBytesPerCycle;
 }
 

@@ -354,63 +354,50 @@ int launch_shape(const ActivationsCall& call, int processors) {
   return blocks;
 }
 
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, int kColumnCount,
-          bool kMoments, bool kSummed>
+template <class Math, Variation kVariation, int kColumnCount>
 int launch_size(const ActivationsCall& call) {
   // Six patches of a slim tile leave room for three stages of pixels, eight would not.
   constexpr int kMore = kColumnCount == kSlimColumns ? 3 : 2;
   constexpr int kFewer = kMore - 1;
   const int processors = multiprocessors();
-  if constexpr (kPool && kTapColumns == 1 && !kBack) {
-    return launch_shape<Shape<Math, kTapRows, kTapColumns, kBack, kPool, 1, kSmall, kColumnCount>>(
-        call, processors);
+  if constexpr (kVariation.pool && kVariation.tap_columns == 1 && !kVariation.back) {
+    return launch_shape<Shape<Math, kVariation, 1, kColumnCount>>(call, processors);
   } else if (large_tiles(call.problem, kMore, kFewer, processors)) {
-    return launch_shape<
-        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kMore, kSmall, kColumnCount, kMoments, kSummed>>(
-        call, processors);
+    return launch_shape<Shape<Math, kVariation, kMore, kColumnCount>>(call, processors);
   } else {
-    return launch_shape<
-        Shape<Math, kTapRows, kTapColumns, kBack, kPool, kFewer, kSmall, kColumnCount, kMoments, kSummed>>(
-        call, processors);
+    return launch_shape<Shape<Math, kVariation, kFewer, kColumnCount>>(call, processors);
   }
 }
 
 /// Lines and small images have no slim tiles: no network of the program has layers of 64 channels there.
-template <class Math, int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall, bool kMoments,
-          bool kSummed>
+template <class Math, Variation kVariation>
 int launch_columns(const ActivationsCall& call) {
-  if constexpr (kTapColumns > 1 && !kSmall) {
+  if constexpr (kVariation.tap_columns > 1 && !kVariation.small) {
     if (columns_of(call.problem.to.channels) == kSlimColumns) {
-      return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kSlimColumns, kMoments, kSummed>(
-          call);
+      return launch_size<Math, kVariation, kSlimColumns>(call);
     }
   }
-  return launch_size<Math, kTapRows, kTapColumns, kBack, kPool, kSmall, kColumns, kMoments, kSummed>(call);
+  return launch_size<Math, kVariation, kColumns>(call);
 }
 
 /// The problem's column tiles and the filters' boxes are of columns_of() the output's channels where slim tiles may
-/// run, of kColumns elsewhere. Moments are taken in 16 bits alone. Returns the number of blocks.
-template <int kTapRows, int kTapColumns, bool kBack, bool kPool, bool kSmall = false, bool kMoments = false,
-          bool kSummed = false>
+/// run, of kColumns elsewhere. Moments are taken in 16 bits only. Returns the number of blocks.
+template <Variation kVariation>
 int launch_activations(const ActivationsCall& call) {
-  if constexpr (!kMoments) {
-    if (call.precision == core::Precision::tf32) {
-      return launch_columns<mma::Tf32, kTapRows, kTapColumns, kBack, kPool, kSmall, false, kSummed>(call);
-    }
+  if constexpr (!kVariation.moments) {
+    if (call.precision == core::Precision::tf32) return launch_columns<mma::Tf32, kVariation>(call);
   }
-  if (call.precision == core::Precision::fp16) {
-    return launch_columns<mma::Fp16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments, kSummed>(call);
-  }
-  return launch_columns<mma::Bf16, kTapRows, kTapColumns, kBack, kPool, kSmall, kMoments, kSummed>(call);
+  if (call.precision == core::Precision::fp16) return launch_columns<mma::Fp16, kVariation>(call);
+  return launch_columns<mma::Bf16, kVariation>(call);
 }
 
 /// backward_input of 3x3 taps; the problem's addend, where it has one, is added.
 template <bool kSmall>
 void launch_backward_input(const ActivationsCall& call) {
   if (call.problem.addend != nullptr) {
-    launch_activations<3, 3, true, false, kSmall, false, true>(call);
+    launch_activations<Variation{.back = true, .small = kSmall, .summed = true}>(call);
   } else {
-    launch_activations<3, 3, true, false, kSmall>(call);
+    launch_activations<Variation{.back = true, .small = kSmall}>(call);
   }
 }
 
@@ -420,11 +407,14 @@ template <bool kBack, bool kPool = false>
 int launch_lines(const ActivationsCall& call, int taps) {
   switch (taps) {
     case 3:
-      return launch_activations<3, 1, kBack, kPool>(call);
+      return launch_activations<Variation{.tap_rows = 3, .tap_columns = 1, .back = kBack, .pool = kPool}>(
+          call);
     case 5:
-      return launch_activations<5, 1, kBack, kPool>(call);
+      return launch_activations<Variation{.tap_rows = 5, .tap_columns = 1, .back = kBack, .pool = kPool}>(
+          call);
     default:
-      return launch_activations<7, 1, kBack, kPool>(call);
+      return launch_activations<Variation{.tap_rows = 7, .tap_columns = 1, .back = kBack, .pool = kPool}>(
+          call);
   }
 }
 

@@ -13,23 +13,35 @@ namespace warpscope::ops::conv2d::fused::hopper {
 
 inline constexpr int kConsumerWarps = 8;  ///< of both consumers, a warpgroup each
 
-/// A variation of the kernel.
-template <class Arithmetic, int kTapRows, int kTapColumns, bool kBack, bool kPool, int kPatchCount,
-          bool kSmall, int kColumnCount, bool kMoments = false, bool kSummed = false>
+/// What a variation of the kernel computes.
+struct Variation {
+  int tap_rows = 3;
+  int tap_columns = 3;  ///< 1: of lines
+  bool back = false;    ///< backward_input
+  bool pool =
+      false;  ///< forward: the largest of windows are written; backward_input of lines: and the gradient before
+              ///< a pooling
+  bool small = false;    ///< patches of small images (hopper_maps.h)
+  bool moments = false;  ///< of forward's output (hopper_moments.cuh)
+  bool summed = false;   ///< backward_input: another gradient is added (hopper_addend.cuh)
+};
+
+/// The kernel of one variation: kPatchCount patches of a warpgroup, tiles of kColumnCount channels.
+template <class Arithmetic, Variation kVariation, int kPatchCount, int kColumnCount>
 struct Shape {
   using Math = Arithmetic;
   using Storage = typename Math::Storage;
   static constexpr int slice = kRowBytes / static_cast<int>(sizeof(Storage));  ///< channels
-  static constexpr int taps = kTapRows;                                        ///< of a column
-  static constexpr int tap_columns = kTapColumns;
-  static constexpr bool line = kTapColumns == 1;                ///< of one dimension
-  static constexpr bool back = kBack;                           ///< backward_input
+  static constexpr int taps = kVariation.tap_rows;                             ///< of a column
+  static constexpr int tap_columns = kVariation.tap_columns;
+  static constexpr bool line = tap_columns == 1;  ///< of one dimension
+  static constexpr bool back = kVariation.back;
   static constexpr bool turned = back && sizeof(Storage) == 2;  ///< filters
-  static constexpr bool pool = kPool && !back;                  ///< the largest of windows are written
-  static constexpr bool unpool = kPool && back;  ///< of lines: and the gradient before a pooling
-  static constexpr bool moments = kMoments;      ///< of forward's output (hopper_moments.cuh)
-  static constexpr bool summed = kSummed;  ///< backward_input: another gradient is added (hopper_addend.cuh)
-  static constexpr bool small = kSmall;    ///< patches of small images (hopper_maps.h)
+  static constexpr bool pool = kVariation.pool && !back;
+  static constexpr bool unpool = kVariation.pool && back;
+  static constexpr bool moments = kVariation.moments;
+  static constexpr bool summed = kVariation.summed;
+  static constexpr bool small = kVariation.small;
   static constexpr int window = line && pool ? kLineWindow : 1;  ///< positions that become one
   static constexpr int patches = kPatchCount;                    ///< of a warpgroup
   static constexpr int products = patches * window;              ///< of 64 pixels, of a warpgroup and step

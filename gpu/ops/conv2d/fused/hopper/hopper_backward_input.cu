@@ -89,7 +89,7 @@ void backward_input::launch(const ChainCall& call) {
                                     call.precision,
                                     stream};
   if (s.upsample) {
-    launch_activations<2, 2, true, false>(activations);
+    launch_activations<Variation{.tap_rows = 2, .tap_columns = 2, .back = true}>(activations);
   } else {
     launch_backward_input<false>(activations);
   }

@@ -39,13 +39,20 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-/// A variation of the kernel.
-template <int kTapSide, bool kLine, bool kSmall, bool kSlim>
+/// What a variation of the kernel computes.
+struct WeightsVariation {
+  int tap_side = 3;
+  bool line = false;   ///< of one dimension
+  bool small = false;  ///< patches of small images (hopper_maps.h)
+  bool slim = false;   ///< of 64 filters, 64 channels and all columns of taps
+};
+
+template <WeightsVariation kVariation>
 struct WeightsShape {
-  static constexpr int taps = kTapSide;
-  static constexpr bool line = kLine;    ///< of one dimension
-  static constexpr bool small = kSmall;  ///< patches of small images (hopper_maps.h)
-  static constexpr bool slim = kSlim;    ///< of 64 filters, 64 channels and all columns of taps
+  static constexpr int taps = kVariation.tap_side;
+  static constexpr bool line = kVariation.line;
+  static constexpr bool small = kVariation.small;
+  static constexpr bool slim = kVariation.slim;
   static constexpr int filters = slim ? kSlice : 2 * kSlice;       ///< of a unit
   static constexpr int channels = slim ? kSlimColumns : kColumns;  ///< of a unit
   static constexpr int filter_slices = filters / kSlice;
@@ -196,9 +203,9 @@ __global__ void __launch_bounds__(S::threads, 1)
 #endif
 }
 
-template <int kTaps, bool kLine, bool kSmall, bool kSlim>
+template <WeightsVariation kVariation>
 void launch_units(const WeightsCall& call) {
-  using S = WeightsShape<kTaps, kLine, kSmall, kSlim>;
+  using S = WeightsShape<kVariation>;
   const bool fp16 = call.precision == core::Precision::fp16;
   const auto kernel = fp16 ? hopper_weights<mma::Fp16, S> : hopper_weights<mma::Bf16, S>;
   launch_products(call, kernel, S::threads, S::shared_bytes);
@@ -207,12 +214,12 @@ void launch_units(const WeightsCall& call) {
 void launch_columns(const WeightsCall& call) {
   switch (call.plan.of_patches) {
     case Patches::lines:
-      return launch_units<3, true, false, false>(call);
+      return launch_units<WeightsVariation{.line = true}>(call);
     case Patches::small_images:
-      return launch_units<3, false, true, false>(call);
+      return launch_units<WeightsVariation{.small = true}>(call);
     default:
-      return call.plan.planes > 1 ? launch_units<2, false, false, false>(call)
-                                  : launch_units<3, false, false, false>(call);
+      return call.plan.planes > 1 ? launch_units<WeightsVariation{.tap_side = 2}>(call)
+                                  : launch_units<WeightsVariation{}>(call);
   }
 }
 
@@ -289,7 +296,7 @@ void backward_weights::launch(const ChainCall& call) {
       launch_columns(products);
       break;
     case Units::slim:
-      launch_units<2, false, false, true>(products);
+      launch_units<WeightsVariation{.tap_side = 2, .slim = true}>(products);
       break;
     case Units::all_taps:
       launch_all_taps(products);

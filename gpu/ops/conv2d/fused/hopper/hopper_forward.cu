@@ -24,11 +24,11 @@ std::size_t forward::workspace(const ChainShape& s, core::Precision precision) {
 void forward::launch(const ChainCall& call) {
   const ActivationsCall activations = wide_forward_call(call);
   if (call.shape.upsample) {
-    launch_activations<2, 2, false, false>(activations);
+    launch_activations<Variation{.tap_rows = 2, .tap_columns = 2}>(activations);
   } else if (call.shape.pool) {
-    launch_activations<3, 3, false, true>(activations);
+    launch_activations<Variation{.pool = true}>(activations);
   } else {
-    launch_activations<3, 3, false, false>(activations);
+    launch_activations<Variation{}>(activations);
   }
   core::check_launch("conv2d.forward hopper");
 }

@@ -18,7 +18,7 @@ std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace line_forward
 
-/// Forward with a pooling in windows of kLineWindow positions behind it. argmax has a byte an element, as maxpool2d.h
+/// Forward with a pooling in windows of kLineWindow positions behind it. argmax has a byte an element, as maxpool2d.cpp
 /// says: what makes the gradient of the pooling by itself reads it too. y and argmax aligned to 16 bytes.
 namespace line_pooled {
 bool takes(const ChainShape& shape);

@@ -26,8 +26,8 @@ batch_norm::PartialMoments normed_forward::launch(const ChainCall& call) {
   const bool small = is_small(s);
   ActivationsCall activations = small ? small_forward_call(call) : wide_forward_call(call);
   activations.problem.parts = static_cast<float*>(call.workspace);
-  const int blocks = small ? launch_activations<3, 3, false, false, true, true>(activations)
-                           : launch_activations<3, 3, false, false, false, true>(activations);
+  const int blocks = small ? launch_activations<Variation{.small = true, .moments = true}>(activations)
+                           : launch_activations<Variation{.moments = true}>(activations);
   core::check_launch("conv2d.forward hopper, with moments");
   return {activations.problem.parts, blocks / activations.problem.column_tiles};
 }

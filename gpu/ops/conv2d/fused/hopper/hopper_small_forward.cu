@@ -15,7 +15,7 @@ std::size_t small_forward::workspace(const ChainShape&, core::Precision) {
 }
 
 void small_forward::launch(const ChainCall& call) {
-  launch_activations<3, 3, false, false, true>(small_forward_call(call));
+  launch_activations<Variation{.small = true}>(small_forward_call(call));
   core::check_launch("conv2d.forward hopper, small images");
 }
 

@@ -15,11 +15,9 @@
 
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
+#include "gpu/ops/planned_processors.h"
 
 namespace warpscope::ops::conv2d::fused::hopper {
-
-/// The plan is for so many, whatever the GPU has: results are the same on all.
-inline constexpr int kSplitProcessors = 132;
 
 enum class Units { columns, slim, all_taps };
 

@@ -36,6 +36,7 @@
 #include "gpu/ops/conv2d/fused/rows/rows_gradients.cuh"
 #include "gpu/ops/conv2d/taps_along.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
@@ -67,7 +68,6 @@ constexpr unsigned kSymbolsAt = kStages * kTilesBytes;
 constexpr unsigned kSymbolsBytes = kLines * kLineBytes;
 constexpr unsigned kBarriersAt = kSymbolsAt + kStages * kSymbolsBytes;
 constexpr unsigned kSharedBytes = kBarriersAt + 2 * kStages * 8 + kAlignSlack;
-constexpr int kSplitProcessors = 132;
 
 template <class T>
 __device__ __forceinline__ unsigned pair_of(float low, float high) {
@@ -352,7 +352,7 @@ RowsPlan plan_of(const OpShape& s) {
   plan.filter_tiles = static_cast<int>(divide_up(s.out_channels, kFilters));
   plan.units = plan.filter_tiles * static_cast<int>(divide_up(plan.groups, kUnitGroups));
   const int patches = grid_of(gradient_of(s, nullptr)).patches();
-  const int wanted = std::clamp(kSplitProcessors / plan.units, 1, patches);
+  const int wanted = std::clamp(kPlannedProcessors / plan.units, 1, patches);
   plan.split_patches = static_cast<int>(divide_up(patches, wanted));
   plan.splits = static_cast<int>(divide_up(patches, plan.split_patches));
   return plan;

@@ -36,6 +36,7 @@
 #include "gpu/ops/conv2d/fused/rows/rows_gradients.cuh"
 #include "gpu/ops/conv2d/fused/rows/rows_text.cuh"
 #include "gpu/ops/mma.cuh"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -312,7 +313,7 @@ constexpr std::int64_t parts(std::int64_t all, std::int64_t each) {
 }
 
 Plan plan_of(const OpShape& s) {
-  constexpr std::int64_t kProcessors = 132;
+  constexpr std::int64_t kProcessors = kPlannedProcessors;
   Plan plan{};
   plan.rows = taps_of(s) * s.in_channels + 1;
   const std::int64_t tiles = parts(plan.rows, kTileRows);

@@ -147,8 +147,6 @@ Variant variant(Op op, const char* name, std::vector<Link> chain, const char* su
   return {.op = op,
           .name = name,
           .device = core::DeviceKind::cuda,
-          .precisions = all_precisions(),
-          .minimum_compute_capability = 75,
           .chain = std::move(chain),
           .summary = summary,
           .launch = launch,

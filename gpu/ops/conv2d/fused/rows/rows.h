@@ -1,6 +1,6 @@
 #pragma once
 // A convolution of one-hot characters without the products with zeros. With the byte b = round(255 x) of a character
-// (one_hot.h), and weights w (K,R,S,C):
+// (one_hot.cpp), and weights w (K,R,S,C):
 //
 //   gather_rows of forward            y[n,p,:] = sum over the taps t of row(t, b[n, p + t])
 //   scatter_rows of backward_weights  dw[:,t,c] = sum over all (n,p) with b[n, p + t] = c + 1 of dy[n,p,:]

@@ -111,7 +111,6 @@ Variant variant(Op op, const char* name, std::vector<Link> chain, const char* su
                 void (*run)(const OpCall&)) {
   return {.op = op,
           .name = name,
-          .precisions = loops_precisions(),
           .chain = std::move(chain),
           .summary = summary,
           .launch = run,

@@ -32,6 +32,7 @@
 #include "gpu/ops/conv2d/fused/rows/rows.h"
 #include "gpu/ops/conv2d/fused/rows/shared_rows.cuh"
 #include "gpu/ops/mma.cuh"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
 #include "gpu/ops/variant.h"
@@ -253,7 +254,7 @@ std::int64_t table_bytes(const OpShape& s) {
 
 /// So many blocks as run at once, but none without a round for each of its warps.
 dim3 grid_of(const OpShape& s, std::int64_t slices, std::int64_t rounds) {
-  constexpr std::int64_t kProcessors = 132;
+  constexpr std::int64_t kProcessors = kPlannedProcessors;
   constexpr std::int64_t kProcessorBytes = 228 * 1024;
   constexpr std::int64_t kFurtherBytes = 2 * 1024;  // of a block, beside its table
   const std::int64_t resident =
@@ -331,7 +332,6 @@ Variant shared_rows_forward() {
       .op = Op::conv2d_forward,
       .name = "shared_rows",
       .device = core::DeviceKind::cuda,
-      .precisions = all_precisions(),
       .minimum_compute_capability = 80,
       .chain = forward_chain(),
       .summary = "The rows of weights that characters pick lie in shared memory, made there by each block.",

@@ -20,7 +20,7 @@
 // Limits: compute capability 9.0 and 10.x; 16 bits; kernels of one row and 3, 5 or 7 taps without stride and
 // dilation; filters in multiples of 8, at most 256; 106 characters with 7 taps, 142 with 5, 215 with 3. y aligned to
 // 16 bytes, which the memory of plans is. There are as many blocks as 132 multiprocessors run at once. Source:
-// rows.h; layer_norm.h; maxpool2d.h.
+// rows.h; layer_norm.cpp; maxpool2d.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +35,7 @@
 #include "gpu/ops/layer_norm/layer_norm_at_once.cuh"
 #include "gpu/ops/linear/hopper_cluster.cuh"
 #include "gpu/ops/mma.cuh"
+#include "gpu/ops/planned_processors.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
@@ -302,7 +303,7 @@ constexpr int parts(int all, int each) {
 
 template <class T, int kTaps, int P>
 void launch(const OpCall& call) {
-  constexpr std::int64_t kProcessors = 132;
+  constexpr std::int64_t kProcessors = kPlannedProcessors;
   const OpShape& s = call.shape;
   const cudaStream_t stream = core::cuda_stream(*call.stream);
   conv2d_halves_of_rows<T>

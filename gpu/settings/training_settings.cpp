@@ -1,0 +1,24 @@
+#include "gpu/settings/training_settings.h"
+
+#include "gpu/core/error.h"
+
+namespace warpscope::training {
+
+std::shared_ptr<const TrainingSettings> standard_settings() {
+  static const auto standard = std::make_shared<const TrainingSettings>();
+  return standard;
+}
+
+void check(const TrainingSettings& settings) {
+  check(settings.optimizer);
+  check(settings.augment);
+  check_together(settings.augment, settings.optimizer);
+  check(settings.schedule);
+  check(settings.spikes);
+  check(settings.stop);
+  // Each step would come right after an evaluation, which leaves none a time of its own.
+  if (settings.test_every == 1)
+    throw core::BadInput("test_every 1 leaves no step whose time is known: take 2 or more, or 0");
+}
+
+}  // namespace warpscope::training
