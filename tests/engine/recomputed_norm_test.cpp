@@ -13,7 +13,6 @@
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
 #include "gpu/models/parameters.h"
-#include "tests/core/temporary_folder.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
@@ -98,16 +97,11 @@ TEST_P(RecomputedOnTheGpu, BlackImagesTrainAlike) {
 }
 
 TEST_P(RecomputedOnTheGpu, AWeightThatIsNoNumberShowsInTheLoss) {
-  const models::Model model = normed_classifier();
-  std::vector<float> weights = models::initial_parameters(model, 5);
-  weights[models::parameter_layout(model).find("conv1.weight").offset + 30] =
+  const auto engine = make(options(false), tests::labelled_data(48, 24));
+  EngineState state = engine->state();
+  state.parameters[models::parameter_layout(normed_classifier()).find("conv1.weight").offset + 30] =
       std::numeric_limits<float>::quiet_NaN();
-  const tests::TemporaryFolder folder;
-  const std::string file = folder / "weights.safetensors";
-  models::save_parameters(file, model, weights);
-  EngineOptions with_it = options(false);
-  with_it.init_file = file;
-  const auto engine = make(with_it, tests::labelled_data(48, 24));
+  engine->restore(state);
   EXPECT_TRUE(std::isnan(run_steps(*engine, 1).front().loss));
 }
 
