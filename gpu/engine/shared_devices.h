@@ -17,8 +17,8 @@ namespace warpscope::training {
 /// Any thread may call it.
 class SharedDevices {
  public:
-  /// The set on the device, which is uploaded unless somebody holds that same object there. Its memory counts for none of those who
-  /// share it. Waits. Throws core::OutOfMemory.
+  /// The set on the device, which is uploaded unless somebody holds that same object there. Its memory counts for none
+  /// of those who share it. Waits. Throws core::OutOfMemory.
   std::shared_ptr<const DeviceData> data(const core::DeviceInfo& device,
                                          const std::shared_ptr<const data::DataSet>& data);
 

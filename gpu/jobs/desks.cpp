@@ -92,7 +92,7 @@ void Desks::start(Search request) {
   features_.start_search({trial_of(std::move(request.judge)), std::move(request.axes)}, std::move(find));
 }
 
-void Desks::start(MakeMap request) {
+void Desks::start(const MakeMap& request) {
   features::MapRequest map;
   map.subject.device = device();
   map.method = request.method;

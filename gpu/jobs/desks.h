@@ -24,7 +24,7 @@ class Desks final : public Jobs {
  private:
   void start(Judge request);
   void start(Search request);
-  void start(MakeMap request);
+  void start(const MakeMap& request);
   void start(const Bench& request);
   void start(const Verify& request);
   void start(const Baseline& request);

@@ -34,46 +34,46 @@ static_assert(std::endian::native == std::endian::little);
 namespace bytes {
 
 template <class T>
-inline constexpr bool is_vector = false;
+inline constexpr bool kIsVector = false;
 template <class T>
-inline constexpr bool is_vector<std::vector<T>> = true;
+inline constexpr bool kIsVector<std::vector<T>> = true;
 template <class T>
-inline constexpr bool is_array = false;
+inline constexpr bool kIsArray = false;
 template <class T, std::size_t N>
-inline constexpr bool is_array<std::array<T, N>> = true;
+inline constexpr bool kIsArray<std::array<T, N>> = true;
 template <class T>
-inline constexpr bool is_map = false;
+inline constexpr bool kIsMap = false;
 template <class K, class V>
-inline constexpr bool is_map<std::map<K, V>> = true;
+inline constexpr bool kIsMap<std::map<K, V>> = true;
 template <class T>
-inline constexpr bool is_pair = false;
+inline constexpr bool kIsPair = false;
 template <class A, class B>
-inline constexpr bool is_pair<std::pair<A, B>> = true;
+inline constexpr bool kIsPair<std::pair<A, B>> = true;
 template <class T>
-inline constexpr bool is_optional = false;
+inline constexpr bool kIsOptional = false;
 template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <class T>
-inline constexpr bool is_shared = false;
+inline constexpr bool kIsShared = false;
 template <class T>
-inline constexpr bool is_shared<std::shared_ptr<const T>> = true;
+inline constexpr bool kIsShared<std::shared_ptr<const T>> = true;
 template <class T>
-inline constexpr bool is_variant = false;
+inline constexpr bool kIsVariant = false;
 template <class... T>
-inline constexpr bool is_variant<std::variant<T...>> = true;
+inline constexpr bool kIsVariant<std::variant<T...>> = true;
 template <class T>
-inline constexpr bool is_not_sent = false;
+inline constexpr bool kIsNotSent = false;
 template <class T>
-inline constexpr bool is_not_sent<core::NotSent<T>> = true;
+inline constexpr bool kIsNotSent<core::NotSent<T>> = true;
 template <class T>
-inline constexpr bool is_text = std::same_as<T, std::string> || std::same_as<T, std::filesystem::path>;
+inline constexpr bool kIsText = std::same_as<T, std::string> || std::same_as<T, std::filesystem::path>;
 template <class T>
-inline constexpr bool is_time = false;
+inline constexpr bool kIsTime = false;
 template <class C, class D>
-inline constexpr bool is_time<std::chrono::time_point<C, D>> = true;
+inline constexpr bool kIsTime<std::chrono::time_point<C, D>> = true;
 /// Lies in memory as it is sent, whatever its bits are.
 template <class T>
-inline constexpr bool is_plain = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+inline constexpr bool kIsPlain = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
 template <auto V>
 consteval bool is_named() {
@@ -105,34 +105,34 @@ void describe_all(std::string& out, std::type_identity<std::variant<T...>> /*typ
 }
 template <class T>
 void describe(std::string& out) {
-  if constexpr (is_not_sent<T>) {
+  if constexpr (kIsNotSent<T>) {
     out += '-';
   } else if constexpr (std::is_enum_v<T>) {
     out += 'e' + std::to_string(enumerators<T>());
   } else if constexpr (std::is_arithmetic_v<T>) {
     out += (std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u') + std::to_string(sizeof(T));
-  } else if constexpr (is_text<T>) {
+  } else if constexpr (kIsText<T>) {
     out += 's';
-  } else if constexpr (is_time<T>) {
+  } else if constexpr (kIsTime<T>) {
     out += 't';
-  } else if constexpr (is_vector<T>) {
+  } else if constexpr (kIsVector<T>) {
     out += 'v';
     describe<typename T::value_type>(out);
-  } else if constexpr (is_array<T>) {
+  } else if constexpr (kIsArray<T>) {
     out += 'a' + std::to_string(std::tuple_size_v<T>);
     describe<typename T::value_type>(out);
-  } else if constexpr (is_optional<T>) {
+  } else if constexpr (kIsOptional<T>) {
     out += 'o';
     describe<typename T::value_type>(out);
-  } else if constexpr (is_shared<T>) {
+  } else if constexpr (kIsShared<T>) {
     out += 'p';
     describe<std::remove_const_t<typename T::element_type>>(out);
-  } else if constexpr (is_map<T>) {
+  } else if constexpr (kIsMap<T>) {
     out += 'm';
     describe<std::pair<typename T::key_type, typename T::mapped_type>>(out);
-  } else if constexpr (is_pair<T>) {
+  } else if constexpr (kIsPair<T>) {
     describe_all(out, std::type_identity<std::tuple<typename T::first_type, typename T::second_type>>());
-  } else if constexpr (is_variant<T>) {
+  } else if constexpr (kIsVariant<T>) {
     out += 'w';
     describe_all(out, std::type_identity<T>());
   } else if constexpr (requires(const T& value) { sent_as(value); }) {
@@ -203,40 +203,40 @@ class MessageWriter {
 
   template <class T>
   void put(const T& value) {
-    if constexpr (bytes::is_not_sent<T>) {
+    if constexpr (bytes::kIsNotSent<T>) {
     } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
       append(&value, sizeof value);
-    } else if constexpr (bytes::is_time<T>) {  // how long ago: clocks differ
+    } else if constexpr (bytes::kIsTime<T>) {  // how long ago: clocks differ
       put(std::int64_t{std::chrono::nanoseconds(T::clock::now() - value).count()});
     } else if constexpr (std::same_as<T, std::filesystem::path>) {
       put(value.string());
     } else if constexpr (std::same_as<T, std::string>) {
       put(std::uint64_t{value.size()});
       body_ += value;
-    } else if constexpr (bytes::is_vector<T>) {
+    } else if constexpr (bytes::kIsVector<T>) {
       put(std::uint64_t{value.size()});
-      if constexpr (bytes::is_plain<typename T::value_type>) {
+      if constexpr (bytes::kIsPlain<typename T::value_type>) {
         append(value.data(), value.size() * sizeof(typename T::value_type));
       } else {
         for (const auto& each : value) put(each);
       }
-    } else if constexpr (bytes::is_array<T>) {
+    } else if constexpr (bytes::kIsArray<T>) {
       for (const auto& each : value) put(each);
-    } else if constexpr (bytes::is_map<T>) {
+    } else if constexpr (bytes::kIsMap<T>) {
       put(std::uint64_t{value.size()});
       for (const auto& each : value) {
         put(each.first);
         put(each.second);
       }
-    } else if constexpr (bytes::is_pair<T>) {
+    } else if constexpr (bytes::kIsPair<T>) {
       put(value.first);
       put(value.second);
-    } else if constexpr (bytes::is_optional<T>) {
+    } else if constexpr (bytes::kIsOptional<T>) {
       put(value.has_value());
       if (value) put(*value);
-    } else if constexpr (bytes::is_shared<T>) {
+    } else if constexpr (bytes::kIsShared<T>) {
       put_shared(value);
-    } else if constexpr (bytes::is_variant<T>) {
+    } else if constexpr (bytes::kIsVariant<T>) {
       put(std::uint64_t{value.index()});
       std::visit([this](const auto& each) { put(each); }, value);
     } else if constexpr (requires { sent_as(value); }) {
@@ -315,7 +315,7 @@ class MessageReader {
 
   template <class T>
   void fill(T& value) {
-    if constexpr (bytes::is_not_sent<T>) {
+    if constexpr (bytes::kIsNotSent<T>) {
     } else if constexpr (std::same_as<T, bool>) {
       const auto byte = get<std::uint8_t>();
       if (byte > 1) refuse_message("a choice of two is neither");
@@ -327,32 +327,32 @@ class MessageReader {
       value = static_cast<T>(number);
     } else if constexpr (std::is_arithmetic_v<T>) {
       std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    } else if constexpr (bytes::is_time<T>) {
+    } else if constexpr (bytes::kIsTime<T>) {
       const std::chrono::nanoseconds ago(get<std::int64_t>());
       if (ago < -std::chrono::hours(1 << 20) || ago > std::chrono::hours(1 << 20))
         refuse_message("a time is out of all measure");
       value = T::clock::now() - std::chrono::duration_cast<typename T::duration>(ago);
-    } else if constexpr (bytes::is_text<T>) {
+    } else if constexpr (bytes::kIsText<T>) {
       value = std::string(take(get<std::uint64_t>()));
-    } else if constexpr (bytes::is_vector<T>) {
+    } else if constexpr (bytes::kIsVector<T>) {
       fill_vector(value);
-    } else if constexpr (bytes::is_array<T>) {
+    } else if constexpr (bytes::kIsArray<T>) {
       for (auto& each : value) fill(each);
-    } else if constexpr (bytes::is_map<T>) {
+    } else if constexpr (bytes::kIsMap<T>) {
       value.clear();
       for (auto left = get<std::uint64_t>(); left > 0; --left) {
         auto key = get<typename T::key_type>();
         value.insert_or_assign(std::move(key), get<typename T::mapped_type>());
       }
-    } else if constexpr (bytes::is_pair<T>) {
+    } else if constexpr (bytes::kIsPair<T>) {
       fill(value.first);
       fill(value.second);
-    } else if constexpr (bytes::is_optional<T>) {
+    } else if constexpr (bytes::kIsOptional<T>) {
       value.reset();
       if (get<bool>()) fill(value.emplace());
-    } else if constexpr (bytes::is_shared<T>) {
+    } else if constexpr (bytes::kIsShared<T>) {
       fill_shared(value);
-    } else if constexpr (bytes::is_variant<T>) {
+    } else if constexpr (bytes::kIsVariant<T>) {
       fill_variant(value, get<std::uint64_t>(), std::make_index_sequence<std::variant_size_v<T>>());
     } else if constexpr (requires { sent_as(value); }) {
       take_as(value, get<decltype(sent_as(value))>());
@@ -363,7 +363,7 @@ class MessageReader {
   template <class T>
   void fill_vector(std::vector<T>& value) {
     const auto count = get<std::uint64_t>();
-    if constexpr (bytes::is_plain<T>) {
+    if constexpr (bytes::kIsPlain<T>) {
       if (count > rest_.size() / sizeof(T)) refuse_message("it ends too soon");
       const std::string_view from = take(count * sizeof(T));
       value.resize(count);

@@ -21,8 +21,8 @@ struct AskedText {
   std::string text;
 };
 
-/// Runs texts through a plan that goes back from the score of a class to the characters, and brings scores and shares to
-/// the host.
+/// Runs texts through a plan that goes back from the score of a class to the characters, and brings scores and shares
+/// to the host.
 class AttributionPass {
  public:
   /// For the scene's model, in the precision of its selection: each op by the best variant. `most` texts at the most,
@@ -90,7 +90,8 @@ class HeldOutTextPass : public AttributionPass {
   explicit HeldOutTextPass(const Scene& scene) : AttributionPass(scene, kAtOnce, kMost) {}
   /// Throws core::BadInput if a text is not there.
   void enqueue(const Scene& scene, const HeldOutTexts& asked);
-  TextAttributions made() const;
+  TextAttributions made()
+      const;  // NOLINT(bugprone-derived-method-shadowing-base-method): each kind of pass has its own
 
   static constexpr double kShare = 1.0 / 30;
   static std::optional<HeldOutTexts> asked(const ObservationRequest& request) {

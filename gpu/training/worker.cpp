@@ -371,8 +371,8 @@ double Trainer::Worker::planned_epochs(const TrainingSettings& settings) const {
   const auto epochs = static_cast<double>(settings.epochs);
   if (settings.steps == 0) return epochs;
   const std::int64_t images = std::int64_t{settings.batch} * settings.optimizer.accumulate;
-  const double by_steps =
-      static_cast<double>(settings.steps) / static_cast<double>(data_->train.count / images);
+  const std::int64_t steps_an_epoch = data_->train.count / images;
+  const double by_steps = static_cast<double>(settings.steps) / static_cast<double>(steps_an_epoch);
   return settings.epochs > 0 ? std::min(epochs, by_steps) : by_steps;
 }
 

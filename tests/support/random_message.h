@@ -34,7 +34,7 @@ class RandomMessage {
   template <class T>
   void fill(T& value) {
     namespace bytes = training::bytes;
-    if constexpr (bytes::is_not_sent<T>) {
+    if constexpr (bytes::kIsNotSent<T>) {
     } else if constexpr (std::same_as<T, bool>) {
       value = below(2) == 1;
     } else if constexpr (std::is_enum_v<T>) {
@@ -42,31 +42,31 @@ class RandomMessage {
     } else if constexpr (std::is_arithmetic_v<T>) {
       const std::uint64_t bits = std::uint64_t{bits_()} << 32 | bits_();  // of a float: also NaN
       std::memcpy(&value, &bits, sizeof value);
-    } else if constexpr (bytes::is_time<T>) {
+    } else if constexpr (bytes::kIsTime<T>) {
       value = T::clock::now() - std::chrono::hours(2 * below(9));
-    } else if constexpr (bytes::is_text<T>) {
+    } else if constexpr (bytes::kIsText<T>) {
       std::string text;
       for (std::size_t i = below(9); i > 0; --i) text += static_cast<char>(1 + below(255));
       value = text;
-    } else if constexpr (bytes::is_vector<T>) {
+    } else if constexpr (bytes::kIsVector<T>) {
       value.clear();  // some begin with elements
       for (std::size_t i = below(kMost + 1); i > 0; --i) value.push_back(make<typename T::value_type>());
-    } else if constexpr (bytes::is_array<T>) {
+    } else if constexpr (bytes::kIsArray<T>) {
       for (auto& each : value) fill(each);
-    } else if constexpr (bytes::is_map<T>) {
+    } else if constexpr (bytes::kIsMap<T>) {
       for (std::size_t i = below(kMost + 1); i > 0; --i) {
         auto key = make<typename T::key_type>();
         fill(value[std::move(key)]);
       }
-    } else if constexpr (bytes::is_pair<T>) {
+    } else if constexpr (bytes::kIsPair<T>) {
       fill(value.first);
       fill(value.second);
-    } else if constexpr (bytes::is_optional<T>) {
+    } else if constexpr (bytes::kIsOptional<T>) {
       if (below(4) > 0) fill(value.emplace());
-    } else if constexpr (bytes::is_shared<T>) {
+    } else if constexpr (bytes::kIsShared<T>) {
       using Object = std::remove_const_t<typename T::element_type>;
       if (below(4) > 0) value = std::make_shared<const Object>(make<Object>());
-    } else if constexpr (bytes::is_variant<T>) {
+    } else if constexpr (bytes::kIsVariant<T>) {
       constexpr std::size_t kinds = std::variant_size_v<T>;
       fill_variant(value, below(kinds), std::make_index_sequence<kinds>());
     } else if constexpr (std::same_as<T, training::Configuration>) {
@@ -89,22 +89,22 @@ class RandomMessage {
 template <class T>
 bool same(const T& a, const T& b) {
   namespace bytes = training::bytes;
-  if constexpr (bytes::is_not_sent<T>) {
+  if constexpr (bytes::kIsNotSent<T>) {
     return true;
   } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
     return std::memcmp(&a, &b, sizeof a) == 0;
-  } else if constexpr (bytes::is_time<T>) {
+  } else if constexpr (bytes::kIsTime<T>) {
     return std::chrono::abs(a - b) < std::chrono::hours(1);  // it is sent as how long ago it was
-  } else if constexpr (bytes::is_text<T>) {
+  } else if constexpr (bytes::kIsText<T>) {
     return a == b;
-  } else if constexpr (bytes::is_vector<T> || bytes::is_array<T> || bytes::is_map<T>) {
+  } else if constexpr (bytes::kIsVector<T> || bytes::kIsArray<T> || bytes::kIsMap<T>) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const auto& x, const auto& y) { return same(x, y); });
-  } else if constexpr (bytes::is_pair<T>) {
+  } else if constexpr (bytes::kIsPair<T>) {
     return same(a.first, b.first) && same(a.second, b.second);
-  } else if constexpr (bytes::is_optional<T> || bytes::is_shared<T>) {
+  } else if constexpr (bytes::kIsOptional<T> || bytes::kIsShared<T>) {
     return !a == !b && (!a || same(*a, *b));
-  } else if constexpr (bytes::is_variant<T>) {
+  } else if constexpr (bytes::kIsVariant<T>) {
     return a.index() == b.index() &&
            std::visit([&](const auto& x) { return same(x, std::get<std::remove_cvref_t<decltype(x)>>(b)); },
                       a);

@@ -19,8 +19,8 @@ class SettingsController {
   void send(const Frame& frame, const training::TrainingSettings& wanted);
   void send(const Frame& frame, const training::OptimizerSettings& wanted);
 
-  /// A number or a switch, as its row has it. A number is disabled where `why_not`, which its tip then says, is not "". What was
-  /// refused goes to `refusal`, which is emptied when a value is taken.
+  /// A number or a switch, as its row has it. A number is disabled where `why_not`, which its tip then says, is not "".
+  /// What was refused goes to `refusal`, which is emptied when a value is taken.
   void draw(const Frame& frame, const training::Setting& row, Refusal& refusal,
             const std::string& why_not = "");
   /// The same with a `spec` of its own.
