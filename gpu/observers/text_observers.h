@@ -90,8 +90,8 @@ class HeldOutTextPass : public AttributionPass {
   explicit HeldOutTextPass(const Scene& scene) : AttributionPass(scene, kAtOnce, kMost) {}
   /// Throws core::BadInput if a text is not there.
   void enqueue(const Scene& scene, const HeldOutTexts& asked);
-  TextAttributions made()
-      const;  // NOLINT(bugprone-derived-method-shadowing-base-method): each kind of pass has its own
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method): each kind of pass has its own
+  TextAttributions made() const;
 
   static constexpr double kShare = 1.0 / 30;
   static std::optional<HeldOutTexts> asked(const ObservationRequest& request) {
