@@ -22,8 +22,8 @@ struct JudgedFeatures {
   features::Judgement judgement;
 };
 
-/// Fits a classifier to what a trained network makes of its data set's training images and judges it by the test images.
-/// Nothing if a person interrupted it.
+/// Fits a classifier to what a trained network makes of its data set's training images and judges it by the test
+/// images. Nothing if a person interrupted it.
 std::optional<JudgedFeatures> judge_source(const TrainedSource& source,
                                            const features::JudgementRequest& request,
                                            bool standardize = true);

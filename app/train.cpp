@@ -214,7 +214,7 @@ std::string quality_text(const Snapshot& end, const training::Point& test) {
                                              test[Metric::head_loss], 100 * accuracy));
 }
 
-/// Of fewer images nobody is surprised that they get one class.
+/// Nobody is surprised that fewer images get one class.
 constexpr std::size_t kFewImages = 10;
 
 /// The class that all test images are wrongly taken for, as by a network that has died; "" if there are several.

@@ -1,7 +1,7 @@
 #pragma once
 // Messages as bytes, for a window in another process: members one after the other, as they lie in memory
-// (little-endian), counts before what they count. What is shared is sent once and then named by a number, as long as the
-// sender has it: who reads sees the same object again where the sender saw it.
+// (little-endian), counts before what they count. What is shared is sent once and then named by a number, as long as
+// the sender has it: who reads sees the same object again where the sender saw it.
 
 #include <array>
 #include <bit>
@@ -154,7 +154,7 @@ struct MessageHead {
   std::uint64_t checksum = 0;
 
   std::string text() const;
-  /// Of the first kBytes of a message. Throws core::BadInput if it is none, of another version, or longer than kMost.
+  /// Reads the first kBytes of a message. Throws core::BadInput if it is none, of another version, too long (kMost).
   static MessageHead read(std::string_view bytes);
 };
 /// Throws core::BadInput: "a message is damaged: ..."

@@ -34,7 +34,7 @@ struct Inspection {
   std::int64_t image = 0;        ///< of the test images
   core::Precision precision = core::Precision::fp32;
   std::vector<LayerOutput> outputs;  ///< the input, then one a layer of the model
-  /// Of the layer that was asked for: those from the place `first` of models::ParameterLayout on.
+  /// Parameters of the layer that was asked for, from the place `first` of models::ParameterLayout on.
   std::size_t first = 0;
   std::vector<float> parameters;  ///< master weights
   std::vector<float> gradients;   ///< of the last step, before clipping and without the loss scale

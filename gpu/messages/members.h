@@ -23,7 +23,7 @@ consteval std::size_t member_count() {
   }
 }
 
-/// Of a struct with a base an overload of this returns a std::tie() of its members, the base first.
+/// An overload of this, for a struct with a base, returns a std::tie() of its members, the base first.
 void members_of();
 
 #define WARPSCOPE_WITH(count, ...)      \

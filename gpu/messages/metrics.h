@@ -1,6 +1,7 @@
 #pragma once
-// What is measured of a training step, and of held-out images after it: one row for each metric. Files, feeds, snapshots,
-// exports and curves go over the rows: a new metric is its enumerator, its row, and the place where it is measured.
+// What is measured of a training step, and of held-out images after it: one row for each metric. Files, feeds,
+// snapshots, exports and curves go over the rows: a new metric is its enumerator, its row, and the place where it is
+// measured.
 
 #include <array>
 #include <cstddef>

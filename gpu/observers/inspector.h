@@ -24,8 +24,8 @@ class InspectionPass {
   explicit InspectionPass(const Scene& scene);
 
   bool fits(const Scene& scene) const { return plan_.selection() == scene.selection; }
-  /// All outputs of the image, and the parameters of the layer that makes one of them. Throws core::BadInput if there is
-  /// no such test image.
+  /// All outputs of the image, and the parameters of the layer that makes one of them. Throws core::BadInput if there
+  /// is no such test image.
   void enqueue(const Scene& scene, const Asked& asked);
   Inspection made() const;
 
@@ -46,7 +46,7 @@ class InspectionPass {
     }
   };
   void add(const plan::WrittenTensor& tensor, const LayerOutput& shape);
-  /// Of models::ParameterLayout.
+  /// A part of models::ParameterLayout.
   struct Range {
     std::size_t first = 0;
     std::size_t count = 0;

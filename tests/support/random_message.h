@@ -20,7 +20,7 @@ class RandomMessage {
     fill(value);
     return value;
   }
-  /// Of the kind `index`.
+  /// An alternative of the variant, by its index.
   template <class T, std::size_t... Place>
   void fill_variant(T& value, std::size_t index, std::index_sequence<Place...> /*places*/) {
     (void)((index == Place && (fill(value.template emplace<Place>()), true)) || ...);

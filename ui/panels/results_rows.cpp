@@ -130,7 +130,7 @@ std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
 }
 
 std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
-  // Of the step before a training went on only the loss is known.
+  // A training that has just gone on knows only the loss of its last step.
   const float rate = snapshot.last[training::Metric::learning_rate];
   const bool known = snapshot.step > 0 && !std::isnan(rate);
   const bool one_update = known && !snapshot.settings->optimizer.per_sample;
