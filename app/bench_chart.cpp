@@ -35,8 +35,7 @@ bool same_call(ops::OpShape a, ops::OpShape b) {
 std::vector<Precision> precisions_of(const std::vector<BenchRow>& rows) {
   std::vector<Precision> found;
   for (const BenchRow& row : rows) {
-    if (timed(row) && std::find(found.begin(), found.end(), row.precision) == found.end())
-      found.push_back(row.precision);
+    if (timed(row) && std::ranges::find(found, row.precision) == found.end()) found.push_back(row.precision);
   }
   return found;
 }
@@ -45,16 +44,14 @@ Precision chosen_precision(const BenchReport& report, const BenchChartChoice& ch
   const std::vector<Precision> there = precisions_of(report.rows);
   if (there.empty()) throw core::BadInput("there is nothing to draw: no variant was timed");
   if (!choice.precision) return there.front();
-  if (std::find(there.begin(), there.end(), *choice.precision) != there.end()) return *choice.precision;
-  std::vector<std::string_view> names;
-  for (const Precision precision : there) names.push_back(core::to_string(precision));
+  if (std::ranges::find(there, *choice.precision) != there.end()) return *choice.precision;
   throw core::BadInput(fmt::format("--precision: nothing was timed in {}; valid: {}",
-                                   core::to_string(*choice.precision), fmt::join(names, ", ")));
+                                   core::to_string(*choice.precision), core::names_of(there)));
 }
 
 // --- variants
 
-/// The cases of one op, alone or with what surrounds it.
+/// The cases of one op, by itself or with what surrounds it.
 struct Cases {
   std::vector<const BenchRow*> rows;
   std::vector<ops::OpShape> shapes;
@@ -62,7 +59,7 @@ struct Cases {
 
 /// True unless another call of the same op, layer and precision covers more of the ops around it.
 bool covers_most(const BenchRow& row, const std::vector<BenchRow>& rows) {
-  return std::none_of(rows.begin(), rows.end(), [&](const BenchRow& other) {
+  return std::ranges::none_of(rows, [&](const BenchRow& other) {
     return other.what.op == row.what.op && other.what.layer == row.what.layer &&
            other.precision == row.precision &&
            other.what.shape.covered.size() > row.what.shape.covered.size();
@@ -77,7 +74,7 @@ std::map<std::pair<ops::Op, bool>, Cases> cases_of(const BenchReport& report, Pr
     if (covers && !covers_most(row, report.rows)) continue;
     Cases& of_op = cases[{row.what.op, covers}];
     of_op.rows.push_back(&row);
-    if (std::find(of_op.shapes.begin(), of_op.shapes.end(), row.what.shape) == of_op.shapes.end())
+    if (std::ranges::find(of_op.shapes, row.what.shape) == of_op.shapes.end())
       of_op.shapes.push_back(row.what.shape);
   }
   return cases;
@@ -121,7 +118,7 @@ std::vector<runs::ChartBar> bars_of(const Cases& cases) {
          .color = color,
          .text = fmt::format("{} µs, {:.0f} % of floor", figure(sum.time), 100 * floor / sum.time)});
   }
-  std::sort(bars.begin(), bars.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
+  std::ranges::sort(bars, [](const auto& a, const auto& b) { return a.value > b.value; });
   return bars;
 }
 
@@ -143,8 +140,8 @@ runs::BarChart chart_of_variants(const BenchReport& report, Precision precision)
     chart.groups.push_back(std::move(group));
   }
   // By the time of the fastest variant, which is the last bar of its group.
-  std::stable_sort(chart.groups.begin(), chart.groups.end(),
-                   [](const auto& a, const auto& b) { return a.bars.back().value > b.bars.back().value; });
+  std::ranges::stable_sort(
+      chart.groups, [](const auto& a, const auto& b) { return a.bars.back().value > b.bars.back().value; });
   if (chart.groups.size() > kMostOps) {
     chart.subtitle = fmt::format("the {} operations whose fastest variant takes longest, of {}", kMostOps,
                                  chart.groups.size());
@@ -176,8 +173,7 @@ std::vector<runs::ChartBar> calls_of(const BenchReport& report, Precision precis
                        .color = color_of_call(row.what.op)});
     }
   }
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const auto& a, const auto& b) { return a.value > b.value; });
+  std::ranges::stable_sort(calls, [](const auto& a, const auto& b) { return a.value > b.value; });
   return calls;
 }
 
@@ -234,7 +230,7 @@ std::vector<std::vector<std::string>> calls_of_step(const std::vector<BenchRow>&
     const std::vector<plan::NodeCover> covers = plan::cover(program, {precision, {}}, device);
     for (std::size_t n = 0; n < covers.size(); ++n) {
       if (covers[n].variant == nullptr) continue;
-      const auto row = std::find_if(rows.begin(), rows.end(), [&](const BenchRow& r) {
+      const auto row = std::ranges::find_if(rows, [&](const BenchRow& r) {
         return r.precision == precision && !r.sum && r.what.op == program.nodes[n].op &&
                r.variant == covers[n].variant->name && same_call(r.what.shape, covers[n].shape);
       });

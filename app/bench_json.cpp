@@ -1,3 +1,5 @@
+#include <array>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -6,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "app/bench_report.h"
+#include "app/choices.h"
 #include "gpu/core/error.h"
+#include "gpu/files/format.h"
 
 namespace warpscope::app {
 namespace {
@@ -23,16 +27,50 @@ std::vector<std::string_view> names_of(const ops::OpSet& ops) {
   return names;
 }
 
+/// What each shape has, by the name in the file.
+template <class Shape, class Visit>
+void visit_sizes(Shape& shape, const Visit& visit) {
+  visit("batch", shape.batch);
+  visit("height", shape.height);
+  visit("width", shape.width);
+  visit("in_channels", shape.in_channels);
+  visit("out_channels", shape.out_channels);
+  visit("kernel_height", shape.kernel_height);
+  visit("kernel_width", shape.kernel_width);
+  visit("count", shape.count);
+}
+
+/// What a row has that was timed, in the order of the file's columns.
+template <class Row, class Visit>
+void visit_figures(Row& row, const Visit& visit) {
+  visit("rank", row.rank);
+  visit("samples", row.samples);
+  visit("median_us", row.median);
+  visit("p10_us", row.p10);
+  visit("p90_us", row.p90);
+  visit("floor_us", row.floor);
+  visit("flops", row.flops);
+  visit("least_flops", row.least_flops);
+  visit("bytes", row.bytes);
+  visit("launches", row.launches);
+  visit("workspace_bytes", row.workspace);
+  visit("registers", row.resources.registers);
+  visit("shared_bytes", row.resources.shared_bytes);
+  visit("occupancy", row.resources.occupancy);
+}
+
+auto writer_to(ordered_json& json) {
+  return [&json](const char* key, const auto& value) { json[key] = value; };
+}
+
+auto reader_of(const ordered_json& json) {
+  return [&json](const char* key, auto& value) { json.at(key).get_to(value); };
+}
+
 ordered_json shape_json(const ops::OpShape& s) {
-  ordered_json json{{"batch", s.batch},
-                    {"height", s.height},
-                    {"width", s.width},
-                    {"in_channels", s.in_channels},
-                    {"out_channels", s.out_channels},
-                    {"kernel_height", s.kernel_height},
-                    {"kernel_width", s.kernel_width},
-                    {"count", s.count},
-                    {"covered", names_of(s.covered)}};
+  ordered_json json;
+  visit_sizes(s, writer_to(json));
+  json["covered"] = names_of(s.covered);
   ops::visit_parameters(s, [&](ops::Parameter parameter, const auto& value, auto) {
     if constexpr (std::is_same_v<const ops::UpdateRule&, decltype(value)>) {
       json[ops::row_of(parameter).name] = ops::to_string(value);
@@ -59,14 +97,7 @@ void read(const ordered_json& json, const ops::ParameterRow& row, T& value) {
 
 ops::OpShape shape_from(const ordered_json& json) {
   ops::OpShape s;
-  s.batch = json.at("batch");
-  s.height = json.at("height");
-  s.width = json.at("width");
-  s.in_channels = json.at("in_channels");
-  s.out_channels = json.at("out_channels");
-  s.kernel_height = json.at("kernel_height");
-  s.kernel_width = json.at("kernel_width");
-  s.count = json.at("count");
+  visit_sizes(s, reader_of(json));
   for (const std::string name : json.at("covered")) s.covered.add(ops::parse_op(name));
   ops::visit_parameters(s, [&](ops::Parameter parameter, auto& value, auto) {
     const ops::ParameterRow& row = ops::row_of(parameter);
@@ -91,20 +122,7 @@ ordered_json row_json(const BenchRow& row) {
     json["skipped"] = row.skipped;
     return json;
   }
-  json["rank"] = row.rank;
-  json["samples"] = row.samples;
-  json["median_us"] = row.median;
-  json["p10_us"] = row.p10;
-  json["p90_us"] = row.p90;
-  json["floor_us"] = row.floor;
-  json["flops"] = row.flops;
-  json["least_flops"] = row.least_flops;
-  json["bytes"] = row.bytes;
-  json["launches"] = row.launches;
-  json["workspace_bytes"] = row.workspace;
-  json["registers"] = row.resources.registers;
-  json["shared_bytes"] = row.resources.shared_bytes;
-  json["occupancy"] = row.resources.occupancy;
+  visit_figures(row, writer_to(json));
   return json;
 }
 
@@ -117,18 +135,7 @@ BenchRow row_from(const ordered_json& json) {
   row.sum = json.value("sum", false);
   row.skipped = json.value("skipped", "");
   if (!row.skipped.empty()) return row;
-  row.rank = json.at("rank");
-  row.samples = json.at("samples");
-  row.median = json.at("median_us");
-  row.p10 = json.at("p10_us");
-  row.p90 = json.at("p90_us");
-  row.floor = json.at("floor_us");
-  row.flops = json.at("flops");
-  row.least_flops = json.value("least_flops", row.flops);
-  row.bytes = json.at("bytes");
-  row.launches = json.at("launches");
-  row.workspace = json.at("workspace_bytes");
-  row.resources = {json.at("registers"), json.at("shared_bytes"), json.at("occupancy")};
+  visit_figures(row, reader_of(json));
   return row;
 }
 
@@ -169,15 +176,8 @@ StepRow step_from(const ordered_json& json) {
 }
 
 const char* to_string(profiling::Outcome outcome) {
-  switch (outcome) {
-    case profiling::Outcome::faster:
-      return "faster";
-    case profiling::Outcome::no_faster:
-      return "no faster";
-    case profiling::Outcome::disturbed:
-      break;
-  }
-  return "disturbed";
+  constexpr std::array kNames{"faster", "no faster", "disturbed"};
+  return kNames.at(static_cast<std::size_t>(outcome));
 }
 
 ordered_json advice_json(const profiling::Advice& advice) {
@@ -218,8 +218,8 @@ BenchReport report_from(const ordered_json& json) {
 
 std::string to_json(const BenchReport& report) {
   ordered_json json;
-  json["device"] = {
-      {"id", report.device.id()}, {"name", report.device.name}, {"driver", report.device.driver}};
+  json[files::kFormat] = files::kBenchFormat.number;
+  describe_device(report.device, json);
   json["batch"] = report.batch;
   json["complete"] = report.complete;
   const profiling::Peaks& peaks = report.peaks;
@@ -237,13 +237,7 @@ std::string to_json(const BenchReport& report) {
   for (const StepRow& row : report.steps) json["steps"].push_back(step_json(row));
   json["in_turns"] = ordered_json::array();
   for (const profiling::Advice& advice : report.advice) json["in_turns"].push_back(advice_json(advice));
-  json["unavailable"] = ordered_json::array();
-  for (const ops::Variant* variant : report.missing) {
-    json["unavailable"].push_back({{"op", ops::to_string(variant->op)},
-                                   {"variant", variant->name},
-                                   {"device", core::to_string(variant->device)},
-                                   {"reason", report.missing_reason}});
-  }
+  describe_missing(report.missing, report.missing_reason, json);
   return json.dump(2) + "\n";
 }
 
@@ -252,7 +246,11 @@ BenchReport read_bench_report(const std::string& file) {
   if (!stream)
     throw core::BadInput(fmt::format("{} cannot be read; give a file that bench --json wrote", file));
   try {
-    return report_from(ordered_json::parse(stream));
+    const ordered_json json = ordered_json::parse(stream);
+    const auto number = json.at(files::kFormat).get<std::uint64_t>();
+    const std::string why = files::refusal_of_number(number, files::kBenchFormat);
+    if (!why.empty()) throw core::BadInput("it " + why);
+    return report_from(json);
   } catch (const nlohmann::json::exception&) {
     throw core::BadInput(
         fmt::format("{} is not a file that this version's bench --json wrote; measure again", file));
@@ -262,16 +260,17 @@ BenchReport read_bench_report(const std::string& file) {
 }
 
 std::string to_csv(const BenchReport& report) {
-  std::string text =
-      "op,layer,shape,precision,variant,rank,samples,median_us,p10_us,p90_us,floor_us,flops,least_flops,"
-      "bytes,launches,workspace_bytes,registers,shared_bytes,occupancy\n";
+  std::string text = "op,layer,shape,precision,variant";
+  const BenchRow none;
+  visit_figures(none, [&](const char* key, const auto&) { text += fmt::format(",{}", key); });
+  text += '\n';
   for (const BenchRow& row : report.rows) {
     if (!row.skipped.empty()) continue;
-    fmt::format_to(std::back_inserter(text), "{},{},\"{}\",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                   ops::to_string(row.what.op), row.what.layer, ops::describe(row.what.op, row.what.shape),
-                   core::to_string(row.precision), row.variant, row.rank, row.samples, row.median, row.p10,
-                   row.p90, row.floor, row.flops, row.least_flops, row.bytes, row.launches, row.workspace,
-                   row.resources.registers, row.resources.shared_bytes, row.resources.occupancy);
+    text +=
+        fmt::format("{},{},\"{}\",{},{}", ops::to_string(row.what.op), row.what.layer,
+                    ops::describe(row.what.op, row.what.shape), core::to_string(row.precision), row.variant);
+    visit_figures(row, [&](const char*, const auto& value) { text += fmt::format(",{}", value); });
+    text += '\n';
   }
   for (const StepRow& row : report.steps) {
     if (!row.skipped.empty()) continue;

@@ -35,8 +35,8 @@ const char* rate_unit(core::DeviceKind device) {
 }
 
 std::string rank_text(const BenchRow& row, const std::vector<const BenchRow*>& group) {
-  const auto equals = std::count_if(group.begin(), group.end(),
-                                    [&](const BenchRow* other) { return other->rank == row.rank; });
+  const auto equals =
+      std::ranges::count_if(group, [&](const BenchRow* other) { return other->rank == row.rank; });
   return fmt::format("{}{}", equals > 1 ? "=" : "", row.rank);
 }
 
@@ -101,7 +101,7 @@ std::string fewer_text(const BenchRow& row) {
 }
 
 std::string group_text(std::vector<const BenchRow*> group, core::DeviceKind device) {
-  std::stable_sort(group.begin(), group.end(), [](const BenchRow* a, const BenchRow* b) {
+  std::ranges::stable_sort(group, [](const BenchRow* a, const BenchRow* b) {
     return timed(*a) && (!timed(*b) || a->median < b->median);
   });
   if (!timed(*group.front())) {
@@ -132,7 +132,7 @@ bool still_there(const BenchRow& row, core::DeviceKind device) {
       ops::find_variant(*ops::built_in_variants(), row.what.op, device, row.variant);
   if (variant == nullptr) return false;
   const std::vector<ops::OpSet> sets = ops::coverings(*variant);
-  return std::find(sets.begin(), sets.end(), row.what.shape.covered) != sets.end();
+  return std::ranges::find(sets, row.what.shape.covered) != sets.end();
 }
 
 /// What was timed with variants that no longer exist: "no longer there: conv2d.forward loops, with bias,
@@ -144,7 +144,7 @@ std::string gone_text(const BenchReport& before) {
     const std::string with =
         row.what.shape.covered.empty() ? "" : fmt::format(", with {}", ops::describe(row.what.shape.covered));
     const std::string name = fmt::format("{} {}{}", ops::to_string(row.what.op), row.variant, with);
-    if (std::find(gone.begin(), gone.end(), name) == gone.end()) gone.push_back(name);
+    if (std::ranges::find(gone, name) == gone.end()) gone.push_back(name);
   }
   std::string text;
   for (const std::string& name : gone)

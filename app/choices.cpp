@@ -1,6 +1,7 @@
 #include "app/choices.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
@@ -13,11 +14,10 @@ namespace {
 /// Throws unless `part` occurs in the name of a variant, of any kind of device.
 void check_variant_name(const std::string& part, std::vector<std::string> names) {
   for (const ops::Variant& variant : *ops::built_in_variants()) {
-    if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
+    if (std::ranges::find(names, variant.name) == names.end()) names.push_back(variant.name);
   }
-  const bool found = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return name.find(part) != std::string::npos;
-  });
+  const bool found = std::ranges::any_of(
+      names, [&](const std::string& name) { return name.find(part) != std::string::npos; });
   if (!found) {
     throw core::BadInput(
         fmt::format("--variant: no name contains '{}'; valid: {}", part, fmt::join(names, ", ")));
@@ -45,7 +45,7 @@ std::vector<const ops::Variant*> missing_variants(const Choices& choices) {
   }
   for (const ops::OpContract& contract : ops::contracts()) {
     const auto& wanted = choices.ops;
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), contract.op) == wanted.end()) continue;
+    if (!wanted.empty() && std::ranges::find(wanted, contract.op) == wanted.end()) continue;
     for (const ops::Variant* variant :
          ops::variants_of(*ops::built_in_variants(), contract.op, core::DeviceKind::cuda)) {
       if (variant->name.find(choices.variant) != std::string::npos) missing.push_back(variant);
@@ -54,12 +54,25 @@ std::vector<const ops::Variant*> missing_variants(const Choices& choices) {
   return missing;
 }
 
-std::string precision_names(const ops::Variant& variant) {
-  std::vector<std::string_view> names;
-  for (const core::Precision precision : ops::precisions_of(variant)) {
-    if (precision != core::Precision::fp64) names.push_back(core::to_string(precision));
+void describe_device(const core::DeviceInfo& device, nlohmann::ordered_json& json) {
+  json["device"] = {{"id", device.id()}, {"name", device.name}, {"driver", device.driver}};
+}
+
+void describe_missing(const std::vector<const ops::Variant*>& missing, const std::string& reason,
+                      nlohmann::ordered_json& json) {
+  json["unavailable"] = nlohmann::ordered_json::array();
+  for (const ops::Variant* variant : missing) {
+    json["unavailable"].push_back({{"op", ops::to_string(variant->op)},
+                                   {"variant", variant->name},
+                                   {"device", core::to_string(variant->device)},
+                                   {"reason", reason}});
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string precision_names(const ops::Variant& variant) {
+  std::vector<core::Precision> precisions = ops::precisions_of(variant);
+  std::erase(precisions, core::Precision::fp64);
+  return core::names_of(precisions);
 }
 
 }  // namespace warpscope::app

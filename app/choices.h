@@ -3,6 +3,7 @@
 // name.
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,11 @@ Choices choices(const ChoiceArguments& arguments, const std::vector<std::string>
 /// CUDA variants among the choices that cannot run because there is no GPU, and the reason; empty if the
 /// device is one.
 std::vector<const ops::Variant*> missing_variants(const Choices& choices);
+
+/// Put the device, and variants for which there is none, into the JSON of what was found.
+void describe_device(const core::DeviceInfo& device, nlohmann::ordered_json& json);
+void describe_missing(const std::vector<const ops::Variant*>& missing, const std::string& reason,
+                      nlohmann::ordered_json& json);
 
 /// "fp32, tf32".
 std::string precision_names(const ops::Variant& variant);

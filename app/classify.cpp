@@ -1,7 +1,6 @@
 // warpscope classify: what the features of a trained network are worth to a classifier.
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@
 #include "app/options.h"
 #include "app/table.h"
 #include "app/trained_source.h"
-#include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/features/judgement.h"
 #include "gpu/files/streams.h"
 
@@ -30,14 +29,9 @@ struct ClassifyArguments {
   std::string json;  ///< file, "-" for standard output instead of the text, "" for none
 };
 
-using Clock = std::chrono::steady_clock;
 using features::Judgement;
 using Report = JudgedFeatures;
 using features::LabelledRows;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 LabelledRows rows_of(const TrainedSource& source, const data::ImageSet& set,
                      const classifiers::Watch& watch) {
@@ -174,13 +168,13 @@ std::optional<JudgedFeatures> judge_source(const TrainedSource& source,
   try {
     InterruptWatch interrupts;
     const classifiers::Watch watch = interrupts.watch();
-    auto start = Clock::now();
+    auto start = core::Clock::now();
     LabelledRows training = rows_of(source, source.data->train, watch);
     LabelledRows test = rows_of(source, source.data->test, watch);
-    report.feature_seconds = seconds_since(start);
-    start = Clock::now();
+    report.feature_seconds = core::seconds_since(start);
+    start = core::Clock::now();
     if (standardize) report.remark = features::standardize(training, test, source.place());
-    report.standardize_seconds = seconds_since(start);
+    report.standardize_seconds = core::seconds_since(start);
     report.judgement = features::judge(training, test, request, source.place(), watch);
   } catch (const classifiers::Cancelled&) {
     return std::nullopt;

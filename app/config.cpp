@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "app/commands.h"
 #include "app/options.h"
 #include "gpu/core/device.h"
@@ -21,8 +19,8 @@ namespace {
 core::DeviceInfo device_of(const std::string& name) {
   const std::vector<core::DeviceInfo> devices = core::list_devices();
   if (name == "auto") return devices.front();
-  const auto asked = std::find_if(devices.begin(), devices.end(),
-                                  [&](const core::DeviceInfo& device) { return device.id() == name; });
+  const auto asked =
+      std::ranges::find_if(devices, [&](const core::DeviceInfo& device) { return device.id() == name; });
   return asked == devices.end() ? devices.back() : *asked;
 }
 

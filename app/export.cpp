@@ -1,5 +1,7 @@
 // warpscope export: runs in formats of others.
 
+#include "gpu/export/export.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -16,12 +18,6 @@
 #include "app/run_folders.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
-#include "gpu/export/export_csv.h"
-#include "gpu/export/export_json.h"
-#include "gpu/export/export_safetensors.h"
-#include "gpu/export/export_svg.h"
-#include "gpu/export/export_tensorboard.h"
-#include "gpu/export/export_trace.h"
 #include "gpu/runs/find_checkpoint.h"
 
 namespace warpscope::app {
@@ -57,8 +53,8 @@ constexpr std::array kFormats{
 };
 
 const Format& format_named(const std::string& name) {
-  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(),
-                                         [&](const Format& format) { return format.name == name; });
+  const auto* const found =
+      std::ranges::find_if(kFormats, [&](const Format& format) { return format.name == name; });
   if (found != kFormats.end()) return *found;
   throw core::BadInput(fmt::format(
       "--to: there is no format '{}'; valid: csv, tensorboard, safetensors, svg, png, json, trace", name));

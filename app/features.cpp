@@ -1,7 +1,6 @@
 // warpscope features: what layers of a trained network make of images, as a file for other programs.
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -16,6 +15,7 @@
 #include "app/table.h"
 #include "app/trained_source.h"
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/subject.h"
 #include "gpu/files/streams.h"
@@ -31,12 +31,6 @@ struct FeaturesArguments {
   std::string format;  ///< npy, csv, safetensors, libsvm; "" for what the file's name ends with
 };
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// The sets that --split names, in order.
 std::vector<const data::ImageSet*> sets_of(const data::DataSet& data, const std::string& split) {
   if (split == "train") return {&data.train};
@@ -49,9 +43,9 @@ std::vector<const data::ImageSet*> sets_of(const data::DataSet& data, const std:
 /// Adds the rows of one set; returns the seconds that the device took for them. Throws classifiers::Cancelled.
 double append_rows(features::FeatureTable& table, const TrainedSource& source, const data::ImageSet& set,
                    const std::stop_token& stop) {
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   const core::Buffer rows = source.features_of(set, {{}, stop});
-  const double seconds = seconds_since(start);
+  const double seconds = core::seconds_since(start);
   const std::size_t before = table.values.size();
   table.values.resize(before + rows.bytes() / sizeof(float));
   source.stream->copy(table.values.data() + before, rows.data(), rows.bytes());
@@ -83,7 +77,7 @@ int write(const FeaturesArguments& a) {
     files::warn("interrupted; nothing was written");
     return 1;
   }
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   features::write_features(a.out, format, table);
   files::print("features     {} rows of {} columns, {} of {}\n", table.rows(), table.columns, table.layers,
                source.network.settings.model.name);
@@ -91,7 +85,7 @@ int write(const FeaturesArguments& a) {
   files::print("data         {}, {}\n", source.data->name, a.split == "all" ? "train then test" : a.split);
   files::print("device       {}, {}: {:.3f} s\n", source.device->info().name,
                core::to_string(source.selection.precision), seconds);
-  files::print("written      {} in {:.2f} s\n", a.out, seconds_since(start));
+  files::print("written      {} in {:.2f} s\n", a.out, core::seconds_since(start));
   if (format == features::FeatureFormat::npy) {
     files::print("labels       {}\n", features::labels_file(a.out).string());
   }

@@ -3,6 +3,7 @@
 #include "app/fetch/fetch.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -21,15 +22,8 @@ namespace warpscope::app {
 namespace {
 
 const char* phase_text(fetch::Phase phase) {
-  switch (phase) {
-    case fetch::Phase::download:
-      return "downloading";
-    case fetch::Phase::check:
-      return "checking";
-    case fetch::Phase::unpack:
-      return "unpacking";
-  }
-  return "";
+  constexpr std::array kTexts{"downloading", "checking", "unpacking"};
+  return kTexts.at(static_cast<std::size_t>(phase));
 }
 
 /// A bar on a terminal; elsewhere a line for each tenth of a phase.

@@ -1,4 +1,4 @@
-// warpscope infer: inference alone, its answers and how long each part of it takes.
+// warpscope infer: inference only, its answers and how long each part of it takes.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "app/table.h"
 #include "app/trained_source.h"
 #include "gpu/core/error.h"
-#include "gpu/export/export_json.h"
+#include "gpu/export/export.h"
 #include "gpu/files/streams.h"
 #include "gpu/inference/report.h"
 #include "gpu/settings/setting.h"

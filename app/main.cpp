@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
-#include <new>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -27,7 +26,7 @@ std::string unexpected(const CLI::App& app, const std::vector<std::string>& type
   std::string told =
       left.size() > 1 ? "these arguments were not expected:" : "this argument was not expected:";
   for (const std::string& argument : typed) {
-    const auto found = std::find(left.begin(), left.end(), argument);
+    const auto found = std::ranges::find(left, argument);
     if (found == left.end()) continue;
     left.erase(found);
     told += " " + files::sayable(argument);

@@ -1,7 +1,6 @@
 // warpscope map: what a trained network makes of test images, as points in the plane.
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
 #include <string>
 

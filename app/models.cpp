@@ -14,12 +14,11 @@
 #include "app/table.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/device.h"
-#include "gpu/export/export_json.h"
+#include "gpu/export/export.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
 #include "gpu/models/model_file.h"
 #include "gpu/plan/model_figures.h"
-#include "gpu/plan/standard_batch.h"
 #include "gpu/settings/setting.h"
 
 namespace warpscope::app {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "app/choices.h"
+#include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/runs/references.h"
 
@@ -95,13 +95,7 @@ void check_save_file(const fs::path& file, const fs::path& run_dir) {
       fs::weakly_canonical(folder / ".", error) == fs::weakly_canonical(run_dir / ".", error)) {
     return;
   }
-  if (!fs::is_directory(folder, error)) {
-    throw core::BadInput(fmt::format("--save: there is no folder {}; make it first", folder.string()));
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw core::BadInput(
-        fmt::format("--save: the folder {} cannot be written to; choose another", folder.string()));
-  }
+  check_folder_of("--save", file);
 }
 
 /// True if the setting is given and has another value than in `run`.
@@ -146,9 +140,8 @@ Configuration resumed(const TrainingArguments& arguments) {
   return configuration;
 }
 
-/// What a run that is gone on with, or whose settings are taken, tells of its data. Of others that are named instead
-/// all
-/// but what they hold is known, and of those of a new training nothing.
+/// What a run that is gone on with, or whose settings are taken, tells of its data. Where others are named instead
+/// all but what they hold is known, and nothing where a training is new.
 data::KnownData known_data(const TrainingArguments& arguments) {
   const bool named = arguments.given.has("data_source");
   const bool of_run = !arguments.config.empty() && training::read_configuration(arguments.config).of_run;

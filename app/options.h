@@ -26,7 +26,7 @@ std::string refuse_negative(const std::string& text);
 /// A check for options that hold finite numbers above 0.
 std::string refuse_not_positive(const std::string& text);
 
-/// Lets an option take whole numbers from `least` to `most` alone.
+/// Lets an option take only whole numbers, from `least` to `most`.
 void whole_numbers(CLI::Option& option, int least, int most);
 
 /// Adds an option for each setting. A value that does not fit throws core::BadInput from CLI::App::parse().

@@ -19,13 +19,13 @@
 #include "app/table.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
-#include "gpu/export/export_json.h"
+#include "gpu/export/export.h"
+#include "gpu/files/format.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
 #include "gpu/runs/figure_table.h"
 #include "gpu/runs/settings.h"
 #include "gpu/runs/summary.h"
-#include "gpu/runs/text.h"
 
 namespace warpscope::app {
 namespace {
@@ -81,7 +81,7 @@ std::string text_or_nothing(const std::string& text) {
 
 Tone tone_of(const RunSummary& run) {
   if (run.status == "failed") return Tone::bad;
-  return run.status == "interrupted" ? Tone::dim : Tone::plain;
+  return run.status == "interrupted" || run.status == "refused" ? Tone::dim : Tone::plain;
 }
 
 /// The four settings as they were last; with `stars`, those that were changed during the run have one and the
@@ -100,7 +100,7 @@ std::vector<std::string> setting_cells(const RunSummary& run, bool stars) {
 
 bool has_changed(const RunSummary& run) {
   const std::vector<std::string> cells = setting_cells(run, false);
-  return std::any_of(cells.begin(), cells.end(), [](const std::string& text) { return text.ends_with('*'); });
+  return std::ranges::any_of(cells, [](const std::string& text) { return text.ends_with('*'); });
 }
 
 /// What stands beside steps and epochs: losses and accuracies that a run of the list has, and the speed.
@@ -111,7 +111,7 @@ std::vector<const training::Figure*> shown_figures(const std::vector<RunSummary>
     if (name == "epochs" || name == "time") continue;
     const bool always = name == "mean train loss" || name == "test loss" || name == "median images/s";
     const bool loss_or_accuracy = name.ends_with("loss") || name.ends_with("accuracy");
-    if (always || (loss_or_accuracy && std::any_of(list.begin(), list.end(), [&](const RunSummary& run) {
+    if (always || (loss_or_accuracy && std::ranges::any_of(list, [&](const RunSummary& run) {
                      return std::isfinite(figure.of(run));
                    }))) {
       shown.push_back(&figure);
@@ -121,7 +121,7 @@ std::vector<const training::Figure*> shown_figures(const std::vector<RunSummary>
 }
 
 std::string table_of(const std::vector<RunSummary>& list) {
-  const bool stars = std::any_of(list.begin(), list.end(), has_changed);
+  const bool stars = std::ranges::any_of(list, has_changed);
   const std::vector<const training::Figure*> figures = shown_figures(list);
   std::vector<Column> columns{{"run", Align::left},
                               {"started", Align::left},
@@ -175,14 +175,15 @@ int show_differences(const RunsArguments& arguments, const fs::path& folder) {
   if (arguments.json != "-") {
     files::put(differences.empty() ? "all settings are the same\n" : difference_table(list, differences));
   }
-  nlohmann::json report{{"runs", nlohmann::json::array()},
+  nlohmann::json report{{files::kFormat, files::kRunListFormat.number},
+                        {"runs", nlohmann::json::array()},
                         {"settings", nlohmann::json::object()},
                         {"at_first", nlohmann::json::object()}};
   for (const runs::Run& run : list) report["runs"].push_back(runs::run_name(run.folder));
   for (const runs::SettingDifference& difference : differences) {
     report["settings"][difference.key] = json_of(difference.values);
     const auto& first = difference.at_first;
-    if (std::any_of(first.begin(), first.end(), [](const auto& value) { return value.has_value(); })) {
+    if (std::ranges::any_of(first, [](const auto& value) { return value.has_value(); })) {
       report["at_first"][difference.key] = json_of(first);
     }
   }
@@ -208,7 +209,8 @@ int show(const RunsArguments& arguments) {
   }
   nlohmann::json report = nlohmann::json::array();
   for (const RunSummary& run : list) report.push_back(runs::json_of(run));
-  write_output(arguments.json, runs::json_text({{"runs", std::move(report)}}));
+  write_output(arguments.json, runs::json_text({{files::kFormat, files::kRunListFormat.number},
+                                                {"runs", std::move(report)}}));
   return 0;
 }
 

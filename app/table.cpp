@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "gpu/charts/numbers.h"
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/streams.h"
@@ -19,8 +20,8 @@ namespace fs = std::filesystem;
 
 /// The number of code points in UTF-8 text: continuation bytes are not counted.
 std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
 }
 
 }  // namespace
@@ -104,17 +105,21 @@ std::string figure(double value) {
   if (value == 0) return "0";
   const double size = std::fabs(value);
   if (size < 1e-3) return fmt::format("{:.1e}", value);
-  if (size >= 1000) {
-    const std::string digits = fmt::format("{:.0f}", size);
-    std::string grouped = value < 0 ? "-" : "";
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-      if (i > 0 && (digits.size() - i) % 3 == 0) grouped += ',';
-      grouped += digits[i];
-    }
-    return grouped;
-  }
+  if (size >= 1000) return charts::with_thousands(value);
   const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5);
   return fmt::format("{:.{}f}", value, decimals);
+}
+
+void check_folder_of(const std::string& option, const fs::path& file) {
+  std::error_code error;
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error)) {
+    throw core::BadInput(fmt::format("{}: there is no folder {}; make it first", option, folder.string()));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw core::BadInput(
+        fmt::format("{}: the folder {} cannot be written to; choose another", option, folder.string()));
+  }
 }
 
 void check_output_file(const std::string& option, const std::string& file) {
@@ -123,15 +128,7 @@ void check_output_file(const std::string& option, const std::string& file) {
   if (fs::is_directory(file, error)) {
     throw core::BadInput(fmt::format("{}: {} is a folder; name a file", option, file));
   }
-  const fs::path path(file);
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error)) {
-    throw core::BadInput(fmt::format("{}: there is no folder {}; make it first", option, folder.string()));
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw core::BadInput(
-        fmt::format("{}: the folder {} cannot be written to; choose another", option, folder.string()));
-  }
+  check_folder_of(option, file);
 }
 
 void write_output(const std::string& file, const std::string& text) {

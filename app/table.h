@@ -1,6 +1,7 @@
 #pragma once
 // Aligned columns of text, and one line that tells how far a long command is.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ std::string bytes_text(double bytes);
 /// Three digits that count: "0.0123", "1.23", "123", "12,345".
 std::string figure(double value);
 
+/// Throws core::BadInput that names `option` unless the folder of `file` is there and can be written to.
+void check_folder_of(const std::string& option, const std::filesystem::path& file);
 /// Checks at the start that `file` ("" and "-" are fine) can be made, so that nothing measured is lost.
 /// Throws core::BadInput that names `option`.
 void check_output_file(const std::string& option, const std::string& file);

@@ -6,9 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <exception>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +26,7 @@
 #include "app/interrupt.h"
 #include "app/judged.h"
 #include "app/options.h"
-#include "app/program_seconds.h"
+#include "gpu/charts/numbers.h"
 #include "gpu/core/phases.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/utf8.h"
@@ -37,13 +40,35 @@ using training::Metric;
 using training::Snapshot;
 using training::TrainerState;
 
+/// When the process began, in seconds since the machine did; negative if that is not known. Source: proc(5), field 22
+/// of /proc/self/stat; the name in field 2 may hold anything but a ')'.
+double read_beginning() {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return -1;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string field;
+  for (int n = 3; n < 22; ++n) fields >> field;
+  double ticks = -1;
+  fields >> ticks;
+  return fields ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : -1;
+}
+
+/// Seconds since this process began, to 10 ms: loading its libraries counts. 0 where the system does not tell.
+double program_seconds() {
+  static const double beginning = read_beginning();
+  timespec now{};
+  if (beginning < 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - beginning;
+}
+
 constexpr int kShownImages = 16;
 constexpr double kImageSeconds = 10;
 
 std::string clock_text(double seconds) {
-  const auto total = std::llround(seconds);
-  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
-  return fmt::format("{}:{:02}", total / 60, total % 60);
+  return charts::clock_text(std::round(seconds));
 }
 
 /// What the data set has: "images" or "texts".
@@ -223,8 +248,8 @@ std::string only_class(const Snapshot& end) {
       end.evaluation->accuracy == 1 || !std::isfinite(end.evaluation->loss))
     return "";
   const std::vector<std::uint8_t>& predicted = end.evaluation->predicted;
-  const bool several = std::any_of(predicted.begin(), predicted.end(),
-                                   [&](std::uint8_t label) { return label != predicted.front(); });
+  const bool several =
+      std::ranges::any_of(predicted, [&](std::uint8_t label) { return label != predicted.front(); });
   if (several) return "";
   const std::vector<std::string>& classes = end.data->classes;
   const std::size_t label = predicted.front();
@@ -281,7 +306,7 @@ std::optional<JudgedFeatures> judge(const training::Trainer& trainer,
   const auto end = trainer.snapshot();
   TrainedSource source;
   source.network.settings = settings;
-  source.network.parameters = trainer.final_parameters();
+  source.network.parameters = *trainer.ending().parameters;
   source.network.weights = "as trained";
   source.layers = features::parse_feature_layers("", settings.model);
   source.selection.precision = end->selection.precision;
@@ -362,7 +387,7 @@ int train_headless(training::TrainerOptions options, const std::string& then) {
     return end->failed_by_input ? 2 : 1;
   }
   print_summary(*end, follower.progress().last_test(), follower.progress().last_validation());
-  print_seconds(trainer.phase_times(), beginning);
+  print_seconds(trainer.ending().phases, beginning);
   if (classifier.empty()) return 0;
   if (judging.error) std::rethrow_exception(judging.error);
   files::print("\n");

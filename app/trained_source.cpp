@@ -51,7 +51,7 @@ TrainedSource open_network(const TrainedArguments& a) {
   if (!a.precision.empty()) settings.precision = core::parse_precision(a.precision);
   const auto able = plan::training_precisions(device);
   if (a.precision.empty() && settings.precision &&
-      std::find(able.begin(), able.end(), *settings.precision) == able.end()) {
+      std::ranges::find(able, *settings.precision) == able.end()) {
     settings.precision.reset();  // the run had another device
   }
   training::complete(settings, device);

@@ -3,9 +3,11 @@
 #include "gpu/verify/verify.h"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,14 +16,77 @@
 #include "app/interrupt.h"
 #include "app/options.h"
 #include "app/table.h"
-#include "app/verify_json.h"
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
+#include "gpu/files/format.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
 #include "gpu/plan/selection.h"
 
 namespace warpscope::app {
 namespace {
+
+using nlohmann::ordered_json;
+using verify::VerifyRow;
+
+// What `warpscope verify` found, as JSON.
+
+struct VerifyReport {
+  core::DeviceInfo device;
+  verify::VerifyOptions options;
+  std::vector<verify::VerifyRow> rows;
+  std::vector<const ops::Variant*> missing;  ///< variants for which there is no device
+  std::string missing_reason;
+  double seconds = 0;
+  bool complete = true;  ///< not interrupted
+
+  int failed() const {
+    return static_cast<int>(
+        std::ranges::count_if(rows, [](const auto& row) { return !row.failure.empty(); }));
+  }
+};
+
+ordered_json row_json(const verify::VerifyRow& row) {
+  ordered_json json;
+  json["op"] = row.network ? "network" : std::string(ops::to_string(row.op));
+  json["variant"] = row.variant;
+  json["precision"] = core::to_string(row.precision);
+  if (!row.skipped.empty()) {
+    json["skipped"] = row.skipped;
+    return json;
+  }
+  if (row.sets > 0) {
+    json["covers"] = row.covers;
+    json["sets"] = row.sets;
+  }
+  json["checked"] = row.checked;
+  json["refused"] = row.refused;
+  json["worst_error"] = row.worst_error;
+  json["tolerance"] = row.tolerance;
+  json["terms"] = row.terms;
+  json["derivation"] = row.derivation;
+  json["declared_deterministic"] = row.declared_deterministic;
+  json["same_bits"] = row.same_bits;
+  json["workspace_bytes"] = row.workspace;
+  json["failure"] = row.failure;
+  return json;
+}
+
+/// One object: device, seed, rows, and the variants without a device. Ends with a newline.
+std::string to_json(const VerifyReport& report) {
+  ordered_json json;
+  json[files::kFormat] = files::kVerifyFormat.number;
+  describe_device(report.device, json);
+  json["seed"] = report.options.seed;
+  json["random_shapes"] = report.options.shapes;
+  json["seconds"] = report.seconds;
+  json["complete"] = report.complete;
+  json["failed"] = report.failed();
+  json["rows"] = ordered_json::array();
+  for (const verify::VerifyRow& row : report.rows) json["rows"].push_back(row_json(row));
+  describe_missing(report.missing, report.missing_reason, json);
+  return json.dump(2) + "\n";
+}
 
 struct VerifyArguments {
   ChoiceArguments choices;
@@ -30,8 +95,6 @@ struct VerifyArguments {
   bool libraries = true;
   std::string json;  ///< file, "-" for standard output instead of the table, "" for none
 };
-
-using verify::VerifyRow;
 
 std::string deterministic_text(const VerifyRow& row) {
   if (row.variant == verify::kFiniteDifferences) return "-";
@@ -118,7 +181,7 @@ int prove(const VerifyArguments& arguments) {
   report.options = options;
   report.missing = missing_variants(chosen);
   report.missing_reason = core::cuda_unavailable_reason();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = core::Clock::now();
   const std::atomic<bool>& interrupted = catch_interrupts();
   {
     ProgressLine line;
@@ -128,7 +191,7 @@ int prove(const VerifyArguments& arguments) {
     });
   }
   report.complete = !interrupted;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = core::seconds_since(start);
   if (arguments.json != "-") print(report);
   write_output(arguments.json, to_json(report));
   if (report.failed() > 0) {

@@ -4,7 +4,7 @@
 // and a step takes many times as long; sleeping at once would make the short steps of small networks four
 // times as long.
 //
-// libgomp takes this from the environment alone, once, when it is initialised, which is before main(). What
+// libgomp takes this only from the environment, once, when it is initialised, which is before main(). What
 // an executable lists in .preinit_array runs before any shared library is initialised (System V gABI,
 // "Initialization and Termination Functions"). The environment is then a block on the stack that has no room
 // for one more variable, and setenv() would be undone by the C library's own initialisation. So

@@ -3,7 +3,11 @@
 #include "ui/frame/window.h"
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,12 +15,15 @@
 #include "app/options.h"
 #include "app/png.h"
 #include "app/window_options.h"
+#include "gpu/core/device.h"
 #include "gpu/core/error.h"
 #include "gpu/data/known_data.h"
-#include "gpu/data/locate.h"
-#include "gpu/data/requirements.h"
+#include "gpu/data/split.h"
 #include "gpu/files/streams.h"
 #include "gpu/models/model.h"
+#include "gpu/runs/checkpoint.h"
+#include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/run_folder.h"
 #include "gpu/runs/unsaved.h"
 #include "ui/plot/page.h"
 
@@ -33,25 +40,27 @@ std::filesystem::path folder_of_unsaved() {
   }
 }
 
-/// Throws what a window on the training in `folder` would begin with.
-void check_unsaved(const std::filesystem::path& folder) {
-  const training::TrainerOptions options =
-      training_options({.given = {}, .config = {}, .resume = folder.string()});
+/// What goes on with the training in `folder`. Makes all checks by which that may be refused, and holds the folder,
+/// which others might take or delete meanwhile.
+training::TrainerOptions open_unsaved(const std::filesystem::path& folder, const data::Stopped& stopped) {
+  auto run = std::make_shared<training::RunFolder>(training::RunFolder::reopen(folder));
+  training::TrainerOptions options = training_options({.given = {}, .config = {}, .resume = folder.string()});
+  options.resumed = std::move(run);
+  check(options);
+  core::open_device(options.device);
   const models::Model& model = options.model;
-  const data::Requirements wanted{
-      {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
-  try {
-    data::locate(options.data, wanted);
-  } catch (const core::BadInput&) {
-    for (const std::string& guess : options.known_data.second_guesses) {
-      try {
-        data::locate(guess, wanted);
-        return;
-      } catch (const core::BadInput&) {
-      }
-    }
-    throw;
-  }
+  const training::OrderState order = training::to_go_on_from(folder, model).checkpoint->order;
+  data::FoundData found = data::find_data(
+      options.data, options.known_data,
+      {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet}, stopped);
+  if (!found.same) throw core::BadInput(data::told_as_other(found.set));
+  found.set.notice = std::move(found.notice);
+  auto set = std::make_shared<data::DataSet>(
+      data::split_validation(std::move(found.set), options.validation, options.seed));
+  training::check_order(order, *set, options);
+  // The trainer splits the whole set itself and would hold it beside its own.
+  if (options.validation == 0) options.data_set = std::move(set);
+  return options;
 }
 
 }  // namespace
@@ -59,16 +68,22 @@ void check_unsaved(const std::filesystem::path& folder) {
 int open_window(training::TrainerOptions options, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
   const std::filesystem::path unsaved = folder_of_unsaved();
-  window.check_unsaved = check_unsaved;
+  window.open_unsaved = open_unsaved;
   try {
     while (true) {
       options.unsaved_dir = unsaved.string();
       window.training = options;
       if (arguments.exit_after_steps == 0) window.unsaved = runs::unsaved_trainings(unsaved);
-      std::filesystem::path go_on;
+      std::erase_if(window.unsaved, [&](const auto& each) { return each.folder == options.resume_dir; });
+      const auto others = std::erase_if(window.unsaved, [](const auto& each) { return each.other_format; });
+      constexpr const char* kOthers =
+          "trainings of another format are kept in {}: {}; only the Warpscope that wrote them goes on with "
+          "them";
+      window.notice = others > 0 ? fmt::format(kOthers, unsaved.string(), others) : "";
+      std::optional<training::TrainerOptions> go_on;
       const int code = ui::run_window(window, go_on);
-      if (go_on.empty()) return code;
-      options = training_options({.given = {}, .config = {}, .resume = go_on.string()});
+      if (!go_on || *window.leave) return code;
+      options = std::move(*go_on);
     }
   } catch (const ui::NoDisplay&) {
     files::print("There is no display: training headless (as warpscope train does).\n");

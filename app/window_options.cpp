@@ -1,15 +1,14 @@
 #include "app/window_options.h"
 
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "app/interrupt.h"
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
 #include "ui/frame/software_drawing.h"
 #include "ui/paint/x11_presenter.h"
 
@@ -21,9 +20,8 @@ bool read_size(std::string_view text, int& width, int& height) {
   const std::size_t cross = text.find('x');
   if (cross == std::string_view::npos) return false;
   const auto read = [](std::string_view digits, int least, int& value) {
-    const char* const end = digits.data() + digits.size();
-    const auto result = std::from_chars(digits.data(), end, value);
-    return result.ec == std::errc{} && result.ptr == end && value >= least && value <= 16384;
+    value = files::number_in<int>(digits).value_or(0);
+    return value >= least && value <= 16384;
   };
   return read(text.substr(0, cross), 320, width) && read(text.substr(cross + 1), 240, height);
 }
@@ -47,8 +45,8 @@ ui::WindowOptions window_options(const WindowArguments& arguments) {
   }
   ui::limit_drawing_threads();
   window.paint_on_cpu = paints_on_cpu(arguments.draw);
-  // OpenGL still makes the textures, and draws if painting fails: on the CPU, so that it leaves the GPU
-  // alone.
+  // OpenGL still makes the textures, and draws if painting fails: on the CPU, so that it takes nothing
+  // from the GPU.
   if (window.paint_on_cpu) ui::draw_by_cpu();
   window.screenshot_file = arguments.screenshot;
   window.exit_after_steps = arguments.exit_after_steps;

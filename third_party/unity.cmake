@@ -4,9 +4,7 @@
 set_source_files_properties(
   app/bench_tables.cpp
   gpu/data/builtin_digits.cpp
-  gpu/data/cifar10.cpp
-  gpu/data/cifar100.cpp
-  gpu/data/cifar_records.cpp
+  gpu/data/cifar.cpp
   gpu/data/idx_set.cpp
   gpu/export/export_trace.cpp
   gpu/features/feature_trial.cpp
@@ -15,7 +13,6 @@ set_source_files_properties(
   gpu/maps/neighbours.cpp
   gpu/maps/umap.cpp
   gpu/observers/held_out_batches.cpp
-  gpu/observers/inspection_pass.cpp
   gpu/profiling/cases.cpp
   gpu/profiling/step_memory.cpp
   gpu/runs/run_predictions.cpp

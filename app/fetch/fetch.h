@@ -16,7 +16,7 @@ namespace warpscope::fetch {
 struct SourceFile {
   std::string name;
   std::string md5;         ///< lower case
-  std::int64_t bytes = 0;  ///< for the progress alone; 0: the server tells
+  std::int64_t bytes = 0;  ///< only for the progress; 0: the server tells
 };
 
 /// What is downloaded of a data set, and from where.

@@ -49,8 +49,7 @@ std::vector<std::string> names() {
 
 const Source& find_source(std::string_view data_set) {
   const std::span<const Source> rows = sources();
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const Source& row) { return row.data_set == data_set; });
+  const auto found = std::ranges::find_if(rows, [&](const Source& row) { return row.data_set == data_set; });
   if (found != rows.end()) return *found;
   throw core::BadInput(fmt::format("unknown data set '{}'; valid: {}", data_set, fmt::join(names(), ", ")));
 }

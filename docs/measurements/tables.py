@@ -5,14 +5,15 @@
 
 In a page of docs a table stands between the lines <!-- table: NAME --> and <!-- end -->. It is made from NAME.csv,
 whose columns `date`, `machine`, `commit` and `command` say where a row comes from ("unknown" where nobody wrote it
-down); the others are the table's. What is the same in all rows is said once above the table, and the commit stays in
-the file. The table `variants` is made from what `WARPSCOPE devices` prints; a build without CUDA knows the variants of
+down); the others are the table's. Scripts write these files by tests/support/measurements.py. What is the same in all
+rows is said once above the table, also what commands begin with, and the commit stays in the file. The table `variants` is made from what `WARPSCOPE devices` prints; a build without CUDA knows the variants of
 CPUs only, so those of CUDA stay as they are.
 
 Writes the tables into the pages. With --check it writes nothing, prints each table that differs, each file without
 these columns and each link between the pages that leads nowhere, and exits with 1 if there is any.
 """
 import csv
+import os
 import pathlib
 import re
 import subprocess
@@ -41,9 +42,15 @@ def measured(name):
     with open(HERE / f"{name}.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     common = [key for key in ORIGIN if len({row[key] for row in rows}) == 1]
+    begin = os.path.commonprefix([row["command"] + " " for row in rows]).rpartition(" ")[0]
+    if "command" in common or " " not in begin:
+        begin = ""
     for row in rows:
-        row["command"] = f"`{row['command']}`" if row["command"] != "unknown" else "unknown"
+        rest = row["command"].removeprefix(begin).strip()
+        row["command"] = f"`{rest}`" if rest not in ("", "unknown") else rest
     told = {key: f"{key} unknown" if rows[0][key] == "unknown" else rows[0][key] for key in common}
+    if begin:
+        told["command"] = f"`{begin} ...`"
     place = ", ".join(told[key] for key in ("machine", "date") if key in told)
     line = "; ".join(filter(None, [place, told.get("command")]))
     columns = [key for key in rows[0] if key not in ORIGIN]

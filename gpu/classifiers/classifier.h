@@ -1,7 +1,6 @@
 #pragma once
 // What every fitted classifier can do, and what a fit tells of itself.
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

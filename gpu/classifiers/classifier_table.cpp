@@ -1,7 +1,6 @@
 #include "gpu/classifiers/classifier_table.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "gpu/classifiers/linear/linear.h"
 #include "gpu/classifiers/nearest/nearest.h"
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::classifiers {
 namespace {
@@ -21,11 +21,8 @@ void read_gamma(const std::string& text, RbfSvmOptions& options) {
                        : text == "auto" ? GammaRule::automatic
                                         : GammaRule::number;
   if (options.gamma_rule != GammaRule::number) return;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.gamma);
-  if (error == std::errc() && end == text.data() + text.size() && options.gamma > 0 &&
-      std::isfinite(options.gamma)) {
-    return;
-  }
+  options.gamma = files::number_in<double>(text).value_or(0);
+  if (options.gamma > 0 && std::isfinite(options.gamma)) return;
   throw core::BadInput(fmt::format("gamma is scale, auto or a number above 0, not '{}'", text));
 }
 

@@ -10,10 +10,6 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/classifiers/columns_cuda.h"
-#endif
-
 namespace warpscope::classifiers {
 namespace {
 
@@ -34,7 +30,14 @@ void sum_slab(const FeatureMatrix& features, const double* centre, double* sums,
   }
 }
 
-unsigned long long find_not_finite(const FeatureMatrix& features) {
+unsigned long long find_not_finite(const Place& place, const FeatureMatrix& features) {
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda) {
+      const core::Buffer found(place.device, sizeof kNone);
+      find_not_finite_cuda(place, features, found.as<unsigned long long>());
+      return core::download<unsigned long long>(*place.stream, found.data(), 1)[0];
+    }
+  }
   std::atomic<unsigned long long> first{kNone};
   core::parallel_for(features.rows, 64, 0, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t last = end * features.columns;
@@ -54,35 +57,19 @@ unsigned long long find_not_finite(const FeatureMatrix& features) {
 
 void sum_columns(const Place& place, const FeatureMatrix& features, const double* centre, double* sums,
                  double* squares) {
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    return sum_columns_cuda(place, features, centre, sums, squares);
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda)
+      return sum_columns_cuda(place, features, centre, sums, squares);
   }
-#endif
-  static_cast<void>(place);
   core::parallel_for(features.columns, kSlab, 0, [&](std::int64_t begin, std::int64_t end) {
     sum_slab(features, centre, sums, squares, begin, end);
   });
 }
 
 void check_finite(const Place& place, const FeatureMatrix& features, const char* what) {
-  unsigned long long first = kNone;
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    const core::Buffer found(place.device, sizeof first);
-    find_not_finite_cuda(place, features, found.as<unsigned long long>());
-    place.stream->copy(&first, found.data(), sizeof first);
-    place.stream->synchronize();
-  } else {
-    first = find_not_finite(features);
-  }
-#else
-  first = find_not_finite(features);
-#endif
+  const unsigned long long first = find_not_finite(place, features);
   if (first == kNone) return;
-  float value = 0;
-  place.stream->copy(&value, features.values + first, sizeof value);
-  place.stream->synchronize();
+  const float value = core::download<float>(*place.stream, features.values + first, 1)[0];
   const auto columns = static_cast<unsigned long long>(features.columns);
   throw core::BadInput(fmt::format("{} hold {} in row {}, column {} (both counted from 0)", what,
                                    std::isnan(value) ? "NaN" : "an infinity", first / columns,

@@ -18,4 +18,13 @@ void sum_columns(const Place& place, const FeatureMatrix& features, const double
 /// "the training rows". Waits for the stream.
 void check_finite(const Place& place, const FeatureMatrix& features, const char* what = "the features");
 
+// ---- on CUDA ----
+
+void sum_columns_cuda(const Place& place, const FeatureMatrix& features, const double* centre, double* sums,
+                      double* squares);
+
+/// Enqueues the search: writes the lowest index of a number that is not finite, or all ones, to `first` in memory of
+/// the device.
+void find_not_finite_cuda(const Place& place, const FeatureMatrix& features, unsigned long long* first);
+
 }  // namespace warpscope::classifiers

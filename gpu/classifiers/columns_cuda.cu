@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gpu/classifiers/columns_cuda.h"
+#include "gpu/classifiers/columns.h"
 #include "gpu/core/cuda.h"
 
 namespace warpscope::classifiers {

@@ -8,10 +8,6 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/classifiers/standardize_cuda.h"
-#endif
-
 namespace warpscope::classifiers {
 namespace {
 
@@ -40,21 +36,17 @@ Standardization find_standardization(const Place& place, const FeatureMatrix& tr
   check_finite(place, training, "the training rows");
   const auto columns = static_cast<std::size_t>(training.columns);
   const std::size_t bytes = columns * sizeof(double);
-  const core::Buffer sums(place.device, bytes), squares(place.device, bytes), means(place.device, bytes);
+  const core::Buffer sums(place.device, bytes), squares(place.device, bytes);
   Standardization found;
-  found.means.resize(columns);
-  found.deviations.resize(columns);
   sum_columns(place, training, nullptr, sums.as<double>(), squares.as<double>());
-  place.stream->copy(found.means.data(), sums.data(), bytes);
-  place.stream->synchronize();
+  found.means = core::download<double>(*place.stream, sums.data(), columns);
   const auto rows = static_cast<double>(training.rows);
   for (double& mean : found.means) mean /= rows;
-  place.stream->copy(means.data(), found.means.data(), bytes);
-  std::vector<double> rest(columns);  // what rounding left of the sums about the means
+  const core::Buffer means = core::upload(place.device, *place.stream, found.means);
   sum_columns(place, training, means.as<double>(), sums.as<double>(), squares.as<double>());
-  place.stream->copy(rest.data(), sums.data(), bytes);
-  place.stream->copy(found.deviations.data(), squares.data(), bytes);
-  place.stream->synchronize();
+  // What rounding left of the sums about the means.
+  const auto rest = core::download<double>(*place.stream, sums.data(), columns);
+  found.deviations = core::download<double>(*place.stream, squares.data(), columns);
   for (std::size_t j = 0; j < columns; ++j) {
     const double variance = (found.deviations[j] - rest[j] * rest[j] / rows) / rows;
     // A sum of n equal numbers is rounded n times: what is below that is no deviation.
@@ -73,18 +65,14 @@ void standardize(const Place& place, const Standardization& by, const FeatureMat
   }
   std::vector<double> factors(by.deviations);
   for (double& factor : factors) factor = factor > 0 ? 1 / factor : 0;
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    const std::size_t bytes = factors.size() * sizeof(double);
-    const core::Buffer device_means(place.device, bytes), device_factors(place.device, bytes);
-    place.stream->copy(device_means.data(), by.means.data(), bytes);
-    place.stream->copy(device_factors.data(), factors.data(), bytes);
-    standardize_cuda(place, device_means.as<double>(), device_factors.as<double>(), features, to);
-    place.stream->synchronize();
-    return;
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda) {
+      const core::Buffer device_means = core::upload(place.device, *place.stream, by.means);
+      const core::Buffer device_factors = core::upload(place.device, *place.stream, factors);
+      standardize_cuda(place, device_means.as<double>(), device_factors.as<double>(), features, to);
+      return place.stream->synchronize();
+    }
   }
-#endif
-  static_cast<void>(place);
   standardize_loops(by.means.data(), factors.data(), features, to);
 }
 

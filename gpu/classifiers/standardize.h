@@ -26,4 +26,10 @@ Standardization find_standardization(const Place& place, const FeatureMatrix& tr
 /// be where the features are. Throws BadInput if the columns are not as many. Waits for the stream.
 void standardize(const Place& place, const Standardization& by, const FeatureMatrix& features, float* to);
 
+// ---- on CUDA ----
+
+/// Enqueues to_ij = (x_ij - means_j) * factors_j, both in memory of the device.
+void standardize_cuda(const Place& place, const double* means, const double* factors,
+                      const FeatureMatrix& features, float* to);
+
 }  // namespace warpscope::classifiers

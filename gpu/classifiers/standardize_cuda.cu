@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gpu/classifiers/standardize_cuda.h"
+#include "gpu/classifiers/standardize.h"
 #include "gpu/core/cuda.h"
 
 namespace warpscope::classifiers {

@@ -1,7 +1,6 @@
 #include "gpu/core/cpu_device.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -19,8 +18,6 @@
 
 namespace warpscope::core {
 namespace {
-
-constexpr std::size_t kAlignment = 256;
 
 class CpuEvent final : public Event {
  public:

@@ -1,6 +1,5 @@
 // The CUDA side of gpu/core/device.h.
 
-#include <atomic>
 #include <mutex>
 #include <unordered_map>
 

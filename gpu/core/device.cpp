@@ -1,7 +1,5 @@
 #include "gpu/core/device.h"
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "gpu/core/cpu_device.h"
@@ -63,46 +61,6 @@ std::shared_ptr<Device> open_device(std::string_view id) {
   const std::string reason = is_cuda && devices.empty() ? fmt::format(" ({})", why) : "";
   throw BadInput(
       fmt::format("{} '{}'{}; valid: {}", is_cuda ? "no device" : "unknown device", id, reason, valid));
-}
-
-Buffer::Buffer(std::shared_ptr<Device> device, std::size_t bytes)
-    : device_(std::move(device)), bytes_(bytes) {
-  if (bytes > 0) data_ = device_->allocate(bytes);
-}
-Buffer::Buffer(Buffer&& other) noexcept
-    : device_(std::move(other.device_)),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  // What this one held is freed here, not when `other` happens to go.
-  Buffer taken(std::move(other));
-  std::swap(device_, taken.device_);
-  std::swap(data_, taken.data_);
-  std::swap(bytes_, taken.bytes_);
-  return *this;
-}
-Buffer::~Buffer() {
-  if (data_ != nullptr) device_->deallocate(data_);
-}
-
-HostBuffer::HostBuffer(std::shared_ptr<Device> device, std::size_t bytes)
-    : device_(std::move(device)), bytes_(bytes) {
-  if (bytes > 0) data_ = device_->allocate_host(bytes);
-}
-HostBuffer::HostBuffer(HostBuffer&& other) noexcept
-    : device_(std::move(other.device_)),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
-  // What this one held is freed here, not when `other` happens to go.
-  HostBuffer taken(std::move(other));
-  std::swap(device_, taken.device_);
-  std::swap(data_, taken.data_);
-  std::swap(bytes_, taken.bytes_);
-  return *this;
-}
-HostBuffer::~HostBuffer() {
-  if (data_ != nullptr) device_->deallocate_host(data_);
 }
 
 }  // namespace warpscope::core

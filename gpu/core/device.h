@@ -6,13 +6,24 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/core/types.h"
 
 namespace warpscope::core {
+
+/// What device memory begins at a multiple of, and `bytes` rounded up to one.
+inline constexpr std::size_t kAlignment = 256;
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Whether this build has CUDA: what it lacks is asked for behind `if constexpr (kHaveCuda)` only.
+inline constexpr bool kHaveCuda = WARPSCOPE_HAVE_CUDA;
 
 /// What a device is, in words and figures.
 struct DeviceInfo {
@@ -109,14 +120,30 @@ std::string cuda_unavailable_reason();
 /// valid names.
 std::shared_ptr<Device> open_device(std::string_view id);
 
-/// An owned piece of device memory, freed with the object. Empty buffers hold nullptr.
-class Buffer {
+/// An owned piece of a device's memory, or of host memory that it copies to and from asynchronously, freed with the
+/// object. Empty ones hold nullptr.
+template <bool on_host>
+class OwnedMemory {
  public:
-  Buffer() = default;
-  Buffer(std::shared_ptr<Device> device, std::size_t bytes);
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&& other) noexcept;
-  ~Buffer();
+  OwnedMemory() = default;
+  OwnedMemory(std::shared_ptr<Device> device, std::size_t bytes) : device_(std::move(device)), bytes_(bytes) {
+    if (bytes > 0) data_ = on_host ? device_->allocate_host(bytes) : device_->allocate(bytes);
+  }
+  OwnedMemory(OwnedMemory&& other) noexcept
+      : device_(std::move(other.device_)),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  OwnedMemory& operator=(OwnedMemory&& other) noexcept {
+    // What this one held is freed here, not when `other` happens to go.
+    OwnedMemory taken(std::move(other));
+    std::swap(device_, taken.device_);
+    std::swap(data_, taken.data_);
+    std::swap(bytes_, taken.bytes_);
+    return *this;
+  }
+  ~OwnedMemory() {
+    if (data_ != nullptr) on_host ? device_->deallocate_host(data_) : device_->deallocate(data_);
+  }
   std::size_t bytes() const { return bytes_; }
   void* data() const { return data_; }
   template <class T>
@@ -129,26 +156,25 @@ class Buffer {
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
+using Buffer = OwnedMemory<false>;
+using HostBuffer = OwnedMemory<true>;
 
-/// The same for host memory that the device copies to and from asynchronously.
-class HostBuffer {
- public:
-  HostBuffer() = default;
-  HostBuffer(std::shared_ptr<Device> device, std::size_t bytes);
-  HostBuffer(HostBuffer&& other) noexcept;
-  HostBuffer& operator=(HostBuffer&& other) noexcept;
-  ~HostBuffer();
-  std::size_t bytes() const { return bytes_; }
-  void* data() const { return data_; }
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data_);
-  }
+/// A copy of `values`, a vector or a span, in the device's memory. Waits for the stream.
+template <class Values>
+Buffer upload(std::shared_ptr<Device> device, Stream& stream, const Values& values) {
+  Buffer buffer(std::move(device), std::span(values).size_bytes());
+  stream.copy(buffer.data(), values.data(), buffer.bytes());
+  stream.synchronize();
+  return buffer;
+}
 
- private:
-  std::shared_ptr<Device> device_;
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
+/// A copy of `count` numbers on the host. Waits for the stream.
+template <class T>
+std::vector<T> download(Stream& stream, const void* from, std::size_t count) {
+  std::vector<T> values(count);
+  stream.copy(values.data(), from, count * sizeof(T));
+  stream.synchronize();
+  return values;
+}
 
 }  // namespace warpscope::core

@@ -3,7 +3,6 @@
 // can be shown to a person as it stands. Libraries throw these and never exit.
 
 #include <stdexcept>
-#include <string>
 
 namespace warpscope::core {
 

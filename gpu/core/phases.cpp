@@ -13,8 +13,7 @@ void Phases::stop_clock() {
 
 void Phases::begin(std::string_view name) {
   stop_clock();
-  const auto known =
-      std::find_if(phases_.begin(), phases_.end(), [&](const PhaseTime& each) { return each.phase == name; });
+  const auto known = std::ranges::find_if(phases_, [&](const PhaseTime& each) { return each.phase == name; });
   current_ = static_cast<std::size_t>(known - phases_.begin());
   if (known == phases_.end()) phases_.push_back({std::string(name), 0.0});
 }

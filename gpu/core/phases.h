@@ -9,6 +9,12 @@
 
 namespace warpscope::core {
 
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// Seconds that a part of the work took, as the host's clock saw it.
 struct PhaseTime {
   std::string phase;
@@ -25,7 +31,6 @@ class Phases {
   std::vector<PhaseTime> end();
 
  private:
-  using Clock = std::chrono::steady_clock;
   void stop_clock();
 
   std::vector<PhaseTime> phases_;

@@ -1,7 +1,6 @@
 #include "gpu/core/types.h"
 
 #include <array>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -10,20 +9,8 @@
 namespace warpscope::core {
 
 std::size_t size_of(ElementType type) {
-  switch (type) {
-    case ElementType::f64:
-      return 8;
-    case ElementType::f32:
-    case ElementType::u32:
-      return 4;
-    case ElementType::f16:
-    case ElementType::bf16:
-      return 2;
-    case ElementType::u8:
-    case ElementType::bytes:
-      return 1;
-  }
-  throw std::logic_error("unknown element type");
+  constexpr std::array<std::size_t, 7> kBytes{4, 2, 2, 8, 1, 4, 1};  // in the order of ElementType
+  return kBytes.at(static_cast<std::size_t>(type));
 }
 
 std::string_view to_string(DeviceKind kind) {
@@ -31,39 +18,13 @@ std::string_view to_string(DeviceKind kind) {
 }
 
 std::string_view to_string(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return "fp32";
-    case Precision::tf32:
-      return "tf32";
-    case Precision::fp16:
-      return "fp16";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::fp64:
-      return "fp64";
-  }
-  throw std::logic_error("unknown precision");
+  constexpr std::array<std::string_view, 5> kNames{"fp32", "tf32", "fp16", "bf16", "fp64"};
+  return kNames.at(static_cast<std::size_t>(precision));
 }
 
 std::string_view to_string(ElementType type) {
-  switch (type) {
-    case ElementType::f32:
-      return "f32";
-    case ElementType::f16:
-      return "f16";
-    case ElementType::bf16:
-      return "bf16";
-    case ElementType::f64:
-      return "f64";
-    case ElementType::u8:
-      return "u8";
-    case ElementType::u32:
-      return "u32";
-    case ElementType::bytes:
-      return "bytes";
-  }
-  throw std::logic_error("unknown element type");
+  constexpr std::array<std::string_view, 7> kNames{"f32", "f16", "bf16", "f64", "u8", "u32", "bytes"};
+  return kNames.at(static_cast<std::size_t>(type));
 }
 
 std::span<const Precision> selectable_precisions() {
@@ -71,14 +32,23 @@ std::span<const Precision> selectable_precisions() {
   return kPrecisions;
 }
 
+std::vector<Precision> or_selectable(std::vector<Precision> chosen) {
+  const auto all = selectable_precisions();
+  if (chosen.empty()) chosen.assign(all.begin(), all.end());
+  return chosen;
+}
+
+std::string names_of(std::span<const Precision> precisions) {
+  std::vector<std::string_view> names;
+  for (const Precision precision : precisions) names.push_back(to_string(precision));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 Precision parse_precision(std::string_view text) {
-  std::string valid;
   for (const Precision precision : selectable_precisions()) {
     if (text == to_string(precision)) return precision;
-    valid += valid.empty() ? "" : ", ";
-    valid += to_string(precision);
   }
-  throw BadInput(fmt::format("unknown precision '{}'; valid: {}", text, valid));
+  throw BadInput(fmt::format("unknown precision '{}'; valid: {}", text, names_of(selectable_precisions())));
 }
 
 }  // namespace warpscope::core

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace warpscope::core {
 
@@ -29,6 +29,10 @@ std::string_view to_string(ElementType type);
 
 /// The precisions a person can choose, in the order they are listed.
 std::span<const Precision> selectable_precisions();
+/// `chosen`, or all of these where nothing is.
+std::vector<Precision> or_selectable(std::vector<Precision> chosen);
+/// "fp32, tf32".
+std::string names_of(std::span<const Precision> precisions);
 
 /// Reads "fp32", "tf32", "fp16" or "bf16". Throws BadInput that lists the valid names.
 Precision parse_precision(std::string_view text);

@@ -1,5 +1,3 @@
-#include "gpu/data/builtin.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,7 +9,9 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/data/own_images.h"
+#include "gpu/data/picture.h"
 #include "gpu/data/scenes.h"
+#include "gpu/data/set_kinds.h"
 
 namespace warpscope::data {
 namespace {
@@ -25,17 +25,6 @@ constexpr int kClassCount = static_cast<int>(kSceneClasses.size());
 // Far apart, so that no image of one set has the seed of one of the other.
 constexpr std::uint64_t kTrainSeed = 0x7761'7270'0000'0000ULL;
 constexpr std::uint64_t kTestSeed = 0x7363'6f70'0000'0000ULL;
-
-/// Each run of so many images as there are classes is a permutation of them.
-std::uint8_t label_of(std::uint64_t seed, std::int64_t image, int classes) {
-  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / classes) - 1));
-  std::array<std::uint8_t, kSceneClasses.size()> order;
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint8_t>(i);
-  for (int i = classes - 1; i > 0; --i) {
-    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.range(0, i))]);
-  }
-  return order[static_cast<std::size_t>(image % classes)];
-}
 
 /// What the camera adds to a scene: exposure, light that falls off to one side and to the corners, and sensor
 /// noise.
@@ -84,22 +73,15 @@ void expose(const Canvas& canvas, Random& random, std::uint8_t* bytes) {
   }
 }
 
-/// The luminance of RGB bytes, by the weights with which pictures become grey too (read_picture()).
-std::vector<std::uint8_t> luminance(const std::vector<std::uint8_t>& colours) {
-  std::vector<std::uint8_t> grey(colours.size() / 3);
-  for (std::size_t i = 0; i < grey.size(); ++i) {
-    const std::uint8_t* const colour = colours.data() + 3 * i;
-    grey[i] = static_cast<std::uint8_t>((77 * colour[0] + 150 * colour[1] + 29 * colour[2]) >> 8);
-  }
-  return grey;
-}
-
 /// A scene as bytes of `shape`.
 void expose_as(const ImageShape& shape, const Canvas& canvas, Random& random, std::uint8_t* bytes) {
   if (shape == kSceneShape) return expose(canvas, random, bytes);
   std::vector<std::uint8_t> scene(kImageBytes);
   expose(canvas, random, scene.data());
-  if (shape.channels == 1) scene = luminance(scene);
+  if (shape.channels == 1) {
+    to_luminance(scene.data(), kScenePixels);
+    scene.resize(kScenePixels);
+  }
   const std::vector<std::uint8_t> fitted = fit_image(scene, {kSceneSide, kSceneSide, shape.channels}, shape);
   std::copy(fitted.begin(), fitted.end(), bytes);
 }
@@ -109,13 +91,11 @@ ImageSet make_set(const ImageShape& shape, int classes, std::int64_t count, std:
     throw core::BadInput(
         fmt::format("the built-in data set can have 0 to {} images, not {}", kMostImages, count));
   }
-  ImageSet set{shape.height, shape.width, shape.channels, count, {}, {}};
-  set.pixels.resize(static_cast<std::size_t>(count * set.image_bytes()));
-  set.labels.resize(static_cast<std::size_t>(count));
+  ImageSet set = make_image_set(shape, count);
   core::parallel_for(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
     Canvas canvas;
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint8_t label = label_of(seed, i, classes);
+      const std::uint8_t label = static_cast<std::uint8_t>(dealt_class(seed, i, classes));
       Random random(core::mix_bits(seed + static_cast<std::uint64_t>(i)));
       kSceneClasses[label].paint(canvas, random);
       expose_as(shape, canvas, random, set.pixels.data() + i * set.image_bytes());

@@ -1,5 +1,3 @@
-#include "gpu/data/builtin_digits.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/data/digit_strokes.h"
+#include "gpu/data/set_kinds.h"
 
 namespace warpscope::data {
 namespace {
@@ -21,17 +20,6 @@ constexpr int kDigits = 10;
 // Far apart, so that no image of one set has the seed of one of the other.
 constexpr std::uint64_t kTrainSeed = 0x6469'6769'0000'0000ULL;
 constexpr std::uint64_t kTestSeed = 0x7473'5f31'0000'0000ULL;
-
-/// Images 10 n to 10 n + 9 are a permutation of the digits.
-int digit_of(std::uint64_t seed, std::int64_t image) {
-  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / kDigits) - 1));
-  std::array<int, kDigits> order;
-  for (int i = 0; i < kDigits; ++i) order[static_cast<std::size_t>(i)] = i;
-  for (int i = kDigits - 1; i > 0; --i) {
-    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.range(0, i))]);
-  }
-  return order[static_cast<std::size_t>(image % kDigits)];
-}
 
 /// A short stroke that belongs to nothing.
 Drawing stray_mark(Random& random) {
@@ -75,16 +63,10 @@ ImageSet make_set(std::int64_t count, std::uint64_t seed, int threads) {
     throw core::BadInput(
         fmt::format("the built-in digits can be 0 to {} images, not {}", kMostImages, count));
   }
-  ImageSet set;
-  set.height = kDigitSide;
-  set.width = kDigitSide;
-  set.channels = 1;
-  set.count = count;
-  set.pixels.resize(static_cast<std::size_t>(count * kDigitPixels));
-  set.labels.resize(static_cast<std::size_t>(count));
+  ImageSet set = make_image_set({kDigitSide, kDigitSide, 1}, count);
   core::parallel_for(count, kPieceImages, threads, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const int digit = digit_of(seed, i);
+      const int digit = dealt_class(seed, i, kDigits);
       Random random(core::mix_bits(seed + static_cast<std::uint64_t>(i)));
       paint(digit, random, set.pixels.data() + i * kDigitPixels);
       set.labels[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(digit);

@@ -1,27 +1,10 @@
 #include "gpu/data/csv.h"
 
-#include <algorithm>
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 
 namespace warpscope::data {
-namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-}  // namespace
-
-std::string_view without_mark(std::string_view text) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return text;
-}
-
-CsvReader::CsvReader(std::string_view text, std::string_view where)
-    : text_(without_mark(text)), where_(where) {}
-
 void CsvReader::refuse(std::size_t line, const char* what) const {
   throw core::BadInput(fmt::format("{}:{}: {}", where_, line, what));
 }

@@ -15,16 +15,13 @@ struct CsvRow {
   std::vector<std::string> fields;
 };
 
-/// `text` without the byte order mark of UTF-8 that it may begin with.
-std::string_view without_mark(std::string_view text);
-
 /// Reads one text row after the other. Fields are separated by commas; those in quotes may hold commas, line breaks
-/// and, doubled, quotes. Lines end with LF or CRLF, the last one need not; empty ones are passed over, as is a byte
-/// order mark at the start. Blanks belong to their field.
+/// and, doubled, quotes. Lines end with LF or CRLF, the last one need not; empty ones are passed over. Blanks
+/// belong to their field.
 class CsvReader {
  public:
   /// `where` stands for the file in messages.
-  CsvReader(std::string_view text, std::string_view where);
+  CsvReader(std::string_view text, std::string_view where) : text_(text), where_(where) {}
 
   /// The next row; nothing at the end. Throws BadInput "FILE:LINE: ..." for a quote that is not closed, something
   /// behind a closing quote, a quote within a field that has none around it.

@@ -36,6 +36,14 @@ struct ImageSet {
   std::int64_t image_bytes() const { return std::int64_t{height} * width * channels; }
 };
 
+/// Room for `count` images and their labels.
+inline ImageSet make_image_set(const ImageShape& shape, std::int64_t count) {
+  ImageSet set{shape.height, shape.width, shape.channels, count, {}, {}};
+  set.pixels.resize(static_cast<std::size_t>(count * set.image_bytes()));
+  set.labels.resize(static_cast<std::size_t>(count));
+  return set;
+}
+
 /// A training set and a test set with the same classes and image size, and a validation set if one was split
 /// off (split.h): with the same image size too, or no images and no size.
 struct DataSet {

@@ -56,6 +56,10 @@ class Pen {
   Drawing drawing_;
 };
 
+void draw_zero(Pen& pen, Random&) {
+  pen.arc({0, 0}, {62, 95}, 0, 1024);
+}
+
 void draw_one(Pen& pen, Random& random) {
   pen.line({0, -95}, {0, 95});
   const int form = random.range(0, 2);
@@ -110,6 +114,11 @@ void draw_seven(Pen& pen, Random& random) {
   if (random.chance(35)) pen.line({-28, 0}, {45, 0});
 }
 
+void draw_eight(Pen& pen, Random&) {
+  pen.arc({0, -48}, {46, 46}, 0, 1024);
+  pen.arc({0, 46}, {58, 50}, 0, 1024);
+}
+
 void draw_nine(Pen& pen, Random& random) {
   pen.arc({0, -42}, {54, 52}, 0, 1024);
   if (random.chance(50)) {
@@ -134,41 +143,10 @@ int distance(int x, int y, Place from, Place to) {
 
 Drawing draw_digit(int digit, Random& random) {
   Pen pen(random);
-  switch (digit) {
-    case 0:
-      pen.arc({0, 0}, {62, 95}, 0, 1024);
-      break;
-    case 1:
-      draw_one(pen, random);
-      break;
-    case 2:
-      draw_two(pen, random);
-      break;
-    case 3:
-      draw_three(pen, random);
-      break;
-    case 4:
-      draw_four(pen, random);
-      break;
-    case 5:
-      draw_five(pen, random);
-      break;
-    case 6:
-      draw_six(pen, random);
-      break;
-    case 7:
-      draw_seven(pen, random);
-      break;
-    case 8:
-      pen.arc({0, -48}, {46, 46}, 0, 1024);
-      pen.arc({0, 46}, {58, 50}, 0, 1024);
-      break;
-    case 9:
-      draw_nine(pen, random);
-      break;
-    default:
-      throw std::logic_error("digits go from 0 to 9");
-  }
+  static constexpr std::array kDigits{draw_zero, draw_one, draw_two,   draw_three, draw_four,
+                                      draw_five, draw_six, draw_seven, draw_eight, draw_nine};
+  if (digit < 0 || digit > 9) throw std::logic_error("digits go from 0 to 9");
+  kDigits[static_cast<std::size_t>(digit)](pen, random);
   return pen.drawing();
 }
 

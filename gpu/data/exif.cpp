@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "gpu/files/byte_numbers.h"
+
 namespace warpscope::data {
 namespace {
 
@@ -11,41 +13,24 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kExif = "Exif\0\0"sv;
 
-/// Numbers in bytes; 0 where these end before.
-class ByteFields {
- public:
-  ByteFields(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
-  std::uint32_t number(std::size_t at, std::size_t size) const {
-    if (at > bytes_.size() || bytes_.size() - at < size) return 0;
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::size_t place = big_endian_ ? at + i : at + size - 1 - i;
-      value = value << 8 | static_cast<unsigned char>(bytes_[place]);
-    }
-    return value;
-  }
-
- private:
-  std::string_view bytes_;
-  bool big_endian_;
-};
-
 /// For the TIFF fields that Exif consists of.
 int orientation_in(std::string_view exif) {
   constexpr std::size_t kEntryBytes = 12;
   constexpr std::uint32_t kOrientation = 0x0112, kShort = 3, kLong = 4;
   if (exif.starts_with(kExif)) exif.remove_prefix(kExif.size());
   if (!exif.starts_with("II*\0"sv) && !exif.starts_with("MM\0*"sv)) return 1;
-  const ByteFields fields(exif, exif[0] == 'M');
-  const std::size_t directory = fields.number(4, 4);
-  const std::size_t entries = fields.number(directory, 2);
+  const auto number = [&](std::size_t at, std::size_t size) {
+    return files::number_at(exif, at, size, exif[0] == 'M');
+  };
+  const std::size_t directory = number(4, 4);
+  const std::size_t entries = number(directory, 2);
   for (std::size_t i = 0; i < entries; ++i) {
     const std::size_t entry = directory + 2 + i * kEntryBytes;
     if (entry > exif.size()) return 1;
-    if (fields.number(entry, 2) != kOrientation) continue;
-    const std::uint32_t type = fields.number(entry + 2, 2);
-    const std::uint32_t value = type == kShort  ? fields.number(entry + 8, 2)
-                                : type == kLong ? fields.number(entry + 8, 4)
+    if (number(entry, 2) != kOrientation) continue;
+    const std::uint32_t type = number(entry + 2, 2);
+    const std::uint32_t value = type == kShort  ? number(entry + 8, 2)
+                                : type == kLong ? number(entry + 8, 4)
                                                 : 1;
     return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
@@ -54,14 +39,13 @@ int orientation_in(std::string_view exif) {
 
 /// What stands in the segment of Exif, before the pixels.
 std::string_view exif_of_jpeg(std::string_view file) {
-  const ByteFields fields(file, true);
   for (std::size_t at = 2; at + 4 <= file.size();) {
-    const std::uint32_t marker = fields.number(at, 2);
+    const std::uint32_t marker = files::number_at(file, at, 2, true);
     if (marker == 0xFFFF) {  // a byte that fills
       ++at;
       continue;
     }
-    const std::size_t length = fields.number(at + 2, 2);
+    const std::size_t length = files::number_at(file, at + 2, 2, true);
     const bool alone = marker == 0xFF01 || (marker >= 0xFFD0 && marker <= 0xFFD7);
     if (marker < 0xFF00 || marker == 0xFFDA || marker == 0xFFD9 || (!alone && length < 2)) return {};
     if (marker == 0xFFE1 && file.substr(at + 4).starts_with(kExif)) return file.substr(at + 4, length - 2);
@@ -71,9 +55,8 @@ std::string_view exif_of_jpeg(std::string_view file) {
 }
 
 std::string_view exif_of_png(std::string_view file) {
-  const ByteFields fields(file, true);
   for (std::size_t at = 8; at + 12 <= file.size();) {
-    const std::size_t length = fields.number(at, 4);
+    const std::size_t length = files::number_at(file, at, 4, true);
     if (file.substr(at + 4, 4) == "eXIf") return file.substr(at + 8, length);
     at += 12 + length;
   }
@@ -81,9 +64,8 @@ std::string_view exif_of_png(std::string_view file) {
 }
 
 std::string_view exif_of_webp(std::string_view file) {
-  const ByteFields fields(file, false);
   for (std::size_t at = 12; at + 8 <= file.size();) {
-    const std::size_t length = fields.number(at + 4, 4);
+    const std::size_t length = files::number_at(file, at + 4, 4, false);
     if (file.substr(at, 4) == "EXIF") return file.substr(at + 8, length);
     at += 8 + length + length % 2;
   }

@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::data {
 namespace {
@@ -25,23 +26,18 @@ bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-bool same(std::string_view name, std::string_view small) {
-  return std::equal(name.begin(), name.end(), small.begin(), small.end(),
-                    [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
-}
-
 }  // namespace
 
 std::optional<Half> half_of(std::string_view name) {
-  const auto* const found =
-      std::find_if(kNames.begin(), kNames.end(), [&](const Name& one) { return same(name, one.name); });
+  const std::string small = files::lower_case(name);
+  const auto* const found = std::ranges::find_if(kNames, [&](const Name& one) { return small == one.name; });
   return found == kNames.end() ? std::nullopt : std::optional(found->half);
 }
 
 std::optional<Half> half_in(std::string_view name) {
   std::optional<Half> all;
   while (!name.empty()) {
-    const auto end = std::find_if_not(name.begin(), name.end(), is_letter_or_digit) - name.begin();
+    const auto end = std::ranges::find_if_not(name, is_letter_or_digit) - name.begin();
     const std::optional<Half> half = half_of(name.substr(0, static_cast<std::size_t>(end)));
     if (half && all && *half != *all) return std::nullopt;
     if (half) all = half;
@@ -53,7 +49,7 @@ std::optional<Half> half_in(std::string_view name) {
 std::string without_half(std::string_view name) {
   std::string rest;
   while (!name.empty()) {
-    const auto end = std::find_if_not(name.begin(), name.end(), is_letter_or_digit) - name.begin();
+    const auto end = std::ranges::find_if_not(name, is_letter_or_digit) - name.begin();
     const std::string_view word = name.substr(0, static_cast<std::size_t>(end));
     if (!half_of(word)) rest += word;
     name.remove_prefix(word.size());
@@ -68,7 +64,21 @@ bool is_hidden(const std::filesystem::path& path) {
       "__MACOSX",   "$RECYCLE.BIN", "Thumbs.db", "desktop.ini", "System Volume Information",
       "lost+found", "@eaDir"};
   const std::string name = path.filename().string();
-  return name.starts_with('.') || std::find(kOfSystems.begin(), kOfSystems.end(), name) != kOfSystems.end();
+  return name.starts_with('.') || std::ranges::find(kOfSystems, name) != kOfSystems.end();
+}
+
+std::vector<std::filesystem::directory_entry> shown_in(const std::filesystem::path& folder,
+                                                       std::error_code& failure) {
+  std::vector<std::filesystem::directory_entry> entries = files::entries_of(folder, failure);
+  std::erase_if(entries, [](const auto& entry) { return is_hidden(entry.path()); });
+  return entries;
+}
+
+std::vector<std::filesystem::directory_entry> shown_in(const std::filesystem::path& folder) {
+  std::error_code failure;
+  auto entries = shown_in(folder, failure);
+  if (!failure) return entries;
+  throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
 }
 
 Halves find_halves(std::span<const std::filesystem::path> paths,

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace warpscope::data {
 
@@ -24,6 +26,12 @@ std::string without_half(std::string_view name);
 
 /// Begins with a point, or is a folder that systems add to people's own: "__MACOSX".
 bool is_hidden(const std::filesystem::path& path);
+
+/// What is in a folder, by name, but for what is hidden; of one that cannot be read to its end what came before that.
+std::vector<std::filesystem::directory_entry> shown_in(const std::filesystem::path& folder,
+                                                       std::error_code& failure);
+/// The same. Throws BadInput that names a folder that cannot be read.
+std::vector<std::filesystem::directory_entry> shown_in(const std::filesystem::path& folder);
 
 /// A path for each half, by Half; empty where there is none.
 using Halves = std::array<std::filesystem::path, 3>;

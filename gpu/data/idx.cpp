@@ -28,7 +28,7 @@ constexpr std::array<std::uint8_t, 2> kGzipMagic{0x1f, 0x8b};
 class Bytes {
  public:
   virtual ~Bytes() = default;
-  /// Fills `bytes` from the front and returns how many there were: fewer than asked for at the end alone.
+  /// Fills `bytes` from the front and returns how many there were: fewer than asked for only at the end.
   virtual std::size_t read(std::span<std::uint8_t> bytes) = 0;
   /// No fewer than can still come.
   virtual std::int64_t most_left() const = 0;

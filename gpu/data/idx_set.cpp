@@ -1,17 +1,15 @@
-#include "gpu/data/idx_set.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/data/idx.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/files/file.h"
 
 namespace warpscope::data {
@@ -22,7 +20,7 @@ using files::grouped;
 using files::InputFile;
 using files::is_there;
 
-// Of the published files.
+// The published files have these.
 constexpr std::int64_t kImageBytes = 28 * 28;
 constexpr std::int64_t kTrainCount = 60'000;
 constexpr std::int64_t kTestCount = 10'000;
@@ -49,7 +47,7 @@ std::optional<fs::path> find_file(const fs::path& folder, const FileName& name) 
   return std::nullopt;
 }
 
-/// What a file has unpacked: gzip notes it in its last four bytes, of its last member alone.
+/// What a file has unpacked: gzip notes it in its last four bytes, only of its last member.
 std::int64_t unpacked_size(const InputFile& file) {
   constexpr std::int64_t kLeastGzip = 18;
   if (!is_gzip(file)) return file.size();
@@ -75,33 +73,27 @@ ImageSet load_images(const SetRow& set, const fs::path& images_path, const fs::p
         "{} holds {} images, but {} holds {} labels; delete both and fetch {} again", images_path.string(),
         grouped(images.sizes[0]), labels_path.string(), grouped(labels.sizes[0]), set.title));
   }
-  const auto wrong = std::find_if(labels.values.begin(), labels.values.end(),
-                                  [&](std::uint8_t label) { return label >= set.classes.size(); });
+  const auto wrong =
+      std::ranges::find_if(labels.values, [&](std::uint8_t label) { return label >= set.classes.size(); });
   if (wrong != labels.values.end()) {
     throw core::BadInput(fmt::format(
         "{} has the label {} at place {} (counted from 0), where {} has 0 to {}; {}", labels_path.string(),
         *wrong, wrong - labels.values.begin(), set.title, set.classes.size() - 1, remedy));
   }
-  ImageSet loaded;
-  loaded.height = set.shape.height;
-  loaded.width = set.shape.width;
-  loaded.channels = set.shape.channels;
-  loaded.count = images.sizes[0];
-  loaded.pixels = std::move(images.values);
-  loaded.labels = std::move(labels.values);
-  return loaded;
+  return {set.shape.height, set.shape.width,          set.shape.channels,
+          images.sizes[0],  std::move(images.values), std::move(labels.values)};
 }
 
 }  // namespace
 
 bool holds_idx_set(const fs::path& folder) {
-  return std::any_of(kFiles.begin(), kFiles.end(),
-                     [&](const FileName& file) { return find_file(folder, file).has_value(); });
+  return std::ranges::any_of(kFiles,
+                             [&](const FileName& file) { return find_file(folder, file).has_value(); });
 }
 
 bool idx_set_is_complete(const fs::path& folder) noexcept {
   try {
-    return std::all_of(kFiles.begin(), kFiles.end(), [&](const FileName& name) {
+    return std::ranges::all_of(kFiles, [&](const FileName& name) {
       const std::optional<fs::path> path = find_file(folder, name);
       return path && unpacked_size(InputFile(*path)) == name.bytes;
     });

@@ -1,7 +1,6 @@
 #include "gpu/data/known_data.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>

@@ -75,24 +75,24 @@ Rows suitable_sets(const Requirements& model) {
   return rows_that([&](const SetRow& row) { return suits(row, model); });
 }
 
-Rows published(const Rows& rows) {
-  Rows found;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
-               [](const SetRow* row) { return row->published(); });
-  return found;
+template <class Predicate>
+Rows filtered(Rows rows, const Predicate& predicate) {
+  std::erase_if(rows, [&](const SetRow* row) { return !predicate(*row); });
+  return rows;
 }
 
-/// Those that a name alone finds.
+Rows published(const Rows& rows) {
+  return filtered(rows, [](const SetRow& row) { return row.published(); });
+}
+
+/// Those that only a name finds.
 Rows named(const Rows& rows) {
-  Rows found;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
-               [](const SetRow* row) { return !row->own(); });
-  return found;
+  return filtered(rows, [](const SetRow& row) { return !row.own(); });
 }
 
 /// There always is one: scenes are drawn at any shape.
 const SetRow& first_drawn(const Rows& rows) {
-  return **std::find_if(rows.begin(), rows.end(), [](const SetRow* row) { return row->drawn(); });
+  return **std::ranges::find_if(rows, [](const SetRow* row) { return row->drawn(); });
 }
 
 /// The last part of its path.
@@ -102,15 +102,14 @@ std::string name_of(const fs::path& folder) {
 
 bool has_name(const fs::path& folder, const SetRow& set) {
   const std::string absolute = files::absolute_path(folder).string();
-  return std::any_of(set.folders.begin(), set.folders.end(),
-                     [&](std::string_view name) { return absolute.ends_with(fmt::format("/{}", name)); });
+  return std::ranges::any_of(
+      set.folders, [&](std::string_view name) { return absolute.ends_with(fmt::format("/{}", name)); });
 }
 
-/// Of the sets with the same files, the one that a folder of this name holds.
+/// The set that a folder of this name holds, among those with the same files.
 const SetRow& owner(const fs::path& folder, const SetRow& set) {
   const Rows same = rows_that([&](const SetRow& row) { return !row.drawn() && row.holds == set.holds; });
-  const auto named =
-      std::find_if(same.begin(), same.end(), [&](const SetRow* row) { return has_name(folder, *row); });
+  const auto named = std::ranges::find_if(same, [&](const SetRow* row) { return has_name(folder, *row); });
   return named == same.end() ? *same.front() : **named;
 }
 
@@ -137,7 +136,7 @@ Rows published_in(const fs::path& folder) {
 /// The form in which a person's own set lies in `folder`: one whose images fit the model, if there is one.
 const SetRow* own_form_in(const fs::path& folder, const Requirements& model, bool fitting) {
   const Rows found = rows_that([&](const SetRow& row) { return row.own() && row.holds(folder); });
-  const auto fits = std::find_if(found.begin(), found.end(), [&](const SetRow* row) {
+  const auto fits = std::ranges::find_if(found, [&](const SetRow* row) {
     return row->texts == model.takes_texts() &&
            (row->shape_in == nullptr || row->shape_in(folder) == model.shape);
   });
@@ -145,7 +144,7 @@ const SetRow* own_form_in(const fs::path& folder, const Requirements& model, boo
   return fitting || found.empty() ? nullptr : found.front();
 }
 
-/// "28x28x1", and how many classes if the shape alone is that of the set.
+/// "28x28x1", and how many classes if only the shape is that of the set.
 std::string taken(const Requirements& model, const SetRow& other) {
   if (other.texts != model.takes_texts()) return model.takes_texts() ? "texts" : describe(model.shape);
   if (model.takes_texts()) return fmt::format("texts in at most {} classes", model.classes);
@@ -221,10 +220,7 @@ Location named_set_in(const SetRow& set, const std::string& folder) {
 
 /// Those of `wanted` whose files are in `folder`.
 Rows found_in(const fs::path& folder, const Rows& wanted) {
-  Rows found;
-  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(found),
-               [&](const SetRow* row) { return find_files(*row, folder, false).has_value(); });
-  return found;
+  return filtered(wanted, [&](const SetRow& row) { return find_files(row, folder, false).has_value(); });
 }
 
 /// FOLDER: a published set, else a person's own.

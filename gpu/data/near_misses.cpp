@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "gpu/data/halves.h"
 #include "gpu/files/file.h"
 #include "gpu/files/file_kind.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::data {
 namespace {
@@ -57,18 +57,6 @@ std::string form_in(const fs::path& folder) {
   return "";
 }
 
-/// Entries by name, of a folder that can be read.
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code failure;
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    if (!is_hidden(entry->path())) found.push_back(entry->path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 /// What a file is that no set is made of; "" if nobody knows.
 std::string tell_file(const fs::path& path, bool texts) {
   if (std::string told = texts ? told_as_table(path) : ""; !told.empty())
@@ -88,8 +76,8 @@ std::string near_miss(const fs::path& folder, bool texts) {
     return told.empty() ? fmt::format("{} is a file; name the folder that holds it", folder.string()) : told;
   }
   if (std::string told = form_in(folder); !told.empty()) return told;
-  const std::vector<fs::path> entries = entries_of(folder);
-  for (const fs::path& entry : entries) {
+  std::error_code failure;
+  for (const fs::path& entry : shown_in(folder, failure)) {
     std::string told = is_file(entry) ? tell_file(entry, texts) : form_in(entry);
     if (!told.empty()) return told;
   }
@@ -97,11 +85,9 @@ std::string near_miss(const fs::path& folder, bool texts) {
 }
 
 std::string told_as_table(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::string ending = files::lower_case(file.extension().string());
   const auto* const known =
-      std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& one) { return one.ending == ending; });
+      std::ranges::find_if(kEndings, [&](const Ending& one) { return one.ending == ending; });
   if (known == kEndings.end()) return "";
   return fmt::format("{} is {}, which is not read; save it as CSV in UTF-8", file.string(), known->told);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -89,8 +88,8 @@ std::string tell_classes(const DataSet& set) {
                   set.train.texts.empty() ? "images" : "texts", list(labels, sizes, set));
   if (classes > kMostNames) {
     const auto fewer = [&](std::size_t a, std::size_t b) { return sizes.trained(a) < sizes.trained(b); };
-    const std::size_t smallest = *std::min_element(labels.begin(), labels.end(), fewer);
-    const std::size_t largest = *std::max_element(labels.begin(), labels.end(), fewer);
+    const std::size_t smallest = *std::ranges::min_element(labels, fewer);
+    const std::size_t largest = *std::ranges::max_element(labels, fewer);
     told += fmt::format("; the smallest is {} {}, the largest {} {}", name_of(set, smallest),
                         sizes.of(smallest), name_of(set, largest), sizes.of(largest));
   }

@@ -17,7 +17,7 @@ void add_notice(const std::string& sentence, std::string& notice);
 std::vector<std::int64_t> class_sizes(const ImageSet& set, std::size_t classes);
 
 /// "2 classes, training/test images: cat 90/10, dog 9/1", of many classes the first and the smallest; and which classes
-/// have images in one half alone.
+/// have images in only one half.
 std::string tell_classes(const DataSet& set);
 
 }  // namespace warpscope::data

@@ -1,8 +1,5 @@
-#include "gpu/data/own_idx.h"
-
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -18,7 +15,9 @@
 #include "gpu/core/error.h"
 #include "gpu/data/halves.h"
 #include "gpu/data/idx.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/files/file.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::data {
 namespace {
@@ -42,15 +41,8 @@ constexpr std::array kRoles{Role{"training images", Half::train, true},
 using Candidates = std::array<std::vector<fs::path>, kRoles.size()>;
 using Files = std::array<fs::path, kRoles.size()>;
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
-
 bool has_any(const std::string& name, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return name.find(word) != std::string::npos; });
+  return std::ranges::any_of(words, [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
 bool plays(const Role& role, const std::string& name) {
@@ -62,23 +54,17 @@ bool plays(const Role& role, const std::string& name) {
   return half == role.half && (role.images ? images : labels);
 }
 
-/// By name alone.
+/// Only by name.
 Candidates candidates_in(const fs::path& folder) {
   Candidates found;
-  std::error_code failure;
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    const std::string name = lower_case(entry->path().filename().string());
+  for (const fs::directory_entry& entry : shown_in(folder)) {
+    const std::string name = files::lower_case(entry.path().filename().string());
     std::error_code broken;
-    if (name.starts_with('.') || entry->is_directory(broken)) continue;
+    if (entry.is_directory(broken)) continue;
     for (std::size_t i = 0; i < kRoles.size(); ++i) {
-      if (plays(kRoles[i], name)) found[i].push_back(entry->path());
+      if (plays(kRoles[i], name)) found[i].push_back(entry.path());
     }
   }
-  if (failure) {
-    throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
-  }
-  for (std::vector<fs::path>& paths : found) std::sort(paths.begin(), paths.end());
   return found;
 }
 
@@ -141,7 +127,7 @@ Files find_files(const fs::path& folder) {
   return files;
 }
 
-/// Of the model's shape.
+/// Images of the model's shape.
 ImageSet load_pair(const fs::path& images_path, const fs::path& labels_path, const Requirements& model) {
   const std::vector<std::int64_t> sizes = peek_idx(images_path);
   if (const std::optional<ImageShape> shape = shape_of(images_path)) {
@@ -185,7 +171,7 @@ DataSet load_own_idx(const SetRow&, const fs::path& folder, const Requirements& 
   if (!validation.empty()) {
     loaded.validation = load_pair(validation, files[5], model);
     loaded.notice = tell_validation(false, loaded.validation.count, "image", validation.string());
-  } else if (plays(kRoles[4], lower_case(files[2].filename().string()))) {
+  } else if (plays(kRoles[4], files::lower_case(files[2].filename().string()))) {
     loaded.notice = tell_validation(true, loaded.test.count, "image", files[2].string());
   }
   std::uint8_t largest = 0;

@@ -22,7 +22,7 @@ struct Cover {
   std::vector<double> weights;  ///< sum to 1
 };
 
-/// Of each of `to` pixels over the middle `length` of a source of `from` pixels.
+/// What each of `to` pixels covers in the middle `length` of a source of `from` pixels.
 std::vector<Cover> covers(int from, double length, int to) {
   const double start = (from - length) / 2, step = length / to;
   std::vector<Cover> result(static_cast<std::size_t>(to));
@@ -51,16 +51,14 @@ PictureList list_pictures(std::span<const fs::path> paths) {
       continue;
     }
     std::vector<fs::path> inside;
-    for (fs::directory_iterator entry(path, failure), end; !failure && entry != end;
-         entry.increment(failure)) {
+    for (const fs::directory_entry& entry : shown_in(path, failure)) {
       std::error_code broken;
-      if (is_hidden(entry->path())) continue;
-      if (entry->is_directory(broken)) {
+      if (entry.is_directory(broken)) {
         ++list.folders;
-      } else if (is_picture(entry->path())) {
-        inside.push_back(entry->path());
+      } else if (is_picture(entry.path())) {
+        inside.push_back(entry.path());
       } else {
-        list.others.add(entry->path());
+        list.others.add(entry.path());
       }
     }
     if (failure) {
@@ -69,7 +67,6 @@ PictureList list_pictures(std::span<const fs::path> paths) {
       list.refused.push_back(
           fmt::format("the folder {} holds no pictures ({})", path.string(), kPictureKinds));
     }
-    std::sort(inside.begin(), inside.end());
     list.files.insert(list.files.end(), inside.begin(), inside.end());
   }
   return list;

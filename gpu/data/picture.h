@@ -16,6 +16,9 @@ namespace warpscope::data {
 /// The kinds of pictures that are read, for people.
 inline constexpr std::string_view kPictureKinds = "PNG, JPEG, WebP, BMP, PPM or PGM";
 
+/// For `count` pixels of RGB, in their place; the same as stb's.
+void to_luminance(std::uint8_t* pixels, std::size_t count);
+
 /// True for what files of these kinds begin with.
 bool begins_like_picture(std::string_view bytes);
 

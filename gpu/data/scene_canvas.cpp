@@ -1,5 +1,9 @@
 #include "gpu/data/scene_canvas.h"
 
+#include <numeric>
+#include <utility>
+#include <vector>
+
 namespace warpscope::data {
 namespace {
 
@@ -95,6 +99,14 @@ int first_weight(int octaves) {
 
 }  // namespace
 
+int dealt_class(std::uint64_t seed, std::int64_t image, int classes) {
+  Random random(core::mix_bits(seed - static_cast<std::uint64_t>(image / classes) - 1));
+  std::vector<int> order(static_cast<std::size_t>(classes));
+  std::iota(order.begin(), order.end(), 0);
+  for (int i = classes - 1; i > 0; --i) std::swap(order[i], order[random.range(0, i)]);
+  return order[image % classes];
+}
+
 int sine(int angle) {
   return kSines[static_cast<std::size_t>(angle & (kTurn - 1))];
 }
@@ -105,20 +117,10 @@ Colour hsv(int hue, int saturation, int value) {
   const int low = value * (255 - saturation) / 255;
   const int rising = low + ((value - low) * within >> 8);
   const int falling = value - ((value - low) * within >> 8);
-  switch (hue >> 8) {
-    case 0:
-      return {value, rising, low};
-    case 1:
-      return {falling, value, low};
-    case 2:
-      return {low, value, rising};
-    case 3:
-      return {low, falling, value};
-    case 4:
-      return {rising, low, value};
-    default:
-      return {value, low, falling};
-  }
+  const std::array<Colour, 6> sixths{Colour{value, rising, low}, Colour{falling, value, low},
+                                     Colour{low, value, rising}, Colour{low, falling, value},
+                                     Colour{rising, low, value}, Colour{value, low, falling}};
+  return sixths[static_cast<std::size_t>(hue >> 8)];
 }
 
 Palette make_palette(Random& random) {

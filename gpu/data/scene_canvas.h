@@ -41,6 +41,9 @@ class Random {
   core::SplitMix64 bits_;
 };
 
+/// The class of an image of a drawn set: each run of so many images as there are classes is a permutation of them.
+int dealt_class(std::uint64_t seed, std::int64_t image, int classes);
+
 /// sin(2 pi angle / 1024) * 16384 for any angle.
 int sine(int angle);
 inline int cosine(int angle) {

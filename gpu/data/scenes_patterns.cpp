@@ -32,7 +32,7 @@ int square_wave(int at, int half) {
   return coverage(-inside_wave(at, half));
 }
 
-/// Of two square waves: 256 where they agree.
+/// 256 where two square waves agree.
 int agreement(int a, int b) {
   return (a * b + (256 - a) * (256 - b)) >> 8;
 }

@@ -1,8 +1,5 @@
-#include "gpu/data/sentences.h"
-
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +7,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/data/text_sets.h"
 
 namespace warpscope::data {

@@ -2,15 +2,7 @@
 
 #include <algorithm>
 
-#include "gpu/data/builtin.h"
-#include "gpu/data/builtin_digits.h"
-#include "gpu/data/cifar10.h"
-#include "gpu/data/cifar100.h"
-#include "gpu/data/class_folders.h"
-#include "gpu/data/idx_set.h"
-#include "gpu/data/image_folders.h"
-#include "gpu/data/own_idx.h"
-#include "gpu/data/sentences.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/data/text_sets.h"
 
 namespace warpscope::data {
@@ -126,8 +118,7 @@ std::span<const SetRow> sets() {
 
 const SetRow* find_set(std::string_view name) noexcept {
   const std::span<const SetRow> rows = sets();
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const SetRow& row) { return row.name == name; });
+  const auto found = std::ranges::find_if(rows, [&](const SetRow& row) { return row.name == name; });
   return found == rows.end() ? nullptr : &*found;
 }
 

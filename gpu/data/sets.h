@@ -37,7 +37,7 @@ struct SetRow {
   /// True if any of the files is in `folder` itself. Rows with the same files share this function. Throws
   /// BadInput if `folder` cannot be read.
   bool (*holds)(const std::filesystem::path& folder) = nullptr;
-  /// Of a published set: true if all files are in `folder` itself, with the sizes of the published ones.
+  /// For a published set: true if all files are in `folder` itself, with the sizes of the published ones.
   bool (*is_complete)(const std::filesystem::path& folder) noexcept = nullptr;
   /// The shape of the images in `folder` itself, as their files tell it; nothing if they are defective. nullptr: files
   /// do not tell, or images are made to fit.

@@ -34,8 +34,7 @@ std::vector<std::size_t> quotas(const std::vector<Places>& places, std::size_t i
     given += quota[c];
     remainders.emplace_back(exact % images, c);
   }
-  std::stable_sort(remainders.begin(), remainders.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(remainders, [](const auto& a, const auto& b) { return a.first > b.first; });
   for (std::size_t i = 0; given < wanted; ++i, ++given) ++quota[remainders[i].second];
   return quota;
 }
@@ -103,7 +102,7 @@ std::vector<bool> every_tenth(const ImageSet& set) {
 
 void move_images(const std::vector<bool>& moved, ImageSet& from, ImageSet& to) {
   const std::int64_t image_bytes = from.image_bytes();
-  const std::int64_t count = to.count + std::count(moved.begin(), moved.end(), true);
+  const std::int64_t count = to.count + std::ranges::count(moved, true);
   to.height = from.height;
   to.width = from.width;
   to.channels = from.channels;

@@ -26,8 +26,7 @@ Alphabet::Alphabet(std::string_view characters) : points_(files::decode_utf8(cha
       throw core::BadInput(fmt::format("the alphabet has '{}' twice", files::encode_utf8(point)));
     }
   }
-  folds_ = std::none_of(points_.begin(), points_.end(),
-                        [](char32_t point) { return files::small_letter(point) != point; });
+  folds_ = std::ranges::none_of(points_, [](char32_t point) { return files::small_letter(point) != point; });
 }
 
 std::uint8_t Alphabet::byte_of(char32_t point) const {

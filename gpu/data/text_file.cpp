@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/notices.h"
+#include "gpu/files/byte_text.h"
 #include "gpu/files/file.h"
 #include "gpu/files/file_kind.h"
 #include "gpu/files/text.h"
@@ -51,27 +52,19 @@ std::string from_utf16(std::string_view bytes, bool big_endian) {
   return text;
 }
 
-bool is_utf8(std::string_view line) {
-  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (std::all_of(line.begin(), line.end(), is_ascii)) return true;
-  const std::vector<char32_t> points = files::decode_utf8(line);
-  return std::find(points.begin(), points.end(), files::kBroken) == points.end();
-}
-
 /// "" where all lines are UTF-8.
 std::string tell_broken_lines(const std::filesystem::path& path, std::string_view text) {
   std::size_t broken = 0, first = 0, line = 1;
   for (; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (!is_utf8(text.substr(0, end)) && broken++ == 0) first = line;
+    if (!files::is_utf8(text.substr(0, end)) && broken++ == 0) first = line;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (broken == 0) return "";
   return fmt::format(
       "{} of {} lines of {} {} not UTF-8, the first is line {}: such characters count as unknown; save it "
       "as UTF-8",
-      files::grouped(static_cast<std::int64_t>(broken)), files::grouped(static_cast<std::int64_t>(line - 1)),
-      path.string(), broken == 1 ? "is" : "are", first);
+      files::grouped(broken), files::grouped(line - 1), path.string(), broken == 1 ? "is" : "are", first);
 }
 
 }  // namespace
@@ -89,9 +82,11 @@ std::string read_text_file(const std::filesystem::path& path, std::string& notic
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     text = from_utf16(std::string_view(text).substr(2), text[0] == '\xFE');
   }
-  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+  std::size_t marks = 0;
+  while (std::string_view(text).substr(marks).starts_with(kMark)) marks += kMark.size();
+  text.erase(0, marks);
   const bool has_lf = text.find('\n') != std::string::npos;
-  if (!has_lf) std::replace(text.begin(), text.end(), '\r', '\n');
+  if (!has_lf) std::ranges::replace(text, '\r', '\n');
   const std::size_t zero = text.find('\0');
   if (zero != std::string::npos) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "gpu/data/split.h"
 #include "gpu/data/text_table.h"
 #include "gpu/files/file.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::data {
 namespace {
@@ -31,26 +31,13 @@ constexpr std::string_view kTestFile = "test.csv";
 constexpr std::int64_t kTrainBytes = 29'470'338;  // of AG News
 constexpr std::int64_t kTestBytes = 1'857'427;
 
-std::string small(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
-
 /// The files in `folder` itself that end in .csv and are not hidden, by name.
 std::vector<fs::path> csv_files(const fs::path& folder) {
   std::vector<fs::path> found;
-  std::error_code failure;
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    const fs::path& path = entry->path();
+  for (const fs::directory_entry& entry : shown_in(folder)) {
     std::error_code broken;  // a link that leads nowhere is no file
-    if (path.filename().native().starts_with('.') || !is_csv(path)) continue;
-    if (fs::is_regular_file(path, broken)) found.push_back(path);
+    if (is_csv(entry.path()) && entry.is_regular_file(broken)) found.push_back(entry.path());
   }
-  if (failure)
-    throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
-  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -84,7 +71,7 @@ CsvFiles find_tables(const fs::path& folder) {
   fs::path& test = data::of(found.halves, Half::test);
   if (test.empty()) test = std::exchange(data::of(found.halves, Half::validation), {});
   for (const fs::path& file : files) {
-    const bool used = std::find(found.halves.begin(), found.halves.end(), file) != found.halves.end();
+    const bool used = std::ranges::find(found.halves, file) != found.halves.end();
     if (!used) found.unused.push_back(file.filename().string());
   }
   return found;
@@ -101,24 +88,17 @@ std::string with_line_breaks(std::string_view text) {
   return lines;
 }
 
-std::optional<int> number_of(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// The names in the rows, sorted: as numbers if all are numbers.
 std::vector<std::string> classes_in(const std::vector<TextRow>& rows) {
   std::vector<std::string> names;
   for (const TextRow& row : rows) names.push_back(row.label);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const bool numbers = std::all_of(names.begin(), names.end(),
-                                   [](const std::string& name) { return number_of(name).has_value(); });
+  const bool numbers = std::ranges::all_of(
+      names, [](const std::string& name) { return files::number_in<int>(name).has_value(); });
   if (numbers) {
-    std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-      return *number_of(a) < *number_of(b);
+    std::ranges::stable_sort(names, [](const std::string& a, const std::string& b) {
+      return *files::number_in<int>(a) < *files::number_in<int>(b);
     });
   }
   return names;
@@ -154,7 +134,7 @@ std::int64_t size_of(const fs::path& path) noexcept {
 }  // namespace
 
 bool is_csv(const fs::path& path) {
-  return small(path.extension().string()) == ".csv";
+  return files::lower_case(path.extension().string()) == ".csv";
 }
 
 void add_text(std::string text, std::uint8_t label, const Alphabet& alphabet, ImageSet& set) {
@@ -170,7 +150,7 @@ bool holds_texts(const fs::path& folder) {
   std::error_code failure;
   if (!fs::is_directory(folder, failure)) return false;
   const std::vector<fs::path> files = csv_files(folder);
-  return files.size() == 1 || std::any_of(files.begin(), files.end(), [](const fs::path& path) {
+  return files.size() == 1 || std::ranges::any_of(files, [](const fs::path& path) {
            return half_in(path.stem().string()).has_value();
          });
 }

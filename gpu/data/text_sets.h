@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "gpu/data/sets.h"
 #include "gpu/data/text_encoding.h"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "gpu/data/notices.h"
 #include "gpu/data/text_file.h"
 #include "gpu/files/file.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::data {
 namespace {
@@ -46,15 +45,10 @@ std::string_view trimmed(std::string_view text) {
 
 Column column_of(std::string_view title) {
   std::string word;
-  for (const char c : title) {
-    const char small = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    const bool counts =
-        (small >= 'a' && small <= 'z') || (small >= '0' && small <= '9') || (small & 0x80) != 0;
-    if (counts) word += small;
+  for (const char c : files::lower_case(title)) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0) word += c;
   }
-  const auto is_in = [&](const auto& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
+  const auto is_in = [&](const auto& words) { return std::ranges::find(words, word) != words.end(); };
   if (is_in(kLabelWords)) return Column::label;
   if (is_in(kTextWords)) return Column::text;
   return is_in(kOtherWords) ? Column::other : Column::unknown;
@@ -132,9 +126,7 @@ std::string tell_title(const CsvRow& row, const Columns& columns, const std::str
 }
 
 bool is_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
+  return files::number_in<double>(text).has_value();
 }
 
 }  // namespace
@@ -185,10 +177,10 @@ void drop_strange_titles(std::span<TextTable* const> tables, const std::set<std:
     if (table == tables.front()) in_first = classes.size();
   }
   const auto is_known = [&](const std::string& label) { return known.contains(label); };
-  if (in_first < 2 && std::none_of(classes.begin(), classes.end(), is_known)) return;
+  if (in_first < 2 && std::ranges::none_of(classes, is_known)) return;
   if (!tables.front()->untitled) return;
   const std::string title = tables.front()->rows.front().label;
-  const bool numbers = is_number(title) && std::all_of(classes.begin(), classes.end(), is_number);
+  const bool numbers = is_number(title) && std::ranges::all_of(classes, is_number);
   if (title.empty() || numbers || classes.contains(title) || is_known(title)) return;
   for (TextTable* table : tables) {
     if (!table->untitled || table->rows.front().label != title) continue;
@@ -204,7 +196,7 @@ void drop_strange_titles(std::span<TextTable* const> tables, const std::set<std:
 
 void drop_unlabelled(TextTable& table) {
   const auto has_none = [](const TextRow& row) { return row.label.empty(); };
-  const auto first = std::find_if(table.rows.begin(), table.rows.end(), has_none);
+  const auto first = std::ranges::find_if(table.rows, has_none);
   if (first == table.rows.end()) return;
   const std::size_t line = first->line, all = table.rows.size();
   table.rows.erase(std::remove_if(first, table.rows.end(), has_none), table.rows.end());
@@ -212,8 +204,7 @@ void drop_unlabelled(TextTable& table) {
   if (table.rows.empty())
     throw core::BadInput(fmt::format("{}:{}: no row has a class", table.path.string(), line));
   add_notice(fmt::format("{} of {} rows of {} {} no class and {} left out, the first on line {}",
-                         files::grouped(static_cast<std::int64_t>(dropped)),
-                         files::grouped(static_cast<std::int64_t>(all)), table.path.string(),
+                         files::grouped(dropped), files::grouped(all), table.path.string(),
                          dropped == 1 ? "has" : "have", dropped == 1 ? "was" : "were", line),
              table.notice);
 }

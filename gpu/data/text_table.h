@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -36,7 +35,7 @@ struct Fields {
 /// Reads a file. Where the words of the first row are those of a title ("label,text", "review", "Class
 /// Index,Title,Description", in small or capital letters, with blanks around them), it says which column is the class
 /// and which are the text; the row is left out, and `notice` says so. Else the first field of several is the class and
-/// the others are the text, which are joined by blanks; a field alone is the text.
+/// the others are the text, which are joined by blanks; a single field is the text.
 ///
 /// Throws core::BadInput with file and line as CsvReader does, for a row with fewer or more fields than are needed, and
 /// for a file without rows; as read_text_file() does.

@@ -5,10 +5,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/engine/compare_bits_cuda.h"
-#endif
-
 namespace warpscope::training {
 namespace {
 
@@ -36,13 +32,11 @@ void compare(std::int64_t elements, const void* first, const void* second, BitDi
 
 void compare_bits(const core::Device& device, core::Stream& stream, core::ElementType type,
                   std::int64_t elements, const void* a, const void* b, BitDifferences* result) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) {
-    return compare_bits_cuda(stream, type, elements, a, b, result);
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda)
+      return compare_bits_cuda(stream, type, elements, a, b, result);
   }
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);  // the CPU's streams run everything at once
+  // The CPU's streams run everything at once.
   if (type == core::ElementType::f32) {
     compare<std::uint32_t>(elements, a, b, *result);
   } else if (type == core::ElementType::bf16) {

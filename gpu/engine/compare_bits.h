@@ -21,4 +21,9 @@ struct BitDifferences {
 void compare_bits(const core::Device& device, core::Stream& stream, core::ElementType type,
                   std::int64_t elements, const void* a, const void* b, BitDifferences* result);
 
+// ---- on CUDA ----
+
+void compare_bits_cuda(core::Stream& stream, core::ElementType type, std::int64_t elements, const void* a,
+                       const void* b, BitDifferences* result);
+
 }  // namespace warpscope::training

@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 
 #include "gpu/core/cuda.h"
-#include "gpu/engine/compare_bits_cuda.h"
+#include "gpu/engine/compare_bits.h"
 #include "gpu/ops/elementwise.cuh"
 
 namespace warpscope::training {

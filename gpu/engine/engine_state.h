@@ -2,6 +2,7 @@
 // Everything that training goes on from, in host memory.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gpu/ops/optimizer/update_rule.h"
@@ -18,5 +19,13 @@ struct EngineState {
   std::uint64_t epochs_done = 0;
   std::uint32_t position = 0;  ///< in the running epoch's order
 };
+
+/// If `state` has scaled losses and `fresh` has not, or the reverse, it gets the loss scale of `fresh`. Its count of
+/// updates stays.
+inline void fit_loss_scale(EngineState& state, const EngineState& fresh) {
+  if ((state.control.growth_interval > 0) == (fresh.control.growth_interval > 0)) return;
+  const std::uint32_t updates = std::exchange(state.control, fresh.control).updates;
+  state.control.updates = updates;
+}
 
 }  // namespace warpscope::training

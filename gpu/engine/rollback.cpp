@@ -9,9 +9,10 @@ Rollback::Rollback(const NetworkState& network, StepLoop& loop, std::shared_ptr<
                    core::Stream& stream)
     : network_(network), loop_(loop), device_(std::move(device)), stream_(stream) {}
 
-void Rollback::remember() {
+std::size_t Rollback::remember() {
   const bool first = !copies_[0].valid || (copies_[1].valid && copies_[0].steps < copies_[1].steps);
-  Copy& copy = copies_[first ? 0 : 1];
+  const std::size_t place = first ? 0 : 1;
+  Copy& copy = copies_[place];
   const auto keep = [&](core::Buffer& kept, const core::Buffer& original) {
     if (kept.bytes() != original.bytes()) {
       kept = original.bytes() > 0 ? core::Buffer(device_, original.bytes()) : core::Buffer();
@@ -26,6 +27,7 @@ void Rollback::remember() {
   copy.position = loop_.order().position();
   copy.rate = loop_.trained_rate();
   copy.valid = true;
+  return place;
 }
 
 void Rollback::forget() {

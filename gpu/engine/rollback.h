@@ -2,6 +2,8 @@
 // Copies of weights and optimizer state in device memory, to go back to when a training diverges. The newest copy may
 // hold what is found to be bad a moment later, so there are two.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,12 +20,18 @@ class Rollback {
   Rollback(const NetworkState& network, StepLoop& loop, std::shared_ptr<core::Device> device,
            core::Stream& stream);
 
-  /// Copies on the device, in the place of the older copy. No waiting.
-  void remember();
+  static constexpr std::size_t kCopies = 2;
+
+  /// Copies on the device, in the place of the older copy. Returns that place, below kCopies. No waiting.
+  std::size_t remember();
   /// Drops all copies: another network, rule or place in the data.
   void forget();
   /// True if there is a copy that was taken after no more than `steps` steps.
   bool remembers(std::uint64_t steps) const { return best(steps) != nullptr; }
+  /// The place of the copy that recall() would bring back; there is one.
+  std::size_t place(std::uint64_t steps) const {
+    return static_cast<std::size_t>(best(steps) - copies_.data());
+  }
   /// Brings back the newest copy that was taken after no more than `steps` steps, if there is one; of two, the older
   /// one where the newer was taken within the last kSafeSteps of these steps. Step and place in the data go on, and so
   /// do updates.
@@ -52,7 +60,7 @@ class Rollback {
   StepLoop& loop_;
   std::shared_ptr<core::Device> device_;
   core::Stream& stream_;
-  Copy copies_[2];
+  std::array<Copy, kCopies> copies_;
 };
 
 }  // namespace warpscope::training

@@ -1,10 +1,10 @@
-#include "gpu/export/export_csv.h"
-
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "gpu/export/export.h"
 
 namespace warpscope::runs {
 namespace {

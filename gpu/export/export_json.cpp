@@ -1,8 +1,7 @@
-#include "gpu/export/export_json.h"
-
 #include <cmath>
 #include <utility>
 
+#include "gpu/export/export.h"
 #include "gpu/runs/figure_table.h"
 
 namespace warpscope::runs {

@@ -1,11 +1,9 @@
-#include "gpu/export/export_safetensors.h"
-
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/export/export.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"

@@ -1,11 +1,11 @@
-#include "gpu/export/export_svg.h"
-
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/export/export.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/figure_table.h"
 
@@ -17,7 +17,7 @@ std::vector<std::string> all_series(const std::vector<Run>& runs) {
   std::vector<std::string> names;
   for (const Run& run : runs) {
     for (std::string& name : series_names(run.points)) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }
   }
   return names;
@@ -28,7 +28,7 @@ std::vector<std::string> chosen_series(const std::vector<Run>& runs, const PlotC
   if (valid.empty()) throw core::BadInput("there is nothing to plot: the run has no points yet");
   if (!choice.series.empty()) {
     for (const std::string& name : choice.series) {
-      if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
+      if (std::ranges::find(valid, name) != valid.end()) continue;
       throw core::BadInput(fmt::format("there is no series '{}'; valid: {}", files::escaped(name),
                                        files::escaped(fmt::format("{}", fmt::join(valid, ", ")))));
     }
@@ -51,35 +51,28 @@ std::string title_of(const std::vector<Run>& runs) {
 /// As the figure is called on the screen; the same ending of all names names the axis.
 std::string in_words(std::string name) {
   if (const training::Figure* const figure = training::find_series(name)) return figure->name;
-  std::replace(name.begin(), name.end(), '_', ' ');
+  std::ranges::replace(name, '_', ' ');
   return name;
 }
 
 std::string y_label(const std::vector<std::string>& series) {
   if (series.size() == 1) return in_words(series.front());
   for (const char* ending : {"loss", "accuracy"}) {
-    if (std::all_of(series.begin(), series.end(),
-                    [&](const std::string& name) { return name.ends_with(ending); }))
+    if (std::ranges::all_of(series, [&](const std::string& name) { return name.ends_with(ending); }))
       return ending;
   }
   return "value";
 }
 
 void set_x_axis(Over over, Plot& plot) {
-  switch (over) {
-    case Over::step:
-      plot.x_label = "step";
-      plot.x_unit = charts::Unit::count;
-      break;
-    case Over::epoch:
-      plot.x_label = "epoch";
-      plot.x_unit = charts::Unit::value;
-      break;
-    case Over::seconds:
-      plot.x_label = "time of training";
-      plot.x_unit = charts::Unit::seconds;
-      break;
-  }
+  struct Axis {
+    const char* label;
+    charts::Unit unit;
+  };
+  constexpr std::array kAxes{Axis{"step", charts::Unit::count}, Axis{"epoch", charts::Unit::value},
+                             Axis{"time of training", charts::Unit::seconds}};
+  plot.x_label = kAxes.at(static_cast<std::size_t>(over)).label;
+  plot.x_unit = kAxes.at(static_cast<std::size_t>(over)).unit;
 }
 
 }  // namespace
@@ -102,9 +95,8 @@ Plot plot_of(const std::vector<Run>& runs, const PlotChoice& choice) {
                            : in_words(series[s]);
       curve.color = static_cast<int>(several ? r : s);
       curve.dash = static_cast<int>(several ? s : 0);
-      shows =
-          shows || !choice.logarithmic ||
-          std::any_of(curve.points.y.begin(), curve.points.y.end(), [](double value) { return value > 0; });
+      shows = shows || !choice.logarithmic ||
+              std::ranges::any_of(curve.points.y, [](double value) { return value > 0; });
       plot.curves.push_back(std::move(curve));
     }
     for (const RunMarker& marker : runs[r].points.markers) {

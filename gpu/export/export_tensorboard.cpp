@@ -1,19 +1,18 @@
-#include "gpu/export/export_tensorboard.h"
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/export/export.h"
 #include "gpu/export/tf_record.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/byte_numbers.h"
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/curves.h"
 #include "gpu/runs/settings.h"
@@ -144,33 +143,16 @@ struct ImageFile {
   std::string content;
 };
 
-std::uint32_t big_endian(const std::string& bytes, std::size_t at) {
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return number;
-}
-
 /// Takes size and channels from the header chunk, which is first (PNG 1.2, section 11.2.2). False if it is no
 /// PNG.
 bool read_png_header(ImageFile& file) {
   constexpr std::string_view kStart{"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR", 16};
   constexpr std::size_t kHeaderBytes = 26;
   if (file.content.size() < kHeaderBytes || !file.content.starts_with(kStart)) return false;
-  file.width = big_endian(file.content, 16);
-  file.height = big_endian(file.content, 20);
-  switch (file.content[25]) {
-    case 0:
-      file.channels = 1;
-      break;
-    case 4:
-      file.channels = 2;
-      break;
-    case 6:
-      file.channels = 4;
-      break;
-    default:
-      file.channels = 3;
-  }
+  file.width = files::number_at(file.content, 16, 4, true);
+  file.height = files::number_at(file.content, 20, 4, true);
+  const char kind = file.content[25];
+  file.channels = kind == 0 ? 1 : kind == 4 ? 2 : kind == 6 ? 4 : 3;
   return true;
 }
 
@@ -192,11 +174,9 @@ void name_image(const std::string& stem, ImageFile& file) {
 std::vector<ImageFile> images_of(const Run& run) {
   std::vector<fs::path> paths;
   std::error_code error;
-  for (fs::directory_iterator entry(run.folder / "images", error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".png") paths.push_back(entry->path());
+  for (const fs::path& path : files::entries_of(run.folder / "images", error)) {
+    if (path.extension() == ".png") paths.push_back(path);
   }
-  std::sort(paths.begin(), paths.end());
   std::vector<ImageFile> images;
   for (const fs::path& path : paths) {
     ImageFile file;
@@ -233,8 +213,8 @@ void prepare_folder(const fs::path& folder, const fs::path& file) {
                                      files::escaped(folder.string()),
                                      error ? error.message() : "a file has its name"));
   }
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const fs::path name = entry->path().filename();
+  for (const fs::path& entry : files::entries_of(folder, error)) {
+    const fs::path name = entry.filename();
     if (name == file || name.string().find("tfevents") == std::string::npos || name.string().starts_with('.'))
       continue;
     throw core::BadInput(fmt::format("{} holds the events of another run ({}); choose another folder",
@@ -265,8 +245,7 @@ std::string tensorboard_events(const Run& run) {
     const double seconds = place_of(run.points, file.step, Over::seconds);
     events.push_back({file.step, wall_time(start, seconds), image_summary(file)});
   }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.step < b.step; });
+  std::ranges::stable_sort(events, [](const Event& a, const Event& b) { return a.step < b.step; });
   const ProtoMessage version = ProtoMessage()
                                    .add_double(event::kWallTime, wall_time(start, 0))
                                    .add_bytes(event::kFileVersion, "brain.Event:2");

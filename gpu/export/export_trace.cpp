@@ -1,11 +1,10 @@
-#include "gpu/export/export_trace.h"
-
 #include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/export/export.h"
 #include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "gpu/messages/step_calls.h"

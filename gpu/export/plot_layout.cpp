@@ -27,8 +27,8 @@ constexpr std::array kDashDotted{9.0f, 3.0f, 2.0f, 3.0f};
 
 /// Pixels that text takes, roughly: fonts differ, and nothing depends on it but what has room beside what.
 double text_width(const std::string& text, int size) {
-  const auto characters = std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
+  const auto characters =
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
   return 0.58 * size * static_cast<double>(characters);
 }
 
@@ -99,7 +99,7 @@ void place_axes(const Plot& plot, PlotLayout& layout) {
 /// A mark's text is shown if it is far enough right of the one before.
 std::vector<PlacedMark> place_marks(const Plot& plot, const PlotLayout& layout) {
   std::vector<PlotMark> marks = plot.marks;
-  std::stable_sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+  std::ranges::stable_sort(marks, [](const auto& a, const auto& b) { return a.x < b.x; });
   std::vector<PlacedMark> placed;
   double free_from = 0;
   for (const PlotMark& mark : marks) {

@@ -1,7 +1,6 @@
 #include "gpu/export/svg_plot.h"
 
 #include <iterator>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

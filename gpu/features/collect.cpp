@@ -6,10 +6,6 @@
 #include "gpu/core/parallel.h"
 #include "gpu/ops/bfloat16.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/features/collect_cuda.h"
-#endif
-
 namespace warpscope::features {
 namespace {
 
@@ -49,11 +45,8 @@ void collect_image(const CollectCall& call, std::int64_t image) {
 }  // namespace
 
 void collect(const core::Device& device, core::Stream& stream, const CollectCall& call) {
-  if (device.kind() == core::DeviceKind::cuda) {
-#if WARPSCOPE_HAVE_CUDA
-    collect_cuda(stream, call);
-    return;
-#endif
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return collect_cuda(stream, call);
   }
   if (call.type != ElementType::f32 && call.type != ElementType::bf16) {
     throw std::logic_error("collect takes f32 and bf16 on the CPU");

@@ -35,4 +35,8 @@ struct CollectCall {
 /// thread and helpers.
 void collect(const core::Device& device, core::Stream& stream, const CollectCall& call);
 
+// ---- on CUDA ----
+
+void collect_cuda(core::Stream& stream, const CollectCall& call);
+
 }  // namespace warpscope::features

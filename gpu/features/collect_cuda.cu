@@ -3,7 +3,7 @@
 // places (CHW).
 
 #include "gpu/core/cuda.h"
-#include "gpu/features/collect_cuda.h"
+#include "gpu/features/collect.h"
 #include "gpu/ops/storage.cuh"
 
 namespace warpscope::features {

@@ -17,7 +17,6 @@
 
 #include "gpu/classifiers/features.h"
 #include "gpu/core/device.h"
-#include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 
 namespace warpscope::features {
@@ -47,7 +46,7 @@ class DeskThread {
   /// `job` tells change() whose news it is.
   using Work = std::function<void(Bench& bench, std::uint64_t job, const classifiers::Watch& watch)>;
 
-  explicit DeskThread(OpenDevice open)
+  explicit DeskThread(OpenDevice open = core::open_device)
       : open_(std::move(open)), thread_([this](const std::stop_token& end) { run(end); }) {}
   /// Cancels and waits.
   ~DeskThread() {

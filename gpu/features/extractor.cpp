@@ -1,7 +1,6 @@
 #include "gpu/features/extractor.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "gpu/features/collect.h"
@@ -18,14 +17,8 @@ constexpr std::int64_t kBatchOnGpu = 1024, kBatchOnCpu = 16;
 
 DeviceImages::DeviceImages(const data::ImageSet& set, const classifiers::Place& place)
     : count_(set.count),
-      pixels_(place.device, set.pixels.size()),
-      order_(place.device, static_cast<std::size_t>(set.count) * sizeof(std::uint32_t)) {
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(count_));
-  std::iota(order.begin(), order.end(), 0u);
-  place.stream->copy(pixels_.data(), set.pixels.data(), set.pixels.size());
-  place.stream->copy(order_.data(), order.data(), order_.bytes());
-  place.stream->synchronize();
-}
+      pixels_(core::upload(place.device, *place.stream, set.pixels)),
+      order_(core::upload(place.device, *place.stream, plan::in_order(set.count))) {}
 
 Extractor::Extractor(const models::Model& model, FeatureLayers layers, const plan::Selection& selection,
                      const DeviceImages& images, const float* parameters, const classifiers::Place& place)
@@ -45,7 +38,7 @@ Extractor::Extractor(const models::Model& model, FeatureLayers layers, const pla
   bindings.parameters = const_cast<float*>(parameters);  // encoding writes none
   for (const FeatureLayer& layer : layers_) {
     const auto same = [&](const Encoder& encoder) { return encoder.end == layer.end; };
-    if (std::any_of(encoders_.begin(), encoders_.end(), same)) continue;
+    if (std::ranges::any_of(encoders_, same)) continue;
     encoders_.push_back(
         {layer.end, std::make_unique<plan::Plan>(models::first_layers(model, layer.end),
                                                  plan::Purpose::encoding, selection, static_cast<int>(batch),
@@ -106,8 +99,7 @@ core::Buffer features_of(const data::ImageSet& set, const models::Model& model,
   // The largest piece first: what does not fit is refused before anything is done.
   core::Buffer rows(place.device, static_cast<std::size_t>(set.count) *
                                       static_cast<std::size_t>(columns_of(layers)) * sizeof(float));
-  const core::Buffer weights(place.device, parameters.size_bytes());
-  place.stream->copy(weights.data(), parameters.data(), weights.bytes());
+  const core::Buffer weights = core::upload(place.device, *place.stream, parameters);
   const DeviceImages images(set, place);
   Extractor(model, layers, selection, images, weights.as<float>(), place).extract(rows.as<float>(), watch);
   return rows;

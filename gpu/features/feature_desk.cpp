@@ -12,47 +12,33 @@ auto beginning(DeskWork kind) {
 
 }  // namespace
 
-FeatureDesk::FeatureDesk() : FeatureDesk([](const std::string& id) { return core::open_device(id); }) {}
-FeatureDesk::FeatureDesk(OpenDevice open) : worker_(std::make_unique<Worker>(std::move(open))) {}
-FeatureDesk::~FeatureDesk() = default;
-
 void FeatureDesk::start_trial(TrialRequest request, FindSubject find) {
   const std::string device = request.subject.device;
-  worker_->start(device, beginning(DeskWork::trial),
-                 [worker = worker_.get(), request = std::move(request), find = std::move(find)](
-                     FeatureTrial& trial, std::uint64_t job, const classifiers::Watch& watch) mutable {
-                   if (find) request.subject = find(watch);
-                   const auto result = std::make_shared<const TrialResult>(trial.judge(request, watch));
-                   worker->change(job, [&](DeskState& state) {
-                     auto tries = std::make_shared<std::vector<TrialFigures>>(*state.tries);
-                     tries->push_back(*result);
-                     state.tries = std::move(tries);
-                     state.result = result;
-                   });
-                 });
+  start(device, beginning(DeskWork::trial),
+        [this, request = std::move(request), find = std::move(find)](
+            FeatureTrial& trial, std::uint64_t job, const classifiers::Watch& watch) mutable {
+          if (find) request.subject = find(watch);
+          const auto result = std::make_shared<const TrialResult>(trial.judge(request, watch));
+          change(job, [&](DeskState& state) {
+            auto tries = std::make_shared<std::vector<TrialFigures>>(*state.tries);
+            tries->push_back(*result);
+            state.tries = std::move(tries);
+            state.result = result;
+          });
+        });
 }
 
 void FeatureDesk::start_search(GridRequest request, FindSubject find) {
   const std::string device = request.trial.subject.device;
-  worker_->start(device, beginning(DeskWork::search),
-                 [worker = worker_.get(), request = std::move(request), find = std::move(find)](
-                     FeatureTrial& trial, std::uint64_t job, const classifiers::Watch& watch) mutable {
-                   if (find) request.trial.subject = find(watch);
-                   const auto found = [&](const GridResult& grid) {
-                     worker->change(job, [&](DeskState& state) {
-                       state.grid = std::make_shared<const GridResult>(grid);
-                     });
-                   };
-                   trial.search(request, found, watch);
-                 });
-}
-
-void FeatureDesk::cancel() {
-  worker_->cancel();
-}
-
-std::shared_ptr<const DeskState> FeatureDesk::state() const {
-  return worker_->state();
+  start(device, beginning(DeskWork::search),
+        [this, request = std::move(request), find = std::move(find)](
+            FeatureTrial& trial, std::uint64_t job, const classifiers::Watch& watch) mutable {
+          if (find) request.trial.subject = find(watch);
+          const auto found = [&](const GridResult& grid) {
+            change(job, [&](DeskState& state) { state.grid = std::make_shared<const GridResult>(grid); });
+          };
+          trial.search(request, found, watch);
+        });
 }
 
 }  // namespace warpscope::features

@@ -24,26 +24,13 @@ struct DeskState : DeskProgress {
   void rest() { work = DeskWork::none; }
 };
 
-class FeatureDesk {
+class FeatureDesk : public DeskThread<DeskState, FeatureTrial> {
  public:
-  FeatureDesk();
-  explicit FeatureDesk(OpenDevice open);
-  /// Cancels and waits.
-  ~FeatureDesk();
-  FeatureDesk(const FeatureDesk&) = delete;
-  FeatureDesk& operator=(const FeatureDesk&) = delete;
-
+  using DeskThread::DeskThread;
   /// Each returns at once. What is under way is cancelled and replaced.
   /// `find`: what the request's subject becomes, of which then only the device is looked at.
   void start_trial(TrialRequest request, FindSubject find = {});
   void start_search(GridRequest request, FindSubject find = {});
-  void cancel();
-  /// Never waits, never nullptr.
-  std::shared_ptr<const DeskState> state() const;
-
- private:
-  using Worker = DeskThread<DeskState, FeatureTrial>;
-  std::unique_ptr<Worker> worker_;
 };
 
 }  // namespace warpscope::features

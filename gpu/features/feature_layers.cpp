@@ -1,12 +1,12 @@
 #include "gpu/features/feature_layers.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
 #include "gpu/models/latent.h"
 
 namespace warpscope::features {
@@ -43,10 +43,8 @@ void read_pooling(std::string_view text, FeatureLayer& layer) {
   const std::string_view kind = text.substr(0, equals);
   const std::string_view digits = equals == std::string_view::npos ? "" : text.substr(equals + 1);
   const std::vector<int> sides = sides_of(layer.extent);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), layer.side);
-  const bool number = error == std::errc() && end == digits.data() + digits.size();
-  if ((kind != "max" && kind != "mean") || !number ||
-      std::find(sides.begin(), sides.end(), layer.side) == sides.end()) {
+  layer.side = files::number_in<int>(digits).value_or(0);
+  if ((kind != "max" && kind != "mean") || std::ranges::find(sides, layer.side) == sides.end()) {
     throw core::BadInput(fmt::format(
         "features: '{}' does not pool {}, which is {} x {}; valid: max=S and mean=S with S one of {}", text,
         layer.layer, layer.extent.height, layer.extent.width, fmt::join(sides, ", ")));

@@ -1,11 +1,10 @@
 #include "gpu/features/feature_map.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "gpu/core/phases.h"
 #include "gpu/features/extractor.h"
 #include "gpu/features/part_of.h"
 #include "gpu/inspect/pca.h"
@@ -14,17 +13,12 @@ namespace warpscope::features {
 namespace {
 
 using classifiers::Watch;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kMostOnCpu = 1000, kMostOnGpu = 3000;
 constexpr std::int64_t kComponentRows = 512;
 constexpr int kMostStep = 64;                            // iterations of one call
 constexpr double kShortStep = 0.01;                      // seconds
 constexpr double kFeaturesPart = 0.3, kBegunPart = 0.5;  // of all work, roughly
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 
@@ -65,7 +59,7 @@ bool FeatureMap::prepare_rows(const MapRequest& request, const Watch& watch) {
   kept_.reset();  // so that there is room
   if (watch.progress) watch.progress(0, "reading the network");
   auto kept = std::make_unique<Kept>();
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   kept->subject = loaded(request.subject);
   const Subject& subject = kept->subject;
   kept->layers = parse_feature_layers(request.layers, subject.model);
@@ -74,11 +68,10 @@ bool FeatureMap::prepare_rows(const MapRequest& request, const Watch& watch) {
   kept->values = features_of(set, subject.model, *subject.parameters, kept->layers, {subject.precision, {}},
                              place_, part_of(watch, 0, 0.8));
   if (watch.progress) watch.progress(0.8, "principal components");
-  std::vector<float> host(kept->values.bytes() / sizeof(float));
-  stream_->copy(host.data(), kept->values.data(), kept->values.bytes());
-  stream_->synchronize();
+  const auto host =
+      core::download<float>(*stream_, kept->values.data(), kept->values.bytes() / sizeof(float));
   kept->places = first_places(host, kept->images, kept->columns());
-  kept->seconds = seconds_since(start);
+  kept->seconds = core::seconds_since(start);
   kept_ = std::move(kept);
   return true;
 }
@@ -92,7 +85,7 @@ void FeatureMap::make(const MapRequest& request,
   const double begun = fresh ? kFeaturesPart : 0;
   maps::MapOptions options = request.options;
   options.initial = kept_->places;
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   const auto map = kind.make(place_, {kept_->values.as<const float>(), kept_->images, kept_->columns()},
                              options, part_of(watch, begun, kBegunPart));
   auto facts = std::make_shared<MapFacts>();
@@ -104,7 +97,7 @@ void FeatureMap::make(const MapRequest& request,
   facts->tsne = options.tsne;
   facts->umap = options.umap;
   facts->feature_seconds = fresh ? kept_->seconds : 0;
-  facts->begin_seconds = seconds_since(start);
+  facts->begin_seconds = core::seconds_since(start);
   facts->remarks = map->remarks();
   MapPicture picture;
   picture.facts = std::move(facts);
@@ -117,22 +110,22 @@ void FeatureMap::make(const MapRequest& request,
 void FeatureMap::settle(maps::Map& map, MapPicture picture,
                         const std::function<void(const std::shared_ptr<const MapPicture>&)>& moved,
                         const Watch& watch) {
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   auto shown = start;
   const auto show = [&] {
     picture.iteration = map.iteration();
     picture.places = map.positions();
-    picture.seconds = seconds_since(start);
+    picture.seconds = core::seconds_since(start);
     if (picture.done()) picture.objective = map.objective();
     moved(std::make_shared<const MapPicture>(picture));
-    shown = Clock::now();
+    shown = core::Clock::now();
   };
   show();
   for (int count = 1; map.iteration() < map.iterations();) {
-    const auto step = Clock::now();
+    const auto step = core::Clock::now();
     map.step(count, {{}, watch.stop});
-    if (seconds_since(step) < kShortStep) count = std::min(2 * count, kMostStep);
-    if (seconds_since(shown) < 1.0 / kPicturesASecond && map.iteration() < map.iterations()) continue;
+    if (core::seconds_since(step) < kShortStep) count = std::min(2 * count, kMostStep);
+    if (core::seconds_since(shown) < 1.0 / kPicturesASecond && map.iteration() < map.iterations()) continue;
     if (watch.progress) {
       watch.progress(static_cast<double>(map.iteration()) / map.iterations(), kMoving);
     }
@@ -150,7 +143,7 @@ std::vector<float> first_places(const std::vector<float>& values, std::int64_t r
     sample.insert(sample.end(), row, row + width);
   }
   // A finite sum of finite numbers: whoever makes the map names the one that is not.
-  if (!std::all_of(sample.begin(), sample.end(), [](float value) { return std::isfinite(value); })) return {};
+  if (!std::ranges::all_of(sample, [](float value) { return std::isfinite(value); })) return {};
   constexpr std::size_t kPlane = 2;
   constexpr double kTolerance = 1e-3;
   constexpr int kRounds = 10;

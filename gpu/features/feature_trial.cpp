@@ -1,12 +1,10 @@
 #include "gpu/features/feature_trial.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/features/extractor.h"
 #include "gpu/features/part_of.h"
 
@@ -14,13 +12,8 @@ namespace warpscope::features {
 namespace {
 
 using classifiers::Watch;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kHeaviest = 96;  // support vectors that a result names
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The training rows that weigh most in any pair.
 std::vector<SupportImage> heaviest_of(const classifiers::RbfSvmModel& model,
@@ -99,14 +92,14 @@ bool FeatureTrial::prepare_rows(const TrialRequest& request, const Watch& watch)
     places = std::move(sample.places);
     return rows;
   };
-  auto start = Clock::now();
+  auto start = core::Clock::now();
   kept->training =
       rows_of(subject.data->whole->train, limits.training, kept->training_images, part_of(watch, 0, 0.8));
   kept->test = rows_of(subject.data->whole->test, limits.test, kept->test_images, part_of(watch, 0.8, 1));
-  kept->feature_seconds = seconds_since(start);
-  start = Clock::now();
+  kept->feature_seconds = core::seconds_since(start);
+  start = core::Clock::now();
   if (request.standardize) kept->remark = standardize(kept->training, kept->test, place_);
-  kept->standardize_seconds = seconds_since(start);
+  kept->standardize_seconds = core::seconds_since(start);
   kept_ = std::move(kept);
   return true;
 }
@@ -127,15 +120,15 @@ std::unique_ptr<classifiers::Classifier> FeatureTrial::fit(const JudgementReques
   if (settings.c == 0) settings.c = classifiers::classifier_named("rbf").c;
   const bool fresh = !kept_->problem;
   if (fresh) {
-    const auto start = Clock::now();
+    const auto start = core::Clock::now();
     kept_->problem =
         classifiers::make_rbf_svm_problem(place_, data, settings.memory_limit, part_of(watch, 0, 0.2));
-    prepare_seconds += seconds_since(start);
+    prepare_seconds += core::seconds_since(start);
   }
   return kept_->problem->fit(classifiers::rbf_options(settings), part_of(watch, fresh ? 0.2 : 0, 1));
 }
 
-/// Of the rows that are kept and the judgement.
+/// Tells of the rows that are kept and of the judgement.
 void FeatureTrial::describe(TrialResult& result) const {
   result.subject = kept_->subject;
   result.step = kept_->subject.step;
@@ -168,9 +161,9 @@ TrialResult FeatureTrial::judge(const TrialRequest& request, const Watch& watch)
   }
   const Watch rest = part_of(watch, fresh ? 0.5 : 0, 1);
   double prepare_seconds = 0;
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   const auto fitted = fit(request.judgement, part_of(rest, 0, 0.9), prepare_seconds);
-  const double fit_seconds = seconds_since(start) - prepare_seconds;
+  const double fit_seconds = core::seconds_since(start) - prepare_seconds;
   result.prepare_seconds += prepare_seconds;
   result.judgement =
       judge_fitted(*fitted, kept_->training, kept_->test, request.judgement, place_, part_of(rest, 0.9, 1));

@@ -74,7 +74,7 @@ struct GridRequest {
 };
 
 /// Works on one device, for one thread. Between two tries it keeps the features and, of an RBF SVM, the distances: with
-/// the same weights, layers and images the next one costs no features; with another C or gamma the solving alone.
+/// the same weights, layers and images the next one costs no features; with another C or gamma only the solving.
 class FeatureTrial {
  public:
   explicit FeatureTrial(std::shared_ptr<core::Device> device);

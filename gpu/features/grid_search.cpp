@@ -1,7 +1,6 @@
 #include "gpu/features/grid_search.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -10,13 +9,13 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/features/part_of.h"
 
 namespace warpscope::features {
 namespace {
 
 using classifiers::Watch;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kFold = 5, kLeastRows = 10;
 
@@ -76,8 +75,7 @@ int GridResult::best() const {
 }
 
 int GridResult::done() const {
-  return static_cast<int>(
-      std::count_if(accuracy.begin(), accuracy.end(), [](double value) { return !std::isnan(value); }));
+  return static_cast<int>(std::ranges::count_if(accuracy, [](double value) { return !std::isnan(value); }));
 }
 
 HeldRows hold_back(const LabelledRows& rows, const classifiers::Place& place) {
@@ -129,10 +127,10 @@ void search_grid(GridResult result, const LabelledRows& training, bool standardi
     const auto at = [&](std::size_t cell) {
       return kPrepared + (1 - kPrepared) * static_cast<double>(cell) / static_cast<double>(cells);
     };
-    const auto start = Clock::now();
+    const auto start = core::Clock::now();
     result.accuracy[i] = grid.judge(result.cs[i % result.cs.size()], result.gammas[i / result.cs.size()],
                                     part_of(watch, at(i), at(i + 1)));
-    result.seconds[i] = std::chrono::duration<double>(Clock::now() - start).count();
+    result.seconds[i] = core::seconds_since(start);
     found(result);
   }
 }

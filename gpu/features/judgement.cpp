@@ -1,21 +1,9 @@
 #include "gpu/features/judgement.h"
 
-#include <chrono>
-#include <utility>
-
 #include "gpu/classifiers/standardize.h"
+#include "gpu/core/phases.h"
 
 namespace warpscope::features {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
-
 classifiers::FeatureMatrix LabelledRows::matrix() const {
   return {values.as<const float>(), static_cast<std::int64_t>(labels.size()), columns};
 }
@@ -39,9 +27,9 @@ Judgement judge_fitted(const classifiers::Classifier& fitted, const LabelledRows
   const double standard = classifiers::classifier_named(request.classifier).c;
   result.c = request.settings.c == 0 || standard == 0 ? standard : request.settings.c;
   result.fit = fitted.summary();
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   result.prediction = fitted.predict(place, test.matrix(), watch);
-  result.predict_seconds = seconds_since(start);
+  result.predict_seconds = core::seconds_since(start);
   result.test = classifiers::measure(test.labels, result.prediction.labels, test.classes);
   if (request.on_training_rows) {
     result.training = classifiers::measure(
@@ -52,10 +40,10 @@ Judgement judge_fitted(const classifiers::Classifier& fitted, const LabelledRows
 
 Judgement judge(const LabelledRows& training, const LabelledRows& test, const JudgementRequest& request,
                 const classifiers::Place& place, const classifiers::Watch& watch) {
-  const auto start = Clock::now();
+  const auto start = core::Clock::now();
   const auto fitted =
       classifiers::fit_classifier(request.classifier, place, training.labelled(), request.settings, watch);
-  const double seconds = seconds_since(start);
+  const double seconds = core::seconds_since(start);
   Judgement result = judge_fitted(*fitted, training, test, request, place, watch);
   result.fit_seconds = seconds;
   return result;

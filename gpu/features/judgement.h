@@ -3,7 +3,6 @@
 // images.
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -19,25 +19,12 @@ struct MapState : DeskProgress {
   void rest() { busy = false; }
 };
 
-class MapDesk {
+class MapDesk : public DeskThread<MapState, FeatureMap> {
  public:
-  MapDesk();
-  explicit MapDesk(OpenDevice open);
-  /// Cancels and waits.
-  ~MapDesk();
-  MapDesk(const MapDesk&) = delete;
-  MapDesk& operator=(const MapDesk&) = delete;
-
+  using DeskThread::DeskThread;
   /// Returns at once. What is under way is cancelled and replaced.
   /// `find`: as FeatureDesk takes it.
   void start(MapRequest request, FindSubject find = {});
-  void cancel();
-  /// Never waits, never nullptr.
-  std::shared_ptr<const MapState> state() const;
-
- private:
-  using Worker = DeskThread<MapState, FeatureMap>;
-  std::unique_ptr<Worker> worker_;
 };
 
 }  // namespace warpscope::features

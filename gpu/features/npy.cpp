@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/byte_numbers.h"
 #include "gpu/files/file.h"
 
 namespace warpscope::features {
@@ -58,10 +59,7 @@ NpyArray read_npy(const std::filesystem::path& path, std::string_view type) {
   if (head.size() != kHeadBytes || head.substr(0, kMagic.size()) != kMagic) {
     refuse(path, "this is no .npy file of format 1.0");
   }
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(head[i]));
-  };
-  const std::size_t length = byte(8) + 256 * byte(9);
+  const std::size_t length = files::number_at(head, 8, 2, false);
   const std::string header = file.read_up_to(kHeadBytes, length);
   std::smatch found;
   const std::regex pattern("'descr': *'([^']*)'.*'fortran_order': *False.*'shape': *\\(([^)]*)\\)");

@@ -1,8 +1,6 @@
 #pragma once
 // Progress of a part of a longer work.
 
-#include <utility>
-
 #include "gpu/classifiers/features.h"
 
 namespace warpscope::features {

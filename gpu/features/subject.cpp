@@ -7,7 +7,6 @@
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
 #include "gpu/data/known_data.h"
-#include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
 #include "gpu/runs/trained_network.h"
 #include "gpu/settings/configuration.h"
@@ -32,7 +31,7 @@ Subject loaded(const Subject& subject) {
   const auto device = core::open_device(subject.device);
   const auto able = plan::training_precisions(device->info());
   auto& precision = network.settings.precision;
-  if (precision && std::find(able.begin(), able.end(), *precision) == able.end()) precision.reset();
+  if (precision && std::ranges::find(able, *precision) == able.end()) precision.reset();
   training::complete(network.settings, device->info());
   found.device = subject.device;
   found.model = network.settings.model;

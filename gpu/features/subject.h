@@ -17,7 +17,7 @@
 
 namespace warpscope::features {
 
-/// Either all of it is given, or `run` and `device` alone: then the run's newest checkpoint and its data set are read.
+/// Either all of it is given, or only `run` and `device`: then the run's newest checkpoint and its data set are read.
 struct Subject {
   std::filesystem::path run;  ///< folder of a run; empty where the rest is given
   std::string device;         ///< as core::open_device() takes it

@@ -21,8 +21,10 @@ bool stays(char c) {
 }  // namespace
 
 bool is_utf8(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::ranges::all_of(text, is_ascii)) return true;
   const std::vector<char32_t> points = decode_utf8(text);
-  return std::find(points.begin(), points.end(), kBroken) == points.end();
+  return std::ranges::find(points, kBroken) == points.end();
 }
 
 std::string percent_encoded(std::string_view bytes) {

@@ -1,5 +1,6 @@
 #include "gpu/files/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -28,6 +29,17 @@ bool is_there(const std::filesystem::path& path) {
   if (errno == ENOENT || errno == ENOTDIR) return false;
   throw core::BadInput(fmt::format("cannot read {}: {}; check its permissions or choose another folder",
                                    path.string(), std::strerror(errno)));
+}
+
+std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder,
+                                                         std::error_code& failure) {
+  std::vector<std::filesystem::directory_entry> entries;
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    entries.push_back(*entry);
+  }
+  std::ranges::sort(entries);
+  return entries;
 }
 
 InputFile::InputFile(std::filesystem::path path)

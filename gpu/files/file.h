@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
+#include <vector>
 
 namespace warpscope::files {
 
@@ -15,6 +17,10 @@ std::string grouped(std::int64_t number);
 
 /// True if `path` is there. Throws BadInput if that cannot be told.
 bool is_there(const std::filesystem::path& path);
+
+/// What is in a folder, by name; of one that cannot be read to its end what came before the `failure`.
+std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder,
+                                                         std::error_code& failure);
 
 /// A file, open for reading. A pipe or a device in its place is not waited for.
 class InputFile {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "gpu/files/text.h"
+
 namespace warpscope::files {
 namespace {
 
@@ -75,18 +77,16 @@ constexpr std::array kSignatures{
 
 /// Letters of ASCII are compared without regard to their case: web pages begin in both.
 bool matches(std::string_view bytes, const Signature& signature) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  if (bytes.size() < signature.at + signature.bytes.size()) return false;
-  return std::equal(signature.bytes.begin(), signature.bytes.end(),
-                    bytes.begin() + static_cast<std::ptrdiff_t>(signature.at),
-                    [&](char a, char b) { return signature.bytes[0] == '<' ? a == small(b) : a == b; });
+  if (bytes.size() < signature.at) return false;
+  const std::string_view there = bytes.substr(signature.at, signature.bytes.size());
+  return there == signature.bytes || (signature.bytes[0] == '<' && lower_case(there) == signature.bytes);
 }
 
 }  // namespace
 
 const FileKind* file_kind(std::string_view bytes) {
-  const auto* const found = std::find_if(kSignatures.begin(), kSignatures.end(),
-                                         [&](const Signature& one) { return matches(bytes, one); });
+  const auto* const found =
+      std::ranges::find_if(kSignatures, [&](const Signature& one) { return matches(bytes, one); });
   return found == kSignatures.end() ? nullptr : &found->kind;
 }
 

@@ -77,6 +77,12 @@ bool has_deep_key(std::string_view toml) {
   return false;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return small;
+}
+
 std::string one_sentence(std::string_view text) {
   std::string sentence;
   for (const char c : text) {

@@ -62,8 +62,8 @@ constexpr std::array<Points, 11> kUnseen{{{0x80, 0x9F},
                                           {0xE0000, 0xE007F}}};
 
 bool is_unseen(char32_t point) {
-  return std::any_of(kUnseen.begin(), kUnseen.end(),
-                     [&](const Points& range) { return point >= range.first && point <= range.last; });
+  return std::ranges::any_of(
+      kUnseen, [&](const Points& range) { return point >= range.first && point <= range.last; });
 }
 
 /// For a control character in ASCII.

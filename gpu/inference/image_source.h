@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,8 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
                                          const std::vector<std::string>& classes, std::string& notice,
                                          const data::KnownData& known = {});
 
-/// Texts of a file. Of one that ends in .csv each row is a text, as data::read_text_table() tells; titles are left out
-/// (data::drop_strange_titles(), with the `known` classes). Of other files each line is a text. Throws core::BadInput
+/// Texts of a file. In one that ends in .csv each row is a text, as data::read_text_table() tells; titles are left out
+/// (data::drop_strange_titles(), with the `known` classes). In other files each line is a text. Throws core::BadInput
 /// if the file cannot be read, is a picture, no text or no CSV.
 struct Texts {
   data::ImageSet set;                ///< without labels
@@ -73,5 +74,27 @@ data::ImageSet encode_text(const models::Model& model, std::string text);
 
 /// The test images of a set in memory, of a network whose classes are the set's.
 std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet> data);
+
+// The one rule by which labels of data are held against a network's classes, whatever the data come from.
+
+/// What is known of the names of some data's classes.
+enum class Naming : std::uint8_t {
+  of_a_set,     ///< all its classes, in their order: a place in it says something
+  as_they_come  ///< those that stand beside some texts, in no order
+};
+
+/// For each class in `data` the place of its name in `network`; -1 where that is no name of the network's, or that of
+/// several. Names are compared as run.json keeps them (runs::valid_utf8()).
+///
+/// Classes of a set keep their own places instead where names cannot tell: the network has none; both have the same;
+/// the names of one side are numbers and those of the other are not, and the set's are 0, 1, 2, ... as IDX files have
+/// them, or both sides have as many.
+std::vector<int> match_classes(const std::vector<std::string>& data, const std::vector<std::string>& network,
+                               Naming naming);
+
+/// A sentence about the labels, each a place in `data` or -1 for none, whose class matches no class of the network:
+/// how many there are and what they are called. "" if there are none. `matches`: of match_classes().
+std::string tell_unknown(std::span<const int> labels, const std::vector<std::string>& data,
+                         const std::vector<int>& matches);
 
 }  // namespace warpscope::inference

@@ -1,7 +1,6 @@
 #include "gpu/inference/inference.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -9,47 +8,26 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/ops/host_values.h"
+#include "gpu/core/phases.h"
 #include "gpu/ops/op.h"
+#include "gpu/profiling/samples.h"
 
 namespace warpscope::inference {
 namespace {
 
 using ops::step::StepControl;
-using Clock = std::chrono::steady_clock;
 
 constexpr double kMicroseconds = 1e6;
-
-double seconds_between(Clock::time_point start, Clock::time_point end) {
-  return std::chrono::duration<double>(end - start).count();
-}
 
 std::size_t image_bytes(const models::Model& model) {
   return static_cast<std::size_t>(model.height) * static_cast<std::size_t>(model.width) *
          static_cast<std::size_t>(model.channels);
 }
 
-/// `values` in host memory as device memory.
-template <class T>
-core::Buffer upload(const std::shared_ptr<core::Device>& device, core::Stream& stream,
-                    std::span<const T> values) {
-  core::Buffer buffer(device, values.size_bytes());
-  stream.copy(buffer.data(), values.data(), buffer.bytes());
-  stream.synchronize();
-  return buffer;
-}
-
 /// Whose time that of a node is: its layer's, or its op's.
 std::string owner_of(const plan::PlanNode& node, const models::Model& model) {
   const bool layer = models::index_of(model, node.layer) < model.layers.size();
   return layer ? node.layer : std::string(ops::to_string(node.op));
-}
-
-double quantile_of(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
 }
 
 [[noreturn]] void refuse_all(const ImageSource& source) {
@@ -80,25 +58,54 @@ class StreamGuard {
 
 }  // namespace
 
+std::vector<Guess> best_guesses(std::span<const double> logits, std::size_t most) {
+  const std::size_t count = std::min(most, logits.size());
+  std::vector<Guess> guesses;
+  if (count == 0) return guesses;
+  guesses.reserve(count);
+  const bool ranked = std::ranges::none_of(logits, [](double logit) { return std::isnan(logit); });
+  // Logits stand for the probabilities until all are seen.
+  for (std::size_t label = 0; label < logits.size(); ++label) {
+    const double logit = logits[label];
+    if (guesses.size() == count) {
+      if (!ranked || logit <= guesses.back().probability) continue;
+      guesses.pop_back();
+    }
+    auto place = guesses.end();
+    while (ranked && place != guesses.begin() && (place - 1)->probability < logit) --place;
+    guesses.insert(place, {static_cast<int>(label), logit});
+  }
+  const double greatest = guesses.front().probability;
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - greatest);
+  for (Guess& guess : guesses) guess.probability = std::exp(guess.probability - greatest) / sum;
+  return guesses;
+}
+
+double psnr_of(double mse) {
+  constexpr double kLeast = 1e-12;
+  return -10.0 * std::log10(std::isnan(mse) ? mse : std::max(mse, kLeast));
+}
+
 /// Counts seconds, but not those of what is done aside.
 class Inference::Stopwatch {
  public:
-  double seconds() const { return seconds_between(start_, Clock::now()); }
+  double seconds() const { return core::seconds_since(start_); }
   template <class Work>
   void aside(Work work) {
-    const auto begin = Clock::now();
+    const auto begin = core::Clock::now();
     work();
-    start_ += Clock::now() - begin;
+    start_ += core::Clock::now() - begin;
   }
 
  private:
-  Clock::time_point start_ = Clock::now();
+  core::Clock::time_point start_ = core::Clock::now();
 };
 
 Latency latency_of(std::vector<double> microseconds) {
   if (microseconds.empty()) return {};
-  std::sort(microseconds.begin(), microseconds.end());
-  return {quantile_of(microseconds, 0.5), quantile_of(microseconds, 0.99)};
+  std::ranges::sort(microseconds);
+  return {profiling::quantile(microseconds, 0.5), profiling::quantile(microseconds, 0.99)};
 }
 
 double Outcome::images_per_second() const {
@@ -121,16 +128,14 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
       views_(plan::views_of(views)),
       device_(std::move(device)),
       stream_(stream),
-      weights_(upload(device_, stream_, parameters)),
+      weights_(core::upload(device_, stream_, parameters)),
       images_(device_, static_cast<std::size_t>(batch) * image_bytes(model)) {
   plan::check_views(model_, view_settings_);
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(batch));
-  std::iota(order.begin(), order.end(), 0u);
-  order_ = upload(device_, stream_, std::span<const std::uint32_t>(order));
+  order_ = core::upload(device_, stream_, plan::in_order(batch));
   std::vector<StepControl> controls(views_.size());  // every batch begins at the first image
   for (std::size_t view = 0; view < views_.size(); ++view) plan::show(views_[view], controls[view]);
-  controls_ = upload(device_, stream_, std::span<const StepControl>(controls));
-  control_ = upload(device_, stream_, std::span<const StepControl>(controls).first(1));
+  controls_ = core::upload(device_, stream_, controls);
+  control_ = core::upload(device_, stream_, std::span<const StepControl>(controls).first(1));
   stream_.fill(images_.data(), 0, images_.bytes());
   plan::Bindings bindings;
   bindings.images = images_.as<std::uint8_t>();
@@ -166,7 +171,7 @@ void Inference::group_layers() {
     }
     const std::string owner = owner_of(node, model_);
     const auto same = [&](const LayerLatency& layer) { return layer.layer == owner; };
-    const auto found = std::find_if(layers_.begin(), layers_.end(), same);
+    const auto found = std::ranges::find_if(layers_, same);
     layer_of_.push_back(static_cast<std::size_t>(found - layers_.begin()));
     if (found == layers_.end()) {
       layers_.push_back({owner, {}, {}});

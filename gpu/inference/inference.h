@@ -1,9 +1,10 @@
 #pragma once
-// Inference alone: images go to the device in batches, through the network and back as answers, and how long each part
+// Inference only: images go to the device in batches, through the network and back as answers, and how long each part
 // takes. Weights, plan and buffers are made once. While the device works on a batch the host makes answers of the one
 // before and reads the next.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,13 +14,36 @@
 #include <vector>
 
 #include "gpu/core/device.h"
-#include "gpu/inference/answer.h"
 #include "gpu/inference/image_source.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
 #include "gpu/plan/views.h"
 
 namespace warpscope::inference {
+
+struct Guess {
+  int label = 0;           ///< the class
+  double probability = 0;  ///< NaN where a logit is NaN or infinitely great
+};
+
+/// So many classes are told of an image.
+inline constexpr std::size_t kGuesses = 3;
+
+struct Answer {
+  ImageName image;
+  /// The likeliest first, at most kGuesses; of a network that classifies. None where the answer is not finite.
+  std::vector<Guess> guesses;
+  double mse = 0;   ///< mean squared error, values in [0, 1]; of a network that reconstructs
+  double psnr = 0;  ///< dB, -10 log10(mse), where an mse below 1e-12 counts as that
+  /// False where a logit is NaN or infinitely great, or the error is: the network says nothing of the image then.
+  bool finite = true;
+};
+
+/// The `most` classes of the greatest logits z, of equal ones the lower first, with exp(z_k - max z) / sum over j of
+/// exp(z_j - max z), in double precision. Where one is NaN, the first classes, as cross_entropy.forward has it.
+std::vector<Guess> best_guesses(std::span<const double> logits, std::size_t most = kGuesses);
+
+double psnr_of(double mse);
 
 /// Microseconds of a batch over all that were measured.
 struct Latency {
@@ -48,7 +72,7 @@ struct Outcome {
   /// passes that time layers, and GoOn.
   double seconds = 0;
   double device_seconds = 0;  ///< copies to the device, network and copies back of all batches, by its events
-  /// Of each batch: reading and decoding on the host; copies of the pixels to the device; the network, launched as
+  /// For each batch: reading and decoding on the host; copies of the pixels to the device; the network, launched as
   /// one graph; copies of its output back. The total goes from the start of reading a batch until the host finds its
   /// output in its memory. Where batches overlap, a batch may wait for the device to end the one before, and its output
   /// for the host to answer that one and read the next; the total holds both.

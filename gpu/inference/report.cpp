@@ -10,8 +10,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/export/export_csv.h"
-#include "gpu/export/export_json.h"
+#include "gpu/export/export.h"
 #include "gpu/files/utf8.h"
 
 namespace warpscope::inference {
@@ -37,10 +36,10 @@ struct Cells {
     const Answer& first = outcome.answers.front();
     files = !first.image.file.empty();
     lines = first.image.line > 0;
-    texts = std::any_of(outcome.answers.begin(), outcome.answers.end(),
-                        [](const Answer& answer) { return !answer.image.text.empty(); });
-    labels = std::any_of(outcome.answers.begin(), outcome.answers.end(),
-                         [](const Answer& answer) { return answer.image.label >= 0; });
+    texts =
+        std::ranges::any_of(outcome.answers, [](const Answer& answer) { return !answer.image.text.empty(); });
+    labels =
+        std::ranges::any_of(outcome.answers, [](const Answer& answer) { return answer.image.label >= 0; });
     guesses = outcome.guesses;
   }
   bool files = false;

@@ -33,16 +33,10 @@ float rounded(float value, core::ElementType type) {
 
 /// As the multiplication reads it: activations are stored in the precision's type already.
 float multiplied(float value, core::Precision precision) {
-  switch (precision) {
-    case core::Precision::tf32:
-      return to_tf32(value);
-    case core::Precision::fp16:
-      return rounded(value, core::ElementType::f16);
-    case core::Precision::bf16:
-      return rounded(value, core::ElementType::bf16);
-    default:
-      return value;
-  }
+  if (precision == core::Precision::tf32) return to_tf32(value);
+  if (precision == core::Precision::fp16) return rounded(value, core::ElementType::f16);
+  if (precision == core::Precision::bf16) return rounded(value, core::ElementType::bf16);
+  return value;
 }
 
 void check(const Inspection& inspection, const Place& place) {
@@ -118,7 +112,7 @@ void add_terms(const Layer& layer, const LayerOutput& input, const float* weight
 
 /// Nothing is one sum before the passages.
 Explanation without_sum(Explanation result, const Inspection& inspection) {
-  std::reverse(result.passages.begin(), result.passages.end());
+  std::ranges::reverse(result.passages);
   result.stored = value_at(inspection, result.sum);
   return result;
 }
@@ -148,7 +142,7 @@ Explanation explain(const Model& model, const models::ParameterLayout& layout, c
     result.sum = result.passages.back().from;
   }
   if (result.sum.output == 0) return without_sum(std::move(result), inspection);
-  std::reverse(result.passages.begin(), result.passages.end());
+  std::ranges::reverse(result.passages);
   result.stored = value_at(inspection, result.sum);
   result.has_sum = true;
   const Layer& layer = model.layers[result.sum.output - 1];

@@ -1,7 +1,6 @@
 #pragma once
 // Where a number in the network comes from: the sum of products that made it, term by term.
 
-#include <cstdint>
 #include <vector>
 
 #include "gpu/messages/inspection.h"

@@ -140,7 +140,7 @@ class Subspace {
   /// basis = X^T products W
   void multiply_back(const Eigen& ritz) {
     turn(products_, ritz);
-    std::fill(basis_.begin(), basis_.end(), Row{});
+    std::ranges::fill(basis_, Row{});
     for (std::size_t first = 0; first < rows_.count; first += kBlock) {
       const std::size_t end = std::min(first + kBlock, rows_.count);
       for (std::size_t d = 0; d < rows_.dims; ++d) {
@@ -200,9 +200,8 @@ class Subspace {
     result.total_variance = total_variance();
     for (std::size_t k = 0; k < result.rank; ++k) {
       result.variances.push_back(std::max(0.0, ritz.values[k]) / static_cast<double>(rows_.count - 1));
-      const auto largest = std::max_element(basis_.begin(), basis_.end(), [k](const Row& a, const Row& b) {
-        return std::fabs(a[k]) < std::fabs(b[k]);
-      });
+      const auto largest = std::ranges::max_element(
+          basis_, [k](const Row& a, const Row& b) { return std::fabs(a[k]) < std::fabs(b[k]); });
       const float sign = (*largest)[k] < 0 ? -1.0f : 1.0f;
       for (Row& each : basis_) each[k] *= sign;
       for (Row& each : products_) each[k] *= sign;
@@ -243,7 +242,7 @@ std::vector<std::size_t> order_like(const Components& now, const Components& bef
   std::vector<std::size_t> left(now.rank), order;
   std::iota(left.begin(), left.end(), std::size_t{0});
   for (std::size_t place = 0; place < now.rank; ++place) {
-    const auto best = std::max_element(left.begin(), left.end(), [&](std::size_t a, std::size_t b) {
+    const auto best = std::ranges::max_element(left, [&](std::size_t a, std::size_t b) {
       return std::fabs(cosine(now, a, before, place)) < std::fabs(cosine(now, b, before, place));
     });
     order.push_back(*best);
@@ -262,7 +261,7 @@ std::vector<std::size_t> order_like(const Components& now, const Components& bef
 
 Components principal_components(const Rows& rows, const PcaOptions& options, const Components* before) {
   if (rows.count < 2 || rows.dims < 1 || options.rank < 1 || rows.values.size() != rows.count * rows.dims ||
-      !std::all_of(rows.values.begin(), rows.values.end(), [](float v) { return std::isfinite(v); })) {
+      !std::ranges::all_of(rows.values, [](float v) { return std::isfinite(v); })) {
     throw std::invalid_argument("principal components take at least two rows of finite numbers");
   }
   return Subspace(rows, options).run(before);

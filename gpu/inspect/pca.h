@@ -2,7 +2,6 @@
 // Principal components of many long rows, brought up to date again and again while the rows change.
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

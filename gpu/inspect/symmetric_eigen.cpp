@@ -67,8 +67,8 @@ Eigen symmetric_eigen(std::vector<double> matrix, std::size_t n) {
   for (int i = 0; i < kMostSweeps && sweep(matrix, vectors, n); ++i) continue;
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return matrix[a * n + a] > matrix[b * n + b]; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return matrix[a * n + a] > matrix[b * n + b]; });
   Eigen result;
   result.vectors.resize(n * n);
   for (std::size_t j = 0; j < n; ++j) {

@@ -1,10 +1,24 @@
 #pragma once
 // What bytes.h cannot find out by itself of jobs, as bytes_of_messages.h does it for messages.
 
+#include <string_view>
+
 #include "gpu/jobs/jobs.h"
 #include "gpu/messages/bytes_of_messages.h"
 
+namespace warpscope::classifiers {
+
+// As gpu/messages/consistent.h has it.
+std::string_view inconsistency_in(const Metrics& metrics);
+
+}  // namespace warpscope::classifiers
+
 namespace warpscope::features {
+
+std::string_view inconsistency_in(const TrialFigures& figures);
+std::string_view inconsistency_in(const TrialResult& result);
+std::string_view inconsistency_in(const GridResult& grid);
+std::string_view inconsistency_in(const MapPicture& map);
 
 template <class T>
 requires std::same_as<std::remove_const_t<T>, TrialResult>

@@ -119,7 +119,7 @@ class Laboratory::News {
   Worker& worker_;
   const std::uint64_t job_;
   const std::stop_token stop_;
-  const training::Source* const training_;  ///< that a job which is alone has paused
+  const training::Source* const training_;  ///< that a job which runs by itself has paused
   bool disturbed_ = false;
 };
 

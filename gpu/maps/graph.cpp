@@ -44,7 +44,7 @@ std::vector<Edge> spread_edges(const Neighbours& neighbours, std::span<const flo
 
 /// Sorts the edges of a row and joins those to the same column. Returns how many are left.
 int join_edges(std::span<Edge> edges) {
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.column < b.column; });
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) { return a.column < b.column; });
   std::size_t left = 0;
   for (const Edge& edge : edges) {
     if (left > 0 && edges[left - 1].column == edge.column) {

@@ -1,7 +1,6 @@
 #pragma once
 // Neighbours with weights as a symmetric sparse matrix.
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>

@@ -45,7 +45,7 @@ struct UmapOptions {
 
 struct MapOptions {
   std::uint64_t seed = 0;
-  /// (rows, 2), row by row: where points begin; read by make() alone. Usually the first two principal components.
+  /// (rows, 2), row by row: where points begin; read only by make(). Usually the first two principal components.
   /// Every map scales it to what its method begins with. Empty: random numbers from the seed.
   core::NotSent<std::span<const float>> initial;
   TsneOptions tsne;

@@ -4,8 +4,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/maps/map.h"
-#include "gpu/maps/tsne.h"
-#include "gpu/maps/umap.h"
+#include "gpu/maps/stepped_map.h"
 
 namespace warpscope::maps {
 

@@ -11,7 +11,6 @@
 #include "gpu/core/parallel.h"
 
 #if WARPSCOPE_HAVE_CUDA
-#include "gpu/maps/neighbours_cuda.h"
 #endif
 
 namespace warpscope::maps {
@@ -138,8 +137,8 @@ Neighbours nearest_rows(const Place& place, const FeatureMatrix& features, int c
   static_cast<void>(memory_limit);  // the CPU holds the distances of a few rows
   search_cpu(features, watch, found);
 #endif
-  const auto beyond = std::find_if(found.squared_distances.begin(), found.squared_distances.end(),
-                                   [](float distance) { return !std::isfinite(distance); });
+  const auto beyond =
+      std::ranges::find_if(found.squared_distances, [](float distance) { return !std::isfinite(distance); });
   if (beyond != found.squared_distances.end()) {
     throw core::BadInput(
         fmt::format("row {} lies so far from its neighbours that the squared distance is beyond FP32; "

@@ -5,7 +5,7 @@
 // highest first) and 5.3.4 (Batcher's bitonic sorter).
 
 #include "gpu/core/cuda.h"
-#include "gpu/maps/neighbours_cuda.h"
+#include "gpu/maps/neighbours.h"
 
 namespace warpscope::maps {
 namespace {

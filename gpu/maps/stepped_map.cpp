@@ -39,9 +39,7 @@ int SteppedMap::step(int count, const Watch& watch) {
 }
 
 std::vector<float> SteppedMap::positions() {
-  std::vector<float> points(2 * static_cast<std::size_t>(rows_));
-  place_.stream->copy(points.data(), current(), points.size() * sizeof(float));
-  place_.stream->synchronize();
+  auto points = core::download<float>(*place_.stream, current(), 2 * static_cast<std::size_t>(rows_));
   double mean[2] = {};
   for (std::size_t i = 0; i < points.size(); ++i) mean[i % 2] += static_cast<double>(points[i]);
   for (double& one : mean) one /= static_cast<double>(rows_);
@@ -52,10 +50,9 @@ std::vector<float> SteppedMap::positions() {
 }
 
 void SteppedMap::phase(std::string name, const std::function<void()>& body) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = core::Clock::now();
   body();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  phases_.push_back({std::move(name), seconds.count()});
+  phases_.push_back({std::move(name), core::seconds_since(begin)});
 }
 
 void check_features(const Place& place, const FeatureMatrix& features) {

@@ -1,9 +1,7 @@
 #pragma once
 // What all maps share: counting iterations, looking at who watches, bringing positions to the host, where points begin.
 
-#include <chrono>
 #include <functional>
-#include <memory>
 
 #include "gpu/maps/map.h"
 
@@ -36,10 +34,7 @@ class SteppedMap : public Map {
   /// A copy in device memory. Waits.
   template <class T>
   core::Buffer uploaded(const std::vector<T>& values) const {
-    core::Buffer buffer = room(values.size() * sizeof(T));
-    place_.stream->copy(buffer.data(), values.data(), buffer.bytes());
-    place_.stream->synchronize();
-    return buffer;
+    return core::upload(place_.device, *place_.stream, values);
   }
 
  private:
@@ -51,7 +46,7 @@ class SteppedMap : public Map {
   std::vector<std::string> remarks_;
 };
 
-/// Throws BadInput unless there are at least three rows, few enough to count in 32 bits, and finite numbers alone.
+/// Throws BadInput unless there are at least three rows, few enough to count in 32 bits, and only finite numbers.
 void check_features(const Place& place, const FeatureMatrix& features);
 
 /// options.initial, less its mean; empty if there is none or if it has no width in its first column, so that the caller
@@ -61,5 +56,12 @@ std::vector<double> given_positions(const MapOptions& options, std::int64_t rows
 /// The n-th number of the seed's stream with a mean of 0 and a deviation of 1. Source: G. Box, M. Muller, "A note on
 /// the generation of random normal deviates" (1958).
 double random_normal(std::uint64_t seed, std::uint64_t n);
+
+/// Rows of the table. objective() of t-SNE is the KL divergence, in nats, without exaggeration; UMAP never computes its
+/// cross-entropy.
+std::unique_ptr<Map> make_tsne(const Place& place, const FeatureMatrix& features, const MapOptions& options,
+                               const Watch& watch);
+std::unique_ptr<Map> make_umap(const Place& place, const FeatureMatrix& features, const MapOptions& options,
+                               const Watch& watch);
 
 }  // namespace warpscope::maps

@@ -1,11 +1,23 @@
-#include "gpu/maps/tsne.h"
+// t-SNE with sparse affinities and exact repulsion.
+//
+//   p_ij = (p_j|i + p_i|j) / (2 n)
+//   p_j|i = exp(-beta_i d_ij^2) / sum over the neighbours k of i of exp(-beta_i d_ik^2)
+//   q_ij = (1 + |y_i - y_j|^2)^-1 / Z,   Z = sum over all pairs k != l of (1 + |y_k - y_l|^2)^-1
+//   KL(P || Q) = sum p_ij log(p_ij / q_ij) is minimized over y.
+//
+// Neighbours are the 3 x perplexity nearest rows; beta_i gives the row's p_j|i the perplexity that is asked for.
+// Descent with momentum and gains, as in scikit-learn: both begin anew when the exaggeration ends. `initial` is
+// scaled so that the deviation of its first column is 1e-4.
+//
+// Source: L. van der Maaten, G. Hinton, "Visualizing data using t-SNE" (2008); sparse affinities: L. van der Maaten,
+// "Accelerating t-SNE using tree-based algorithms" (2014), section 4.1.
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
+#include "gpu/core/require.h"
 #include "gpu/maps/affinities.h"
 #include "gpu/maps/graph.h"
 #include "gpu/maps/stepped_map.h"
@@ -18,31 +30,21 @@ constexpr double kInitialDeviation = 1e-4;
 
 void check_options(const TsneOptions& options, std::int64_t rows) {
   // With all other rows as neighbours, equally far, the perplexity is rows - 1.
-  if (!(options.perplexity > 1 && options.perplexity < static_cast<double>(rows - 1))) {
-    throw core::BadInput(fmt::format("a perplexity of {} is not between 1 and {}, one less than the {} rows",
-                                     options.perplexity, rows - 1, rows));
-  }
-  if (3 * options.perplexity > kMostNeighbours) {
-    throw core::BadInput(
-        fmt::format("a perplexity of {} needs more than {} neighbours a row; choose at most {}",
-                    options.perplexity, kMostNeighbours, kMostNeighbours / 3));
-  }
-  if (options.iterations < 1 || options.exaggeration_iterations < 0) {
-    throw core::BadInput("t-SNE needs at least one iteration");
-  }
-  const bool rates = options.early_exaggeration >= 1 && options.learning_rate >= 0 &&
-                     std::isfinite(options.early_exaggeration) && std::isfinite(options.learning_rate);
-  if (!rates) {
-    throw core::BadInput(
-        fmt::format("t-SNE needs an early exaggeration of at least 1 ({}) and a learning rate above 0, "
-                    "or 0 for its own choice ({})",
-                    options.early_exaggeration, options.learning_rate));
-  }
-  for (const double momentum : {options.early_momentum, options.momentum}) {
-    if (!(momentum >= 0 && momentum < 1)) {
-      throw core::BadInput(fmt::format("a momentum of {} is not in [0, 1)", momentum));
-    }
-  }
+  core::require(options.perplexity > 1 && options.perplexity < static_cast<double>(rows - 1),
+                "a perplexity of {} is not between 1 and {}, one less than the {} rows", options.perplexity,
+                rows - 1, rows);
+  core::require(3 * options.perplexity <= kMostNeighbours,
+                "a perplexity of {} needs more than {} neighbours a row; choose at most {}",
+                options.perplexity, kMostNeighbours, kMostNeighbours / 3);
+  core::require(options.iterations >= 1 && options.exaggeration_iterations >= 0,
+                "t-SNE needs at least one iteration");
+  core::require(options.early_exaggeration >= 1 && options.learning_rate >= 0 &&
+                    std::isfinite(options.early_exaggeration) && std::isfinite(options.learning_rate),
+                "t-SNE needs an early exaggeration of at least 1 ({}) and a learning rate above 0, "
+                "or 0 for its own choice ({})",
+                options.early_exaggeration, options.learning_rate);
+  for (const double momentum : {options.early_momentum, options.momentum})
+    core::require(momentum >= 0 && momentum < 1, "a momentum of {} is not in [0, 1)", momentum);
 }
 
 int neighbours_of(const TsneOptions& options, std::int64_t rows) {
@@ -88,11 +90,9 @@ class Tsne final : public SteppedMap {
 
   std::optional<double> objective() override {
     find_forces(*place().device, *place().stream, memory_);
-    std::vector<PairSums> blocks(static_cast<std::size_t>(point_blocks(rows())));
-    place().stream->copy(blocks.data(), sums_.data(), blocks.size() * sizeof(PairSums));
-    place().stream->synchronize();
     PairSums all;
-    for (const PairSums& block : blocks) {
+    const auto blocks = static_cast<std::size_t>(point_blocks(rows()));
+    for (const PairSums& block : core::download<PairSums>(*place().stream, sums_.data(), blocks)) {
       all.normalizer += block.normalizer;
       all.attraction += block.attraction;
     }

@@ -6,10 +6,6 @@
 #include "gpu/core/parallel.h"
 #include "gpu/maps/tsne_pair.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/maps/tsne_step_cuda.h"
-#endif
-
 namespace warpscope::maps {
 namespace {
 
@@ -102,30 +98,24 @@ void move_points_cpu(const TsneMemory& memory, const TsneStep& step) {
 }  // namespace
 
 int repulsion_chunks(const core::DeviceInfo& device, std::int64_t points) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind == core::DeviceKind::cuda) return repulsion_chunks_cuda(device.multiprocessors, points);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(points);
+  if constexpr (core::kHaveCuda) {
+    if (device.kind == core::DeviceKind::cuda) return repulsion_chunks_cuda(device.multiprocessors, points);
+  }
   return 1;
 }
 
 void find_forces(const core::Device& device, core::Stream& stream, const TsneMemory& memory) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) return find_forces_cuda(stream, memory);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);  // the CPU's streams run everything at once
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return find_forces_cuda(stream, memory);
+  }
   find_forces_cpu(memory);
 }
 
 void move_points(const core::Device& device, core::Stream& stream, const TsneMemory& memory,
                  const TsneStep& step) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) return move_points_cuda(stream, memory, step);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return move_points_cuda(stream, memory, step);
+  }
   move_points_cpu(memory, step);
 }
 

@@ -60,4 +60,10 @@ struct TsneStep {
 void move_points(const core::Device& device, core::Stream& stream, const TsneMemory& memory,
                  const TsneStep& step);
 
+// ---- on CUDA ----
+
+int repulsion_chunks_cuda(int multiprocessors, std::int64_t points);
+void find_forces_cuda(core::Stream& stream, const TsneMemory& memory);
+void move_points_cuda(core::Stream& stream, const TsneMemory& memory, const TsneStep& step);
+
 }  // namespace warpscope::maps

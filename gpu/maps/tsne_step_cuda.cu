@@ -7,7 +7,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/maps/tsne_pair.h"
-#include "gpu/maps/tsne_step_cuda.h"
+#include "gpu/maps/tsne_step.h"
 #include "gpu/ops/block_sum.cuh"
 
 namespace warpscope::maps {
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kRepelThreads) repel_tiles(TsneMemory memory, 
   const int end = min(memory.points, begin + chunk_points);
   for (int from = begin; from < end; from += kRepelThreads) {
     const int count = min(kRepelThreads, end - from);
-    __syncthreads();  // nobody reads the points of before
+    __syncthreads();  // nobody reads the former points
     if (static_cast<int>(threadIdx.x) < count)
       others[threadIdx.x] = points[from + static_cast<int>(threadIdx.x)];
     __syncthreads();

@@ -1,13 +1,27 @@
-#include "gpu/maps/umap.h"
+// UMAP: a graph of nearest neighbours with weights in [0, 1], laid out by attraction along its edges and repulsion
+// between random pairs.
+//
+//   w_i->j = exp(-max(0, d_ij - rho_i) / sigma_i),   w_ij = w_i->j + w_j->i - w_i->j w_j->i
+//
+// rho_i is the distance of the nearest row that is not a duplicate, and sigma_i makes the weights of a row sum up to
+// log2(n_neighbors). An edge attracts every (largest w / w_ij) epochs, and each time comes with negative samples.
+//
+// What differs from umap-learn: epochs are synchronous. The reference moves points while other threads read them, so
+// that no two runs are alike. Here an epoch is a fixed number of steps, each with a part of the edges; in a step
+// every point gathers its own forces from the former positions, in a fixed order, and random numbers depend
+// only on seed, epoch and edge. Points begin at `initial`, scaled so that the largest coordinate is 10, with a little
+// noise, or at random: there is no spectral beginning.
+//
+// Source: L. McInnes, J. Healy, J. Melville, "UMAP: Uniform manifold approximation and projection for dimension
+// reduction" (2018), sections 3 and 4.
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/core/require.h"
 #include "gpu/maps/affinities.h"
 #include "gpu/maps/graph.h"
 #include "gpu/maps/stepped_map.h"
@@ -23,26 +37,20 @@ constexpr int kEpochsOfSmall = 500, kEpochsOfLarge = 200;
 constexpr int kParts = 4;  // steps of an epoch; with one, points leap far beyond their places in early epochs
 
 void check_options(const UmapOptions& options) {
-  if (options.n_neighbors < 2 || options.n_neighbors > kMostNeighbours + 1) {
-    throw core::BadInput(fmt::format("UMAP takes 2 to {} neighbours, the row itself among them, not {}",
-                                     kMostNeighbours + 1, options.n_neighbors));
-  }
-  if (!(options.min_dist >= 0 && options.spread > 0 && options.min_dist <= options.spread &&
-        std::isfinite(options.spread))) {
-    throw core::BadInput(
-        fmt::format("UMAP needs 0 <= min_dist <= spread and a spread above 0, not min_dist {} and spread {}",
-                    options.min_dist, options.spread));
-  }
-  if (options.epochs < 0 || options.negative_samples < 0) {
-    throw core::BadInput(fmt::format("UMAP takes no negative number of epochs ({}) or negative samples ({})",
-                                     options.epochs, options.negative_samples));
-  }
-  if (!(options.learning_rate > 0 && options.repulsion >= 0 && std::isfinite(options.learning_rate) &&
-        std::isfinite(options.repulsion))) {
-    throw core::BadInput(
-        fmt::format("UMAP needs a learning rate above 0 ({}) and a repulsion of at least 0 ({})",
-                    options.learning_rate, options.repulsion));
-  }
+  core::require(options.n_neighbors >= 2 && options.n_neighbors <= kMostNeighbours + 1,
+                "UMAP takes 2 to {} neighbours, the row itself among them, not {}", kMostNeighbours + 1,
+                options.n_neighbors);
+  core::require(options.min_dist >= 0 && options.spread > 0 && options.min_dist <= options.spread &&
+                    std::isfinite(options.spread),
+                "UMAP needs 0 <= min_dist <= spread and a spread above 0, not min_dist {} and spread {}",
+                options.min_dist, options.spread);
+  core::require(options.epochs >= 0 && options.negative_samples >= 0,
+                "UMAP takes no negative number of epochs ({}) or negative samples ({})", options.epochs,
+                options.negative_samples);
+  core::require(options.learning_rate > 0 && options.repulsion >= 0 && std::isfinite(options.learning_rate) &&
+                    std::isfinite(options.repulsion),
+                "UMAP needs a learning rate above 0 ({}) and a repulsion of at least 0 ({})",
+                options.learning_rate, options.repulsion);
 }
 
 int epochs_of(const UmapOptions& options, std::int64_t rows) {
@@ -115,7 +123,7 @@ class Umap final : public SteppedMap {
           weights.missed, neighbours.count + 1));
     }
     graph_ = symmetric_graph(neighbours, weights.weights, [](double a, double b) { return a + b - a * b; });
-    const float largest = *std::max_element(graph_.weights.begin(), graph_.weights.end());
+    const float largest = *std::ranges::max_element(graph_.weights);
     for (float& weight : graph_.weights) weight /= largest;
   }
 

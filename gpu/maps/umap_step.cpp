@@ -5,10 +5,6 @@
 #include "gpu/core/parallel.h"
 #include "gpu/maps/umap_pair.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/maps/umap_step_cuda.h"
-#endif
-
 namespace warpscope::maps {
 namespace {
 
@@ -67,11 +63,9 @@ Curve fit_curve(double min_dist, double spread) {
 
 void move_along_edges(const core::Device& device, core::Stream& stream, const UmapMemory& memory,
                       const UmapStep& step) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) return move_along_edges_cuda(stream, memory, step);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);  // the CPU's streams run everything at once
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return move_along_edges_cuda(stream, memory, step);
+  }
   core::parallel_for(memory.points, kPiecePoints, 0, [&](std::int64_t begin, std::int64_t end) {
     for (int i = static_cast<int>(begin); i < static_cast<int>(end); ++i) {
       Force force;

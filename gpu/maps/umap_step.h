@@ -39,7 +39,7 @@ struct UmapStep {
 ///
 /// each coordinate clipped to [-4, 4]. An edge is due in epoch e where floor(e rate) > floor((e - 1) rate); the
 /// factor 2 is for both ends of it, which the reference moves whenever it comes upon the edge from either. All forces
-/// come from the positions of before. Source: L. McInnes, J. Healy, J. Melville, "UMAP" (2018), section 3.2, and
+/// come from the former positions. Source: L. McInnes, J. Healy, J. Melville, "UMAP" (2018), section 3.2, and
 /// umap-learn's layouts.py.
 void move_along_edges(const core::Device& device, core::Stream& stream, const UmapMemory& memory,
                       const UmapStep& step);
@@ -52,5 +52,9 @@ struct Curve {
   double b = 1;
 };
 Curve fit_curve(double min_dist, double spread);
+
+// ---- on CUDA ----
+
+void move_along_edges_cuda(core::Stream& stream, const UmapMemory& memory, const UmapStep& step);
 
 }  // namespace warpscope::maps

@@ -2,7 +2,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/maps/umap_pair.h"
-#include "gpu/maps/umap_step_cuda.h"
+#include "gpu/maps/umap_step.h"
 #include "gpu/ops/block_sum.cuh"
 
 namespace warpscope::maps {

@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "gpu/core/enumerators.h"
 #include "gpu/core/not_sent.h"
 #include "gpu/files/checksum.h"
 #include "gpu/messages/members.h"
@@ -75,21 +76,6 @@ inline constexpr bool kIsTime<std::chrono::time_point<C, D>> = true;
 template <class T>
 inline constexpr bool kIsPlain = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
-template <auto V>
-consteval bool is_named() {
-  const std::string_view text = __PRETTY_FUNCTION__;  // "... V = Split::test]", "... V = (Split)7]"
-  return text[text.rfind(" = ") + 3] != '(';
-}
-/// How many enumerators, from 0 on.
-template <class Enum, int N = 0>
-consteval int enumerators() {
-  if constexpr (is_named<static_cast<Enum>(N)>()) {
-    return enumerators<Enum, N + 1>();
-  } else {
-    return N;
-  }
-}
-
 /// What T is made of, in letters: of two programs that differ in that the one cannot read what the other writes.
 template <class T>
 void describe(std::string& out);
@@ -108,7 +94,7 @@ void describe(std::string& out) {
   if constexpr (kIsNotSent<T>) {
     out += '-';
   } else if constexpr (std::is_enum_v<T>) {
-    out += 'e' + std::to_string(enumerators<T>());
+    out += 'e' + std::to_string(core::enumerators<T>());
   } else if constexpr (std::is_arithmetic_v<T>) {
     out += (std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u') + std::to_string(sizeof(T));
   } else if constexpr (kIsText<T>) {
@@ -322,7 +308,7 @@ class MessageReader {
       value = byte == 1;
     } else if constexpr (std::is_enum_v<T>) {
       const auto number = get<std::underlying_type_t<T>>();
-      if (number < 0 || std::cmp_greater_equal(number, bytes::enumerators<T>()))
+      if (number < 0 || std::cmp_greater_equal(number, core::enumerators<T>()))
         refuse_message("a name is unknown");
       value = static_cast<T>(number);
     } else if constexpr (std::is_arithmetic_v<T>) {
@@ -358,6 +344,9 @@ class MessageReader {
       take_as(value, get<decltype(sent_as(value))>());
     } else {
       with_members(value, [this](auto&... members) { (fill(members), ...); });
+    }
+    if constexpr (requires { inconsistency_in(value); }) {
+      if (const std::string_view what = inconsistency_in(value); !what.empty()) refuse_message(what);
     }
   }
   template <class T>

@@ -11,6 +11,7 @@
 
 #include "gpu/messages/bytes.h"
 #include "gpu/messages/commands.h"
+#include "gpu/messages/consistent.h"
 #include "gpu/messages/feed.h"
 #include "gpu/messages/observations.h"
 #include "gpu/messages/snapshot.h"
@@ -52,7 +53,7 @@ inline std::vector<std::pair<std::string, Value>> sent_as(const Configuration& c
 inline void take_as(Configuration& configuration, const std::vector<std::pair<std::string, Value>>& sent) {
   for (const auto& [name, value] : sent) {
     const Setting* const row = find_setting(name);
-    if (row == nullptr) refuse_message("it has a setting that there is not");
+    if (row == nullptr) refuse_message("it has a setting that does not exist");
     Value checked = value;
     if (!check_value(*row, checked).empty()) refuse_message("a setting has no valid value");
     configuration.put(*row, std::move(checked));
@@ -82,7 +83,10 @@ auto members_of(T& s) {
                   s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes, s.timings,
                   s.step_microseconds, s.ladder, s.determinism, s.data_name, s.data_notice, s.data,
                   s.rate_search, s.divergence, s.checkpoint_step, s.train_images, s.validation_images,
-                  s.test_images, s.test_views, s.run_dir, s.can);
+                  s.test_images, s.test_views, s.run_dir, s.can, s.answers);
 }
+
+// A member that is not listed is found wherever this is included, not only where messages are sent.
+static_assert(std::is_class_v<MembersOf<TrainingSettings>> && std::is_class_v<MembersOf<Snapshot>>);
 
 }  // namespace warpscope::training

@@ -18,8 +18,9 @@ struct Resume {};
 struct StepOnce {};
 /// New weights from the same seed or file, step 0, a new generation. The training that is left is kept: ReturnTo.
 struct Reset {};
-/// Goes on with a training that was left, by its number (Snapshot::training): network, optimizer, weights, state and
-/// place in the data are those of then, bit for bit. The one that is left for it is kept too.
+/// Goes on with a training that was left, by its number (Snapshot::training): network, weights, state, place in the data
+/// and all settings are those of then, bit for bit, but for precision, variants and, where nobody chose one, the clipping that
+/// the precision asks for. The one that is left for it is kept too.
 struct ReturnTo {
   std::uint64_t training = 0;
 };
@@ -74,5 +75,11 @@ struct Leave {};
 using Command = std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
                              CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism,
                              Observe, CopyWeights, SetDisturbed, Finish, Leave>;
+
+/// As Source::send() takes it.
+struct NumberedCommand {
+  Command command;
+  std::uint64_t number = 0;
+};
 
 }  // namespace warpscope::training

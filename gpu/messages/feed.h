@@ -27,7 +27,7 @@ struct Point {
 
   float& operator[](Metric metric) { return values[metric]; }
   float operator[](Metric metric) const { return values[metric]; }
-  /// What the latents were worth to a small classifier (gpu/observers/feature_prober.h), and no evaluation.
+  /// What the latents were worth to a small classifier (gpu/observers/feature_prober.cpp), and no evaluation.
   bool is_probe() const { return !std::isnan(values[Metric::feature_accuracy]); }
 };
 

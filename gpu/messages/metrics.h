@@ -10,10 +10,12 @@
 #include <span>
 #include <string>
 
+#include "gpu/core/enumerators.h"
 #include "gpu/messages/evaluation.h"
 
 namespace warpscope::training {
 
+/// In the order of the rows.
 enum class Metric : std::uint8_t {
   loss,
   accuracy,
@@ -28,7 +30,7 @@ enum class Metric : std::uint8_t {
   head_accuracy
 };
 
-inline constexpr std::size_t kMetrics = 11;
+inline constexpr std::size_t kMetrics = core::enumerators<Metric>();
 
 struct MetricRow {
   Metric metric;

@@ -5,19 +5,39 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "gpu/core/not_sent.h"
 #include "gpu/messages/augmented_images.h"
 #include "gpu/messages/channel_activations.h"
 #include "gpu/messages/comparison.h"
 #include "gpu/messages/distributions.h"
-#include "gpu/messages/feature_probe.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/messages/latents.h"
 #include "gpu/messages/text_attributions.h"
-#include "gpu/messages/weights.h"
+#include "gpu/plan/selection.h"
 
 namespace warpscope::training {
+
+/// What the latents were worth to a small classifier after some step.
+struct FeatureProbe {
+  std::uint64_t step = 0;
+  std::uint64_t generation = 0;  ///< Snapshot::generation
+  int learned_from = 0;          ///< held-out images
+  int judged_on = 0;             ///< others
+  double accuracy = 0;           ///< share of these that got their class
+  std::string problem;           ///< why there is no accuracy, in a sentence; "" if there is
+};
+
+/// The master weights after a step.
+struct Weights {
+  std::uint64_t number = 0;  ///< CopyWeights::number
+  std::uint64_t step = 0;
+  std::uint64_t generation = 0;   ///< Snapshot::generation
+  plan::Selection selection;      ///< that the training ran with
+  std::vector<float> parameters;  ///< in models::ParameterLayout
+};
 
 /// What is asked for as long as nothing else is. Nothing is seen, and nothing costs time, unless it is asked
 /// for.

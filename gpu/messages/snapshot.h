@@ -2,6 +2,8 @@
 // What the trainer publishes. Snapshots are complete and immutable; the newest replaces the one before.
 // Points, markers and log lines are not to be lost, so they travel through feeds (feed.h).
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -138,6 +140,23 @@ struct Capabilities {
   bool operator==(const Capabilities&) const = default;
 };
 
+/// What became of commands that were sent with a number. One sender numbers its commands.
+struct Answers {
+  static constexpr std::size_t kMost = 64;
+  std::uint64_t last = 0;              ///< the last one that was carried out or refused
+  std::vector<std::uint64_t> refused;  ///< the newest kMost that were refused
+
+  void note(std::uint64_t number, bool taken) {
+    last = std::max(last, number);
+    if (taken || number == 0) return;
+    if (refused.size() == kMost) refused.erase(refused.begin());
+    refused.push_back(number);
+  }
+  bool is_refused(std::uint64_t number) const {
+    return std::find(refused.begin(), refused.end(), number) != refused.end();
+  }
+};
+
 /// A complete view of the trainer at one moment.
 struct Snapshot : Progress {
   TrainerState state = TrainerState::preparing;
@@ -189,6 +208,7 @@ struct Snapshot : Progress {
   int test_views = 1;            ///< of each image, by whose mean logits evaluations judge (plan/views.h)
   std::string run_dir;           ///< "" if no run is written
   Capabilities can;
+  Answers answers;
 };
 
 /// What selections of this training choose for. A view of the snapshot.

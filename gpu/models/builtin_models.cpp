@@ -70,7 +70,7 @@ Model mlp() {
 }
 
 /// The characters of the paper below. It counts 70, because its list has the hyphen twice: 26 small letters, 10 digits,
-/// 32 others and the line break. Of the 70 channels the last stays 0.
+/// 32 others and the line break. The last of the 70 channels stays 0.
 constexpr int kCharactersOfPaper = 70;
 constexpr const char* kSmallLetters =
     "abcdefghijklmnopqrstuvwxyz0123456789-,;.!?:'\"/\\|_@#$%^&*~`+=<>()[]{}\n";
@@ -144,7 +144,7 @@ constexpr std::array<std::pair<std::string_view, Maker>, 6> kModels{{{"autoencod
 }  // namespace
 
 bool is_code(std::string_view name) {
-  return std::any_of(kModels.begin(), kModels.end(), [&](const auto& row) { return row.first == name; });
+  return std::ranges::any_of(kModels, [&](const auto& row) { return row.first == name; });
 }
 
 std::vector<std::string> model_names() {

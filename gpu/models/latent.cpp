@@ -35,7 +35,7 @@ Cut cut(const Model& model) {
   return {std::max<std::size_t>(1, model.layers.size() / 2), "the output of the middle layer"};
 }
 
-/// A layer from `end` on adds the output of one before it, so that the latent alone does not make a picture.
+/// A layer from `end` on adds the output of one before it, so that the latent by itself does not make a picture.
 bool reaches_back(const Model& model, std::size_t end) {
   return std::any_of(
       model.layers.begin() + static_cast<std::ptrdiff_t>(end), model.layers.end(),

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/enumerators.h"
+
 namespace warpscope::models {
 namespace {
 
@@ -334,6 +336,7 @@ std::span<const LayerRow> table() {
                .objection = objection_to_embedding,
                .parameters = parameters_of_embedding},
   };
+  static_assert(rows.size() == core::enumerators<LayerKind>(), "a kind of layers has no row");
   return rows;
 }
 

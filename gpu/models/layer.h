@@ -1,6 +1,6 @@
 #pragma once
 // Layers as plain data, and the table of their kinds: what a kind is called, which fields it has, what it makes of
-// an image's size and which parameters it learns. What runs a layer stands in gpu/plan/layer_lowering.h.
+// an image's size and which parameters it learns. What runs a layer stands in gpu/plan/layer_lowering.cpp.
 
 #include <cstdint>
 #include <span>

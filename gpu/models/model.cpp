@@ -33,8 +33,7 @@ void check_text(const Model& model) {
   const auto refuse = [&](const std::string& why) {
     throw core::BadInput(fmt::format("model {}: {}", model.name, why));
   };
-  if (std::find(points.begin(), points.end(), files::kBroken) != points.end())
-    refuse("the alphabet is not valid UTF-8");
+  if (std::ranges::find(points, files::kBroken) != points.end()) refuse("the alphabet is not valid UTF-8");
   if (points.size() > kMostCharacters) {
     refuse(fmt::format("the alphabet has {} characters, {} are the most", points.size(), kMostCharacters));
   }
@@ -87,7 +86,7 @@ std::string objection(const Model& model, std::size_t at, const Extent& input) {
 
 /// Why a layer cannot be called so, or "".
 std::string objection_to_name(const std::string& name) {
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+  const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   });
@@ -194,8 +193,8 @@ void fit_layers(Model& model) {
 }
 
 std::size_t index_of(const Model& model, std::string_view layer) {
-  const auto found = std::find_if(model.layers.begin(), model.layers.end(),
-                                  [&](const Layer& each) { return each.name == layer; });
+  const auto found =
+      std::ranges::find_if(model.layers, [&](const Layer& each) { return each.name == layer; });
   return static_cast<std::size_t>(found - model.layers.begin());
 }
 
@@ -211,7 +210,7 @@ void check_model(const Model& model) {
                     extent.channels <= kMostExtent && extent.elements() <= kMostElements;
   if (!fits) throw core::BadInput(fmt::format("model {} takes images of {}", model.name, to_string(extent)));
   if (model.reads_text()) check_text(model);
-  if (std::none_of(model.layers.begin(), model.layers.end(), has_parameters)) {
+  if (std::ranges::none_of(model.layers, has_parameters)) {
     throw core::BadInput(fmt::format("model {} has no layer to train", model.name));
   }
   std::set<std::string_view> names;

@@ -30,7 +30,7 @@ struct Model {
   /// Classes of a linear head on the latents (latent.h) that learns beside the layers, of a model that reconstructs;
   /// 0: there is none. It is no layer: what the layers make does not depend on it.
   int head_classes = 0;
-  /// Of a network that takes texts: their characters, 1 to 255 different code points in UTF-8. The input is then
+  /// For a network that takes texts: their characters, 1 to 255 different code points in UTF-8. The input is then
   /// 1 x length x 1 bytes (data/text_encoding.h). "": it takes images.
   std::string alphabet = {};
 

@@ -50,7 +50,11 @@ class Reader {
     const toml::table root = parse(text);
     check_keys(root, {"name", "input", "text", "loss", "classes", "layers"}, "a network");
     Model model;
-    model.name = root.contains("name") ? name_in(root) : std::string(name_);
+    model.name = std::string(name_);
+    if (root.contains("name")) {
+      model.name = name_in(
+          root, fmt::format("the name of a network has 1 to {} bytes and no control characters", kMostName));
+    }
     root.contains("text") ? read_text_input(root, model) : read_input(root, model);
     read_loss(root, model);
     read_layers(root, model);
@@ -78,7 +82,7 @@ class Reader {
                   std::string_view of) const {
     const toml::key* unknown = nullptr;
     for (const auto& [key, node] : table) {
-      if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+      if (std::ranges::find(keys, key.str()) != keys.end()) continue;
       if (unknown == nullptr || key.source().begin.line < unknown->source().begin.line) unknown = &key;
     }
     if (unknown == nullptr) return;
@@ -100,12 +104,12 @@ class Reader {
     return text->get();
   }
 
-  std::string name_in(const toml::table& root) const {
-    std::string name = text_at(root, "name");
-    const bool in_one_line = std::none_of(name.begin(), name.end(), is_control);
+  /// Refuses here what no sentence should repeat; check_model() looks at the other names of layers.
+  std::string name_in(const toml::table& table, const std::string& objection) const {
+    std::string name = text_at(table, "name");
+    const bool in_one_line = std::ranges::none_of(name, is_control);
     if (!name.empty() && name.size() <= kMostName && in_one_line) return name;
-    refuse(root.get("name")->source(),
-           fmt::format("the name of a network has 1 to {} bytes and no control characters", kMostName));
+    refuse(table.get("name")->source(), objection);
   }
 
   int number_in(const toml::node& node, std::string_view key, int least, int most) const {
@@ -192,17 +196,10 @@ class Reader {
     Layer layer;
     layer.kind = row->kind;
     const int number = ++numbers_[row->prefix];
-    layer.name = table.contains("name") ? layer_name_in(table) : fmt::format("{}{}", row->prefix, number);
+    layer.name = table.contains("name") ? name_in(table, std::string(kLayerNames))
+                                        : fmt::format("{}{}", row->prefix, number);
     for (const LayerField& field : row->fields) read_field(table, field, layer);
     return layer;
-  }
-
-  /// Refuses here what no sentence should repeat; check_model() looks at the others.
-  std::string layer_name_in(const toml::table& table) const {
-    std::string name = text_at(table, "name");
-    const bool in_one_line = std::none_of(name.begin(), name.end(), is_control);
-    if (!name.empty() && name.size() <= kMostName && in_one_line) return name;
-    refuse(table.get("name")->source(), std::string(kLayerNames));
   }
 
   void read_field(const toml::table& table, const LayerField& field, Layer& layer) const {
@@ -350,7 +347,7 @@ Model parse_model(std::string_view text, std::string_view where, std::string_vie
 
 Model read_model(const fs::path& file) {
   std::string name = files::valid_utf8(file.stem().string());
-  std::replace_if(name.begin(), name.end(), is_control, '_');
+  std::ranges::replace_if(name, is_control, '_');
   return parse_model(files::read_text(file, kMostText), file.string(), name);
 }
 

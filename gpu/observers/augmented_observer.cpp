@@ -1,14 +1,18 @@
-#include "gpu/observers/augmented_observer.h"
+// Shows what the augmentation makes of the first images of the coming training step.
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "gpu/observers/look.h"
+#include "gpu/observers/observer_table.h"
 #include "gpu/ops/augment/mixup.h"
 #include "gpu/ops/launch.h"
 #include "gpu/ops/variant.h"
@@ -16,6 +20,7 @@
 namespace warpscope::training {
 namespace {
 
+constexpr std::int64_t kImages = 16;
 constexpr auto kPause = std::chrono::milliseconds(500);  ///< that pictures stay, to be looked at
 
 /// The images of a batch in the order in which it takes them, and what its step reads.
@@ -66,7 +71,7 @@ Batch batch_of(const Scene& scene) {
   Batch batch;
   batch.control = coming.control;
   batch.control.position = 0;
-  batch.images = std::min<std::int64_t>(coming.images, AugmentedObserver::kImages + 1);
+  batch.images = std::min(coming.images, kImages + 1);
   batch.bytes.resize(static_cast<std::size_t>(batch.images) * size);
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.images); ++i) {
     std::memcpy(batch.bytes.data() + i * size, train.pixels.data() + coming.order[i] * size, size);
@@ -77,35 +82,51 @@ Batch batch_of(const Scene& scene) {
   shown.height = train.height;
   shown.width = train.width;
   shown.channels = train.channels;
-  shown.count = std::min<std::int64_t>(coming.images, AugmentedObserver::kImages);
+  shown.count = std::min(coming.images, kImages);
   return batch;
 }
 
+/// Observations::augmented. A thread of its own runs batch.augment on the CPU, with the control block that the
+/// coming step reads and the data set in host memory: what is drawn at random is the same there.
+class AugmentedObserver final : public Observer {
+ public:
+  bool ask(const ObservationRequest& request) override {
+    return std::exchange(asked_, request.augmented) != request.augmented;
+  }
+  bool wanted() const override { return asked_; }
+  bool start(const Scene& scene) override {
+    const auto now = std::chrono::steady_clock::now();
+    if (look_.busy() || now < last_ + kPause) return false;
+    last_ = now;
+    look_.start(scene, [&] { make_ = [batch = batch_of(scene)] { return pictures_of(batch); }; });
+    return true;
+  }
+
+  bool take(Observations& seen) override {
+    std::optional<AugmentedImages> found = look_.take(make_);
+    if (!found || !asked_) return false;
+    seen.augmented = std::make_shared<const AugmentedImages>(*std::move(found));
+    return true;
+  }
+
+  void end(Observations& seen) override {
+    look_.forget();
+    last_ = {};
+    seen.augmented = nullptr;
+  }
+  double seconds() const override { return look_.seconds(); }
+
+ private:
+  bool asked_ = false;
+  std::function<AugmentedImages()> make_;  ///< of the look under way
+  Look<AugmentedImages> look_;
+  std::chrono::steady_clock::time_point last_ = {};  ///< when the last look began
+};
+
 }  // namespace
 
-bool AugmentedObserver::ask(const ObservationRequest& request) {
-  return std::exchange(asked_, request.augmented) != request.augmented;
-}
-
-bool AugmentedObserver::start(const Scene& scene) {
-  const auto now = std::chrono::steady_clock::now();
-  if (look_.busy() || now < last_ + kPause) return false;
-  last_ = now;
-  look_.start(scene, [&] { make_ = [batch = batch_of(scene)] { return pictures_of(batch); }; });
-  return true;
-}
-
-bool AugmentedObserver::take(Observations& seen) {
-  std::optional<AugmentedImages> found = look_.take(make_);
-  if (!found || !asked_) return false;
-  seen.augmented = std::make_shared<const AugmentedImages>(*std::move(found));
-  return true;
-}
-
-void AugmentedObserver::end(Observations& seen) {
-  look_.forget();
-  last_ = {};
-  seen.augmented = nullptr;
+std::unique_ptr<Observer> make_augmented_observer() {
+  return std::make_unique<AugmentedObserver>();
 }
 
 }  // namespace warpscope::training

@@ -1,7 +1,6 @@
 #include "gpu/observers/comparison_pass.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -106,13 +105,8 @@ void ComparisonPass::load_weights(const ComparisonSetup& setup, core::Stream& st
 
 void ComparisonPass::upload_images(const ComparisonSetup& setup, core::Stream& stream) {
   const data::OwnImages& own = *setup.own;
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(own.set.count));
-  std::iota(order.begin(), order.end(), 0u);
-  images_ = core::Buffer(setup.device, own.set.pixels.size());
-  order_ = core::Buffer(setup.device, order.size() * sizeof(std::uint32_t));
-  stream.copy(images_.data(), own.set.pixels.data(), images_.bytes());
-  stream.copy(order_.data(), order.data(), order_.bytes());
-  stream.synchronize();
+  images_ = core::upload(setup.device, stream, own.set.pixels);
+  order_ = core::upload(setup.device, stream, plan::in_order(own.set.count));
   bindings_.images = images_.as<std::uint8_t>();
   bindings_.image_count = own.set.count;
   bindings_.order = order_.as<std::uint32_t>();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpu/core/error.h"
+#include "gpu/observers/observer_table.h"
 
 namespace warpscope::training {
 
@@ -43,8 +44,8 @@ bool ComparisonRehearsal::start(const Scene& scene) {
 void ComparisonRehearsal::build(const std::vector<ComparisonSetup>& setups) {
   for (const ComparisonSetup& setup : setups) {
     if (stop_) return;
-    const bool known = std::any_of(known_.begin(), known_.end(),
-                                   [&](const ComparisonSetup& other) { return setup.same_as(other); });
+    const bool known =
+        std::ranges::any_of(known_, [&](const ComparisonSetup& other) { return setup.same_as(other); });
     if (known) continue;
     try {
       const ComparisonPass pass(setup);
@@ -64,6 +65,10 @@ void ComparisonRehearsal::restart(Observations&) {
   stop_ = true;
   forgets_ = true;
   begun_ = false;
+}
+
+std::unique_ptr<Observer> make_comparison_rehearsal() {
+  return std::make_unique<ComparisonRehearsal>();
 }
 
 }  // namespace warpscope::training

@@ -23,10 +23,6 @@ std::size_t passes(std::size_t images, std::size_t batch) {
   return (images + batch - 1) / batch;
 }
 
-std::size_t bytes_of(const plan::WrittenTensor& tensor) {
-  return static_cast<std::size_t>(tensor.elements) * core::size_of(tensor.type);
-}
-
 }  // namespace
 
 LatentPass::LatentPass(const Scene& scene, std::int64_t most)
@@ -34,14 +30,14 @@ LatentPass::LatentPass(const Scene& scene, std::int64_t most)
       count_(images_of(scene, most)),
       plan_(scene, models::first_layers(scene.model, latent_.end), plan::Purpose::encoding,
             static_cast<int>(batch_of(scene, count_)), passes(count_, batch_of(scene, count_))),
-      latents_(scene.device, passes(count_, plan_.batch()) * bytes_of(plan_.plan().output(latent_.end - 1))),
+      latents_(scene.device, passes(count_, plan_.batch()) * plan_.plan().output(latent_.end - 1).bytes()),
       weights_(scene.device, scene.parameters.bytes()) {}
 
 void LatentPass::enqueue(const Scene& scene) {
   step_ = scene.step;
   generation_ = scene.generation;
   const plan::WrittenTensor output = plan_.plan().output(latent_.end - 1);
-  const std::size_t bytes = bytes_of(output);
+  const std::size_t bytes = output.bytes();
   for (std::size_t i = 0; i < passes(count_, plan_.batch()); ++i) {
     plan_.launch(scene.stream, i, i * plan_.batch());
     scene.stream.copy(latents_.as<std::byte>() + i * bytes, output.data, bytes);

@@ -24,8 +24,7 @@ __global__ void widen_rows(const T* __restrict__ first, const T* __restrict__ se
 void widen(std::array<const void*, 2> from, core::Precision precision, float* to, std::int64_t count,
            const core::Stream& stream, std::string_view what) {
   const dim3 blocks(static_cast<unsigned>((count + kThreads - 1) / kThreads), from[1] == nullptr ? 1 : 2);
-  with_storage(precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(precision, [&]<class T>(T) {
     widen_rows<<<blocks, kThreads, 0, core::cuda_stream(stream)>>>(static_cast<const T*>(from[0]),
                                                                    static_cast<const T*>(from[1]), to, count);
   });

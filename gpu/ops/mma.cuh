@@ -18,6 +18,8 @@
 
 #include <cuda_runtime.h>
 
+#include "gpu/core/types.h"
+
 namespace warpscope::ops::mma {
 
 /// The arithmetics: how an operand's elements are stored and multiplied. Sums are FP32 in all.
@@ -188,6 +190,22 @@ __device__ __forceinline__ unsigned narrow_pair(Bf16, float low, float high) {
   unsigned pair;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
   return pair;
+}
+
+/// Calls launch(Math{}) with the arithmetic of a precision of 16 bits.
+template <class Launch>
+void with_16_bits(core::Precision precision, Launch launch) {
+  if (precision == core::Precision::fp16) return launch(Fp16{});
+  launch(Bf16{});
+}
+
+/// The same, also with that of TF32.
+template <class Launch>
+void with_math(core::Precision precision, Launch launch) {
+  if (precision == core::Precision::fp16 || precision == core::Precision::bf16) {
+    return with_16_bits(precision, launch);
+  }
+  launch(Tf32{});
 }
 
 }  // namespace warpscope::ops::mma

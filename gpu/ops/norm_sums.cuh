@@ -12,8 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/columns.cuh"
+#include "gpu/ops/kernel_launch.cuh"
+#include "gpu/ops/sizes.h"
 
 namespace warpscope::ops {
 
@@ -120,32 +121,43 @@ static __global__ __launch_bounds__(kColumnThreads) void norm_add_spans(int span
   (column < channels ? dgamma + column : dbeta + (column - channels))[0] = sum;
 }
 
-/// Bytes that norm_gradients() needs in the workspace.
+/// Bytes of workspace for sums over so many positions.
 inline std::size_t norm_gradients_workspace(std::int64_t positions, int channels) {
   const std::int64_t spans = summed_spans(positions, channels);
   return spans == 1 ? 0 : static_cast<std::size_t>(spans * 2 * channels) * sizeof(float);
 }
 
-/// Enqueues both sums; `what` names the variant in errors.
-template <class T, class Statistics>
-void norm_gradients(std::int64_t positions, int channels, const T* x, const T* dy, Statistics statistics,
-                    float* dgamma, float* dbeta, void* workspace, cudaStream_t stream, const char* what) {
+/// Enqueues both sums: sum(spans, to) those of the shares of `positions`, and what adds these.
+template <class Sum>
+void add_norm_spans(const OpCall& call, std::int64_t positions, const Sum& sum) {
+  const int channels = call.shape.in_channels;
   const std::int64_t spans = summed_spans(positions, channels);
-  auto* parts = static_cast<float*>(workspace);
-  const NormSums to =
-      spans == 1 ? NormSums{dgamma, dbeta, 0} : NormSums{parts, parts + channels, 2 * std::int64_t{channels}};
-  with_column_width<T>(channels, aligned_16(x, dy), [&](auto width) {
-    constexpr int kWidth = decltype(width)::value;
-    const ColumnGrid grid = column_grid<kWidth>(positions, channels, spans);
-    norm_gradient_spans<T, kWidth, Statistics>
-        <<<grid.blocks, kColumnThreads, 0, stream>>>(grid.columns, x, dy, statistics, to);
-  });
-  core::check_launch(what);
-  if (spans == 1) return;
+  auto* parts = static_cast<float*>(call.workspace);
+  if (spans == 1) {
+    const NormSums all{call.operand<float>(Name::weights_gradient), call.operand<float>(Name::bias_gradient),
+                       0};
+    return sum(spans, all);
+  }
+  sum(spans, NormSums{parts, parts + channels, 2 * std::int64_t{channels}});
   const auto blocks = static_cast<unsigned>((2 * std::int64_t{channels} + kWarpThreads - 1) / kWarpThreads);
-  norm_add_spans<<<blocks, kColumnThreads, 0, stream>>>(static_cast<int>(spans), channels, parts, dgamma,
-                                                        dbeta);
-  core::check_launch(what);
+  run_kernel(call, "sums of spans", {blocks, kColumnThreads}, norm_add_spans, spans, channels, parts,
+             Name::weights_gradient, Name::bias_gradient);
+}
+
+/// Enqueues both sums of a call of a backward op.
+template <class T, class Statistics>
+void norm_gradients(const OpCall& call, const Statistics& statistics) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const T* x = call.operand<const T>(Name::input);
+  const T* dy = call.operand<const T>(Name::output_gradient);
+  add_norm_spans(call, positions, [&](std::int64_t spans, const NormSums& to) {
+    with_column_width<T>(channels, aligned_16(x, dy), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
+      const ColumnGrid grid = column_grid<kWidth>(positions, channels, spans);
+      run_kernel(call, "sums", {grid.blocks, kColumnThreads}, norm_gradient_spans<T, kWidth, Statistics>,
+                 grid.columns, x, dy, statistics, to);
+    });
+  });
 }
 
 }  // namespace warpscope::ops

@@ -1,5 +1,6 @@
 #include "gpu/ops/onednn_support.h"
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 
@@ -7,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
+#include "gpu/ops/bfloat16.h"
 
 namespace warpscope::ops::onednn {
 namespace {
@@ -117,6 +119,48 @@ dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+dnnl::eltwise_forward::primitive_desc describe_elements(const Program& program, dnnl::algorithm algorithm,
+                                                        const dnnl::memory::desc& layout) {
+  constexpr auto kTraining = dnnl::prop_kind::forward_training;
+#if DNNL_VERSION_MAJOR >= 3
+  return describe<dnnl::eltwise_forward>(program, kTraining, algorithm, layout, layout, 0.0f, 0.0f);
+#else
+  return describe<dnnl::eltwise_forward>(program, kTraining, algorithm, layout, 0.0f, 0.0f);
+#endif
+}
+
+dnnl::eltwise_backward::primitive_desc describe_elements_backward(const Program& program,
+                                                                  dnnl::algorithm algorithm,
+                                                                  const dnnl::memory::desc& layout) {
+  const auto hint = describe_elements(program, algorithm, layout);
+#if DNNL_VERSION_MAJOR >= 3
+  return describe_backward<dnnl::eltwise_backward>(program, hint, algorithm, layout, layout, layout, 0.0f,
+                                                   0.0f);
+#else
+  return describe_backward<dnnl::eltwise_backward>(program, hint, algorithm, layout, layout, 0.0f, 0.0f);
+#endif
+}
+
+void add_row_sums(Program& program, std::int64_t rows, std::int64_t columns, core::Precision precision,
+                  Name from, Name sums) {
+  const auto matrix = [](std::int64_t height, std::int64_t width, dnnl::memory::data_type type) {
+    return dnnl::memory::desc({height, width}, type, dnnl::memory::format_tag::ab);
+  };
+  const auto ones_layout = matrix(1, rows, storage(precision));
+  const auto layout = matrix(rows, columns, storage(precision));
+  const auto sums_layout = matrix(1, columns, dnnl::memory::data_type::f32);
+  const auto ones = program.scratch(ones_layout);
+  if (precision == core::Precision::bf16) {
+    std::fill_n(static_cast<BFloat16*>(ones.get_data_handle()), rows, from_float<BFloat16>(1.0f));
+  } else {
+    std::fill_n(static_cast<float*>(ones.get_data_handle()), rows, 1.0f);
+  }
+  program.add<dnnl::matmul>(describe<dnnl::matmul>(program, ones_layout, layout, sums_layout),
+                            {{DNNL_ARG_SRC, ones},
+                             {DNNL_ARG_WEIGHTS, program.operand(from, layout)},
+                             {DNNL_ARG_DST, program.operand(sums, sums_layout)}});
 }
 
 }  // namespace warpscope::ops::onednn

@@ -109,4 +109,15 @@ typename Primitive::primitive_desc describe_backward(const Program& program, con
 #endif
 }
 
+/// The elementwise function `algorithm` of a vector, and its gradient.
+dnnl::eltwise_forward::primitive_desc describe_elements(const Program& program, dnnl::algorithm algorithm,
+                                                        const dnnl::memory::desc& layout);
+dnnl::eltwise_backward::primitive_desc describe_elements_backward(const Program& program,
+                                                                  dnnl::algorithm algorithm,
+                                                                  const dnnl::memory::desc& layout);
+
+/// Appends `sums`, in FP32, of the rows of the operand `from`: a product with a row of ones.
+void add_row_sums(Program& program, std::int64_t rows, std::int64_t columns, core::Precision precision,
+                  Name from, Name sums);
+
 }  // namespace warpscope::ops::onednn

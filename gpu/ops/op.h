@@ -64,6 +64,15 @@ class OpSet {
 };
 static_assert(kOpCount <= 128);
 
+/// a / b, rounded up.
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Kernels that index with 32 bits take so many elements: far enough under 2^31 that what lies a tile past the end does
+/// not wrap.
+inline constexpr std::int64_t kMostElements = 2'000'000'000;
+
 /// Sums over all parameters are taken in so many parts, each over a contiguous slice of the same length but
 /// the last ones (slice_length); whoever needs the whole adds the parts in an order of its own that is always
 /// the same.
@@ -186,18 +195,15 @@ struct OpContract {
   const char* name;     ///< "conv2d.forward", as people type it
   const char* summary;  ///< what it computes, in one line
   std::span<const Operand> operands;
-  double (*flops)(const OpShape&);  ///< floating-point operations of one call, as the formula says
-  std::int64_t (*terms)(
-      const OpShape&);  ///< products summed into one output element: the tolerance follows from it
+  double (*flops)(const OpShape&);          ///< floating-point operations of one call, as the formula says
+  std::int64_t (*terms)(const OpShape&);    ///< products summed into an output element: the tolerance follows
   std::string (*describe)(const OpShape&);  ///< "64x32x32x3 -> 256, 3x3": its extents as people read them
   std::vector<Parameter> parameters = {};   ///< those that it reads, but for those of calls
   Work work = Work::movement;
   Scope scope = Scope::layer;
-  OpShape (*touched)(const OpShape&) =
-      nullptr;  ///< the part of the operands that a call touches; nullptr: all of them
-  double (*least_flops)(const OpShape&) =
-      nullptr;  ///< of the cheapest way known; nullptr: those of the formula
-  Op op{};      ///< filled in by the table
+  OpShape (*touched)(const OpShape&) = nullptr;     ///< what a call touches of the operands; nullptr: all
+  double (*least_flops)(const OpShape&) = nullptr;  ///< of the cheapest way known; nullptr: the formula's
+  Op op{};                                          ///< filled in by the table
 };
 
 /// The contract of `op`.

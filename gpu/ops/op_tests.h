@@ -60,14 +60,14 @@ struct Draw {
 /// `output` times `output_gradient`. Operands that both have by the same name are the same.
 struct Derivative {
   Op forward{};
-  OpShape shape;    ///< a small one, of both
-  Name variable{};  ///< of the forward op
-  Name output{};    ///< of the forward op
-  /// Of this op. None: the output is the loss itself, and the result is its gradient times the loss scale in
-  /// `control`.
-  std::optional<Name> output_gradient = {};
+  OpShape shape;                      ///< a small one, of both
+  Name variable{};                    ///< of the forward op
   Name result{};                      ///< of this op
   std::vector<OpShape> further = {};  ///< other small shapes, of which the formula says something else
+  Name output = Name::output;         ///< of the forward op
+  /// Of this op. None: the output is the loss itself, and the result is its gradient times the loss scale in
+  /// `control`.
+  std::optional<Name> output_gradient = Name::output_gradient;
 };
 
 /// What the proofs of one op need. Functions that are nullptr have nothing to add.

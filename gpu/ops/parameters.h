@@ -44,8 +44,8 @@ struct ParameterRow {
   std::string_view name;
   double least;
   double most;
-  bool
-      shown;  ///< OpContract::describe leaves it to ops::describe(), which names it where it is not the standard
+  /// OpContract::describe leaves it to ops::describe(), which names it where it is not the standard.
+  bool shown;
 };
 
 inline constexpr ParameterRow kParameters[] = {

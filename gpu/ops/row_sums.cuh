@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 
 namespace warpscope::ops::row_sums {
@@ -87,18 +88,17 @@ __global__ void add_spans(Sums sums, std::int64_t spans, const float* __restrict
   }
 }
 
-/// Both kernels. `partial`: partial_elements() floats.
+/// Both kernels, of the call's output_gradient. Workspace: partial_elements() floats.
 template <class T, class Symbols, class Store>
-void launch(const Sums& sums, Symbols symbols, const T* dy, float* partial, Store store,
-            cudaStream_t stream) {
+void launch(const OpCall& call, const Sums& sums, const Symbols& symbols, const Store& store) {
   const std::int64_t spans = spans_of(sums);
   const dim3 grid(static_cast<unsigned>((sums.channels + kLanes - 1) / kLanes), static_cast<unsigned>(spans),
                   static_cast<unsigned>(sums.taps));
   const std::size_t shared = static_cast<std::size_t>(sums.rows) * kLanes * sizeof(float);
-  sum_rows<T>
-      <<<grid, kLanes, shared, stream>>>(sums, (sums.positions + spans - 1) / spans, symbols, dy, partial);
-  add_spans<<<element_blocks(std::int64_t{sums.taps} * sums.rows * sums.channels), kElementThreads, 0,
-              stream>>>(sums, spans, partial, store);
+  run_kernel(call, {grid, kLanes, shared}, sum_rows<T, Symbols>, sums, (sums.positions + spans - 1) / spans,
+             symbols, Name::output_gradient, call.workspace);
+  run_elements(call, std::int64_t{sums.taps} * sums.rows * sums.channels, add_spans<Store>, sums, spans,
+               call.workspace, store);
 }
 
 }  // namespace warpscope::ops::row_sums

@@ -2,6 +2,8 @@
 // Numbers of elements that contracts share (OpContract::operands).
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "gpu/ops/op.h"
 
@@ -65,5 +67,15 @@ inline double one_flop_each(const OpShape& s) {
 std::string describe_images(const OpShape& shape);
 /// "751875 parameters"
 std::string describe_parameters(const OpShape& shape);
+
+/// The contract of an op that does something with each element of an image batch by itself.
+inline OpContract each_element(const char* name, const char* summary, std::span<const Operand> operands) {
+  return {.name = name,
+          .summary = summary,
+          .operands = operands,
+          .flops = one_flop_each,
+          .terms = one,
+          .describe = describe_images};
+}
 
 }  // namespace warpscope::ops::sizes

@@ -59,12 +59,7 @@ std::int64_t count(Random& random) {
 }
 
 Derivative image_derivative(Op forward) {
-  return {.forward = forward,
-          .shape = image(2, 5, 4, 3),
-          .variable = Name::input,
-          .output = Name::output,
-          .output_gradient = Name::output_gradient,
-          .result = Name::input_gradient};
+  return {forward, image(2, 5, 4, 3), Name::input, Name::input_gradient};
 }
 
 void draw_symbols(const Draw& draw, Name name, int most) {

@@ -70,8 +70,14 @@ std::string wrong_compute_capability(const Variant& variant, const core::DeviceI
 
 }  // namespace
 
-Variant cuda_variant(Op op, const char* name, void (*launch)(const OpCall&), const char* summary) {
-  return {.op = op, .name = name, .device = core::DeviceKind::cuda, .summary = summary, .launch = launch};
+Variant cuda_variant(Op op, const char* name, void (*launch)(const OpCall&), const char* summary,
+                     Variant more) {
+  more.op = op;
+  more.name = name;
+  more.device = core::DeviceKind::cuda;
+  more.summary = summary;
+  more.launch = launch;
+  return more;
 }
 
 Variant naive_variant(Op op, void (*launch)(const OpCall&), const char* summary) {

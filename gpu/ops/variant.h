@@ -114,7 +114,7 @@ struct PresetTag {
 /// its arguments, such as a kernel that was compiled while the program runs, it holds itself.
 struct Variant {
   Op op{};
-  std::string name;  ///< "implicit_gemm": unique within op and device kind
+  std::string name = {};  ///< "implicit_gemm": unique within op and device kind
   core::DeviceKind device = core::DeviceKind::cpu;
   std::vector<core::Precision> precisions = {};  ///< {}: precisions_of()
   int minimum_compute_capability = 75;           ///< of a GPU; 90 for Hopper
@@ -139,7 +139,7 @@ struct Variant {
   std::vector<Name> omitted = {};
   std::vector<PrivateOperand> formats = {};  ///< of operands that partners must read or write alike
   std::vector<PresetTag> presets = {};
-  std::string summary;  ///< one sentence: what it adds over the variant before it
+  std::string summary = {};  ///< one sentence: what it adds over the variant before it
 
   /// Enqueues the work on call.stream. Throws core::Error that names the kernel.
   std::function<void(const OpCall& call)> launch = {};
@@ -155,8 +155,9 @@ struct Variant {
   std::function<std::unique_ptr<Prepared>(const OpCall& call)> prepare = {};
 };
 
-/// A variant of kernels that run on every GPU in all precisions.
-Variant cuda_variant(Op op, const char* name, void (*launch)(const OpCall&), const char* summary);
+/// A variant for CUDA; what `more` does not say is as for kernels that run on every GPU in all precisions.
+Variant cuda_variant(Op op, const char* name, void (*launch)(const OpCall&), const char* summary,
+                     Variant more = {});
 
 /// The first rung of these, `naive`, which is without atomics as well.
 Variant naive_variant(Op op, void (*launch)(const OpCall&), const char* summary);

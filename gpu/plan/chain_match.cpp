@@ -74,9 +74,7 @@ class Matcher {
     matched_.push_back(&node);
   }
 
-  bool is_matched(const Node& node) const {
-    return std::find(matched_.begin(), matched_.end(), &node) != matched_.end();
-  }
+  bool is_matched(const Node& node) const { return std::ranges::find(matched_, &node) != matched_.end(); }
 
   /// Whether all that node `m` reads is there when the own op runs, or comes of the call itself.
   bool is_ready(std::size_t m) const {
@@ -190,7 +188,7 @@ void find_omitted(const Program& program, const Variant& variant, ChainMatch& ma
     const auto own = ops::contract(node.op).operands;
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Name name = ops::call_name(variant, match.covered, each.link, own[i].name);
-      if (std::find(variant.omitted.begin(), variant.omitted.end(), name) == variant.omitted.end()) continue;
+      if (std::ranges::find(variant.omitted, name) == variant.omitted.end()) continue;
       match.unstored.push_back({node.tensors[i], node.op, each.before});
     }
   }
@@ -200,7 +198,7 @@ void find_omitted(const Program& program, const Variant& variant, ChainMatch& ma
 void find_unstored(const Program& program, ChainMatch& match) {
   const std::vector<Use> uses = uses_of(program, match.links);
   const auto is_stored = [&](int tensor) {
-    return std::any_of(match.operands.begin(), match.operands.end(), [&](const BoundOperand& each) {
+    return std::ranges::any_of(match.operands, [&](const BoundOperand& each) {
       return each.tensor == tensor && each.operand.access == Access::write;
     });
   };
@@ -270,7 +268,7 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
   std::string first_refusal;
   ChainMatch match;
   std::vector<OpSet> sets = ops::coverings(variant);
-  std::reverse(sets.begin(), sets.end());  // the most ops first
+  std::ranges::reverse(sets);  // the most ops first
   bool found = false;
   for (const OpSet& set : sets) {
     if (found && set.size() <= match.covered.size()) break;  // it can be no larger
@@ -292,8 +290,8 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
 }
 
 bool is_required(const Variant& variant, Op op) {
-  return std::none_of(variant.chain.begin(), variant.chain.end(),
-                      [&](const Link& link) { return link.op == op && link.optional; });
+  return std::ranges::none_of(variant.chain,
+                              [&](const Link& link) { return link.op == op && link.optional; });
 }
 
 std::vector<const Link*> required_before(const Variant& variant) {
@@ -306,7 +304,7 @@ std::vector<const Link*> required_before(const Variant& variant) {
 }
 
 bool reads(const ChainMatch& match, int tensor) {
-  return std::any_of(match.operands.begin(), match.operands.end(), [&](const BoundOperand& each) {
+  return std::ranges::any_of(match.operands, [&](const BoundOperand& each) {
     return each.tensor == tensor && each.operand.access != Access::write;
   });
 }
@@ -314,7 +312,7 @@ bool reads(const ChainMatch& match, int tensor) {
 Op owner_of(const Program& program, const ChainMatch& match, int tensor) {
   for (const MatchedLink& each : match.links) {
     const Node& node = program.nodes[static_cast<std::size_t>(each.node)];
-    if (std::find(node.tensors.begin(), node.tensors.end(), tensor) != node.tensors.end()) return node.op;
+    if (std::ranges::find(node.tensors, tensor) != node.tensors.end()) return node.op;
   }
   return program.nodes[static_cast<std::size_t>(match.links.front().node)].op;
 }

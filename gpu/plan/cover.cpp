@@ -21,7 +21,7 @@ std::string place(const Node& node) {
   return node.layer.empty() ? "" : " in " + node.layer;
 }
 
-/// Whether the chain of `link` is made for the op of `node`, as far as that alone tells.
+/// Whether the chain of `link` is made for the op of `node`, as far as only that tells.
 bool is_made_for(const ops::Link& link, const Node& node, ops::OpShape call) {
   return node.op == link.op && (link.takes == nullptr || link.takes(node.shape, call));
 }
@@ -29,13 +29,12 @@ bool is_made_for(const ops::Link& link, const Node& node, ops::OpShape call) {
 /// Whether what `node` reads comes of all the ops that `variant` needs before its own.
 bool has_ops_before(const Program& program, const Node& node, const Variant& variant) {
   const std::vector<const ops::Link*> links = required_before(variant);
-  return std::all_of(links.begin(), links.end(), [&](const ops::Link* link) {
-    return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& other) {
+  return std::ranges::all_of(links, [&](const ops::Link* link) {
+    return std::ranges::any_of(program.nodes, [&](const Node& other) {
       const auto operands = ops::contract(other.op).operands;
       if (!is_made_for(*link, other, node.shape)) return false;
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        const bool read =
-            std::find(node.tensors.begin(), node.tensors.end(), other.tensors[i]) != node.tensors.end();
+        const bool read = std::ranges::find(node.tensors, other.tensors[i]) != node.tensors.end();
         if (operands[i].access != Access::read && read) return true;
       }
       return false;
@@ -130,7 +129,7 @@ std::string Coverer::alternatives(const Node& node) const {
   if (!names.empty()) return fmt::format("valid here: {}", fmt::join(names, ", "));
   std::vector<std::string_view> precisions;
   for (const core::Precision other : core::selectable_precisions()) {
-    if (std::any_of(all.begin(), all.end(), [&](const Variant* variant) { return runs(variant, other); })) {
+    if (std::ranges::any_of(all, [&](const Variant* variant) { return runs(variant, other); })) {
       precisions.push_back(core::to_string(other));
     }
   }
@@ -146,11 +145,11 @@ void Coverer::refuse(const Node& node, std::string_view name, const std::string&
 
 std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
   std::vector<const Variant*> all = ops::variants_of(variants_, node.op, device_.kind);
-  std::reverse(all.begin(), all.end());  // the best first
+  std::ranges::reverse(all);  // the best first
   std::vector<const Variant*> candidates;
   if (const auto chosen = selection_.variants.find(node.op); chosen != selection_.variants.end()) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Variant* each) { return each->name == chosen->second; });
+    const auto found =
+        std::ranges::find_if(all, [&](const Variant* each) { return each->name == chosen->second; });
     if (found == all.end()) {
       refuse(node, chosen->second, fmt::format("there is no such variant on {}", device_.id()));
     }

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu/core/device.h"
 #include "gpu/ops/variant.h"
 #include "gpu/plan/program.h"
 #include "gpu/plan/selection.h"

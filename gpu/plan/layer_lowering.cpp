@@ -1,14 +1,14 @@
-#include "gpu/plan/layer_lowering.h"
-
+#include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "gpu/core/enumerators.h"
 #include "gpu/core/error.h"
+#include "gpu/plan/program_builder.h"
 
 namespace warpscope::plan {
 namespace {
@@ -310,21 +310,27 @@ constexpr std::array kLowerings{
     LoweringRow{LayerKind::embedding, forward_embedding, backward_embedding},
 };
 
-const LoweringRow& lowering_of(LayerKind kind) {
-  for (const LoweringRow& row : kLowerings) {
-    if (row.kind == kind) return row;
-  }
-  throw std::logic_error("a kind of layers lowers to nothing");
+constexpr const LoweringRow* find_lowering(LayerKind kind) {
+  const auto found = std::ranges::find(kLowerings, kind, &LoweringRow::kind);
+  return found == kLowerings.end() ? nullptr : &*found;
 }
+
+constexpr bool every_kind_has_a_row() {
+  for (int i = 0; i < core::enumerators<LayerKind>(); ++i) {
+    if (find_lowering(static_cast<LayerKind>(i)) == nullptr) return false;
+  }
+  return true;
+}
+static_assert(every_kind_has_a_row());
 
 }  // namespace
 
 void forward_layer(ProgramBuilder& to, LayerTensors& layer) {
-  lowering_of(layer.layer->kind).forward(to, layer);
+  find_lowering(layer.layer->kind)->forward(to, layer);
 }
 
 int backward_layer(ProgramBuilder& to, const LayerTensors& layer, int gradient, bool wanted) {
-  return lowering_of(layer.layer->kind).backward(to, layer, gradient, wanted);
+  return find_lowering(layer.layer->kind)->backward(to, layer, gradient, wanted);
 }
 
 int mask_pooled(ProgramBuilder& to, const LayerTensors& pool, const std::string& relu, int gradient) {

@@ -8,12 +8,7 @@
 namespace warpscope::plan {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
 constexpr int kNever = -1;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 /// The tensor whose memory `tensor` is in: its own, or that of which it is a part.
 std::size_t owner(const Program& program, int tensor) {
@@ -75,10 +70,10 @@ std::vector<int> assign_pieces(const Program& program, const std::vector<NodeCov
       }
       if (piece_of[t] < 0) {
         piece_of[t] = static_cast<int>(pieces.size());
-        pieces.push_back({aligned(bytes_of_tensor(program, each, precision)), static_cast<int>(n)});
+        pieces.push_back({core::aligned(bytes_of_tensor(program, each, precision)), static_cast<int>(n)});
       }
       MemoryPiece& piece = pieces[static_cast<std::size_t>(piece_of[t])];
-      if (std::find(piece.tensors.begin(), piece.tensors.end(), static_cast<int>(t)) == piece.tensors.end()) {
+      if (std::ranges::find(piece.tensors, static_cast<int>(t)) == piece.tensors.end()) {
         piece.tensors.push_back(static_cast<int>(t));
       }
       piece.first = tensor.persistent ? 0 : std::min(piece.first, static_cast<int>(n));
@@ -92,8 +87,8 @@ std::vector<int> assign_pieces(const Program& program, const std::vector<NodeCov
 std::size_t place(std::vector<MemoryPiece>& pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
   std::vector<const MemoryPiece*> placed;  // by offset
   std::size_t total = 0;
   for (const std::size_t index : order) {
@@ -131,7 +126,7 @@ MemoryPlan plan_memory(const Program& program, const std::vector<NodeCover>& nod
   const std::vector<int> piece_of = assign_pieces(program, nodes, precision, pieces);
   const std::size_t first_workspace = pieces.size();
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    pieces.push_back({aligned(workspace_bytes[n]), static_cast<int>(n), static_cast<int>(n)});
+    pieces.push_back({core::aligned(workspace_bytes[n]), static_cast<int>(n), static_cast<int>(n)});
   }
   plan.bytes = place(pieces);
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {

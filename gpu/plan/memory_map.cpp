@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "gpu/ops/op.h"
 #include "gpu/plan/cover.h"
@@ -30,7 +29,7 @@ std::string name_of(const Program& program, const MemoryPiece& piece) {
   return name;
 }
 
-/// Of each node, its place among those that are launched; covered ones have that of the next.
+/// The place of each node among those that are launched; covered ones have that of the next.
 std::vector<std::size_t> places_of(const std::vector<NodeCover>& covers) {
   std::vector<std::size_t> places;
   std::size_t launched = 0;
@@ -50,9 +49,8 @@ const char* to_string(MemoryKind kind) {
 }
 
 std::size_t MemoryMap::peak_call() const {
-  const auto most =
-      std::max_element(calls.begin(), calls.end(),
-                       [](const MemoryCall& a, const MemoryCall& b) { return a.live_bytes < b.live_bytes; });
+  const auto most = std::ranges::max_element(
+      calls, [](const MemoryCall& a, const MemoryCall& b) { return a.live_bytes < b.live_bytes; });
   return static_cast<std::size_t>(most - calls.begin());
 }
 

@@ -8,6 +8,11 @@
 namespace warpscope::plan {
 namespace {
 
+constexpr int kLeast = 8;
+constexpr int kMost = 64;
+/// FLOPs of a core in 50 ms at two thirds of the rate that oneDNN's convolutions were measured at.
+constexpr double kCoreFlops = 5e9;
+
 /// Calls visit(node, floating-point operations) for each node that comes once a batch.
 template <class Visit>
 void for_each_node(const models::Model& model, Purpose purpose, Visit visit) {
@@ -21,6 +26,15 @@ void for_each_node(const models::Model& model, Purpose purpose, Visit visit) {
 }
 
 }  // namespace
+
+int standard_batch(const core::DeviceInfo& device, const models::Model& model) {
+  if (device.kind == core::DeviceKind::cuda) return kMost;
+  const double flops = kCoreFlops * device.multiprocessors;
+  const double image = figures_of(model).step_flops;
+  int batch = kLeast;
+  while (batch < kMost && 2 * batch * image <= flops) batch *= 2;
+  return batch;
+}
 
 ModelFigures figures_of(const models::Model& model) {
   const models::Model bare = models::with_head(model, 0);

@@ -3,8 +3,6 @@
 // of a training step, all known without running it.
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "gpu/core/device.h"
@@ -28,7 +26,7 @@ struct ModelFigures {
   double step_flops = 0;     ///< of one image of a training step, the update not included
 };
 
-/// Of `model`, which check_model() has passed. A head is not counted.
+/// Figures of `model`, which check_model() has passed. A head is not counted.
 ModelFigures figures_of(const models::Model& model);
 
 /// Bytes that a training step of `batch` images takes on `machine` beside weights and optimizer: what plan::Plan of the
@@ -36,5 +34,10 @@ ModelFigures figures_of(const models::Model& model);
 /// device can train the model.
 std::size_t training_bytes(const models::Model& model, const Machine& machine, core::Precision precision,
                            int batch);
+
+/// 64 images on a GPU. On a CPU as many as its cores train in about 50 ms, but 8 to 64, in powers of two: more images
+/// a second by far for a small network (an update takes as long for 8 images as for 64), and still some 20 updates a
+/// second for a large one. Measurements: docs/measurements/cpu_batches.csv.
+int standard_batch(const core::DeviceInfo& device, const models::Model& model);
 
 }  // namespace warpscope::plan

@@ -1,7 +1,6 @@
 #include "gpu/plan/plan.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -114,12 +113,10 @@ void Plan::cast_once() {
 
 void Plan::cover_nodes(const Selection& selection) {
   const auto selectable = core::selectable_precisions();
-  if (std::find(selectable.begin(), selectable.end(), precision_) == selectable.end()) {
+  if (std::ranges::find(selectable, precision_) == selectable.end()) {
     // The buffers of a training hold no doubles.
-    std::vector<std::string_view> names;
-    for (const core::Precision precision : selectable) names.push_back(core::to_string(precision));
     throw core::BadInput(fmt::format("training in {} is not possible; valid: {}", core::to_string(precision_),
-                                     fmt::join(names, ", ")));
+                                     core::names_of(selectable)));
   }
   covers_ = cover(program_, selection, context_);
   for (std::size_t n = 0; n < covers_.size(); ++n) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ struct Bindings {
   float* second_state = nullptr;         ///< where it keeps two
   const std::uint8_t* labels = nullptr;  ///< image_count classes; with classes or a head
   const void* latents = nullptr;         ///< (batch, H, W, C) in the precision's element type; decoding only
-  /// (classes, classes) in the precision's element type; attribution only. Of an image taken for class k row k is the
+  /// (classes, classes) in the precision's element type; attribution only. For an image taken for class k row k is the
   /// gradient of its scores to begin with: with ones on the diagonal that of the score it was classified by. Images
   /// are not shuffled then: `order` rises from 0, the control block's position is 0, `labels` any, one an image of
   /// the batch, which is the whole set.
@@ -61,7 +62,16 @@ struct WrittenTensor {
   core::ElementType type{};
   std::int64_t elements = 0;
   const void* data = nullptr;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(elements) * core::size_of(type); }
 };
+
+/// Bindings::order of so many images that are not shuffled.
+inline std::vector<std::uint32_t> in_order(std::int64_t images) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(images));
+  std::iota(order.begin(), order.end(), 0u);
+  return order;
+}
 
 class Plan {
  public:
@@ -97,7 +107,7 @@ class Plan {
   std::size_t memory_bytes() const { return arena_.bytes(); }
 
   /// Device memory that an inference plan leaves readable: FP32 images (batch, H, W, C); reconstruction only.
-  /// A decoding plan leaves the prediction alone.
+  /// A decoding plan leaves the prediction as it is.
   void* prediction() const { return address_[static_cast<std::size_t>(program_.shown_prediction)]; }
   void* target() const { return address_[static_cast<std::size_t>(program_.shown_target)]; }
   float* image_errors() const {

@@ -100,7 +100,7 @@ std::string preset_unavailable_reason(std::string_view id, const Machine& machin
   const auto needed = characteristic_variants(find(id, machine.device.kind).id, machine);
   std::vector<std::string_view> possible;
   for (const core::Precision each : core::selectable_precisions()) {
-    const bool has = std::any_of(needed.begin(), needed.end(), [&](const ops::Variant* variant) {
+    const bool has = std::ranges::any_of(needed, [&](const ops::Variant* variant) {
       return ops::unavailable_reason(*variant, machine.device, each).empty();
     });
     if (has && each == precision) return "";

@@ -1,7 +1,6 @@
 #pragma once
 // Presets: a name for a way to run every op ("tensor cores"), resolved against what a device has.
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +32,8 @@ Selection preset_selection(std::string_view id, const Machine& machine, core::Pr
 /// The preset that `selection` is, or "" if it is none.
 std::string preset_of(const Selection& selection, const Machine& machine);
 
-/// What `selection` is called from now on in this process, where no preset is the same ("fastest here, 14:02"). Of one
-/// that was named before the newest name counts. From any thread.
+/// What `selection` is called from now on in this process, where no preset is the same ("fastest here, 14:02"). Its
+/// newest name counts. From any thread.
 void name_selection(const Selection& selection, const std::string& name);
 
 /// The preset's label ("tensor cores"), "automatic" if nothing is chosen, a name that was given, else "".

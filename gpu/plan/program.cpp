@@ -10,7 +10,6 @@
 #include "gpu/core/error.h"
 #include "gpu/models/latent.h"
 #include "gpu/ops/step/step.h"
-#include "gpu/plan/layer_lowering.h"
 #include "gpu/plan/program_builder.h"
 
 namespace warpscope::plan {
@@ -294,7 +293,7 @@ class Lowering {
 
   /// Nobody needs the gradient of what comes before the first layer that learns.
   std::size_t first_trained() const {
-    const auto found = std::find_if(model_.layers.begin(), model_.layers.end(), models::has_parameters);
+    const auto found = std::ranges::find_if(model_.layers, models::has_parameters);
     return static_cast<std::size_t>(found - model_.layers.begin());
   }
 

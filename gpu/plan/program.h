@@ -71,7 +71,7 @@ struct Recipe {
   bool per_sample =
       false;  ///< the faulty scheme of optimizer.update_per_sample; micro-batches are of one image
 
-  bool augment = false;  ///< images are changed as they are gathered: batch.augment; in training alone
+  bool augment = false;  ///< images are changed as they are gathered: batch.augment; only in training
   bool mixup = false;    ///< and mixed, so that labels count by their shares: mixed_cross_entropy
   /// batch.augment gathers outside training too: the control block tells the view (views.h).
   bool views = false;
@@ -84,7 +84,7 @@ enum class Purpose : std::uint8_t {
   training,    ///< weights cast, gather, forward, loss, backward; then, once a step, update and record
   inference,   ///< weights cast, gather, forward, loss; prediction and target stay readable, in FP32
   inspection,  ///< as inference, and the input and every layer's output stay readable, as they are
-  encoding,  ///< weights cast, gather, the layers, which may be a network's first alone; the last output stays
+  encoding,  ///< weights cast, gather, the layers, which may be only a network's first; the last output stays
              ///< readable
   decoding,  ///< weights cast, the layers behind models::latent_of(), from latents bound; the prediction stays
              ///< readable, in FP32

@@ -80,11 +80,10 @@ std::vector<core::Precision> training_precisions(const Machine& machine) {
   std::vector<core::Precision> precisions;
   for (const core::Precision precision : core::selectable_precisions()) {
     const auto contracts = ops::contracts();
-    const bool complete =
-        std::all_of(contracts.begin(), contracts.end(), [&](const ops::OpContract& contract) {
-          return has_variant(contract.op, machine, precision) ||
-                 !has_variant(contract.op, machine, core::Precision::fp32);
-        });
+    const bool complete = std::ranges::all_of(contracts, [&](const ops::OpContract& contract) {
+      return has_variant(contract.op, machine, precision) ||
+             !has_variant(contract.op, machine, core::Precision::fp32);
+    });
     if (complete) precisions.push_back(precision);
   }
   return precisions;
@@ -92,12 +91,10 @@ std::vector<core::Precision> training_precisions(const Machine& machine) {
 
 void check_precision(const Machine& machine, core::Precision precision) {
   const std::vector<core::Precision> precisions = training_precisions(machine);
-  if (std::find(precisions.begin(), precisions.end(), precision) != precisions.end()) return;
-  std::vector<std::string_view> names;
-  for (const core::Precision each : precisions) names.push_back(core::to_string(each));
+  if (std::ranges::find(precisions, precision) != precisions.end()) return;
   throw core::BadInput(fmt::format("precision {} is not possible on {} ({}); valid: {}",
                                    core::to_string(precision), machine.device.id(), machine.device.name,
-                                   fmt::join(names, ", ")));
+                                   core::names_of(precisions)));
 }
 
 const Variant* automatic_variant(Op op, const Machine& machine, core::Precision precision) {
@@ -175,7 +172,7 @@ std::vector<std::string> variant_names(const Machine& machine) {
   std::vector<std::string> names;
   for (const Variant& variant : machine.variants) {
     if (variant.device != machine.device.kind) continue;
-    if (std::find(names.begin(), names.end(), variant.name) == names.end()) names.push_back(variant.name);
+    if (std::ranges::find(names, variant.name) == names.end()) names.push_back(variant.name);
   }
   return names;
 }

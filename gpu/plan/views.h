@@ -6,7 +6,7 @@
 //
 // The first view is x. With a shift of N pixels four more are x shifted to the corners, from which pixel (h, w) comes
 // of (h + d, w + e), (d, e) = (-N,-N), (-N,N), (N,-N), (N,N), reflected at the border and clamped to the image as
-// batch.augment does (ops/augment/augment.cpp). Mirrored, each of these is looked at left to right too. V: 1, 2, 5 or 10.
+// batch.augment does (ops/augment/augment.cpp). Mirrored: each of these left to right too. V: 1, 2, 5 or 10.
 //
 // A plan of Purpose::encoding with kViewsOnRequest makes f(v(x)) of the view that the control block tells, so that one
 // graph serves all passes. The mean is taken on the host, in double.
@@ -28,7 +28,7 @@ namespace warpscope::plan {
 
 inline constexpr Recipe kViewsOnRequest{.views = true};
 
-/// Which views there are: by default the image itself alone.
+/// Which views there are: by default only the image itself.
 struct ViewSettings {
   bool mirrored = false;
   int shift = 0;  ///< N; 0: not shifted

@@ -2,30 +2,144 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <random>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "gpu/core/device.h"
 #include "gpu/core/error.h"
 #include "gpu/ops/cost.h"
 #include "gpu/ops/launch.h"
-#include "gpu/profiling/bench_operands.h"
+#include "gpu/ops/step/step.h"
+#include "gpu/ops/variant.h"
 #include "gpu/profiling/cache_size.h"
 #include "gpu/profiling/launch_summary.h"
-#include "gpu/profiling/ranking.h"
 #include "gpu/profiling/samples.h"
+#include "gpu/verify/host_values.h"
 
 namespace warpscope::profiling {
 namespace {
 
 using core::Precision;
+using ops::CallOperand;
+using ops::Name;
+using ops::OpShape;
+using ops::Role;
 using ops::Variant;
+using verify::Bytes;
 
-std::vector<Precision> wanted_precisions(const BenchOptions& options) {
-  if (!options.precisions.empty()) return options.precisions;
-  const auto all = core::selectable_precisions();
-  return {all.begin(), all.end()};
+constexpr std::size_t kBlock = std::size_t{1} << 18;  // elements
+
+Bytes normal_numbers(std::size_t elements, core::ElementType type, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::vector<double> values(std::min(elements, kBlock));
+  for (double& value : values) value = normal(random);
+  return verify::encode(values, type);
 }
+
+/// Pixels of the window of the pooling that the call is or covers.
+unsigned pixels_of_window(const ops::Variant& variant, const OpShape& shape) {
+  for (const ops::CoveredOp& covered : covered_ops(variant, shape)) {
+    if (covered.op != ops::Op::maxpool2d_backward) continue;
+    return static_cast<unsigned>(covered.shape.kernel_height * covered.shape.kernel_width);
+  }
+  return 1;
+}
+
+/// How many values a byte of the operand can have.
+unsigned values_of_a_byte(const CallOperand& operand, const ops::Variant& variant, const OpShape& shape) {
+  if (operand.name == Name::argmax && operand.format == nullptr) return pixels_of_window(variant, shape);
+  if (operand.name == Name::labels) return static_cast<unsigned>(std::clamp(shape.in_channels, 1, 256));
+  return 256;
+}
+
+Bytes random_bytes(std::size_t elements, unsigned values, std::mt19937_64& random) {
+  Bytes bytes(std::min(elements, kBlock));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % values);
+  return bytes;
+}
+
+Bytes control_block(const OpShape& shape) {
+  ops::step::StepControl control;
+  control.epoch_size = static_cast<std::uint32_t>(shape.batch) * 1000u;
+  control.learning_rate = 1e-6f;
+  control.first_decay = 0.9f;
+  control.second_decay = 0.999f;
+  control.epsilon = 1e-8f;
+  return verify::bytes_of(std::span(&control, 1));
+}
+
+/// The beginning of an operand; the rest repeats it.
+Bytes beginning(const CallOperand& operand, const ops::Variant& variant, const OpShape& shape,
+                core::Precision precision, std::mt19937_64& random) {
+  const auto elements = static_cast<std::size_t>(operand.elements);
+  switch (operand.role) {
+    case Role::byte:
+      return random_bytes(elements, values_of_a_byte(operand, variant, shape), random);
+    case Role::index:
+      return verify::random_order(static_cast<std::size_t>(shape.count), random);
+    case Role::control:
+      return elements == sizeof(ops::step::StepControl) ? control_block(shape) : Bytes(elements);
+    default:
+      return normal_numbers(elements, element_type(operand.role, precision), random);
+  }
+}
+
+/// Copies what is there to what is not, twice as much each time.
+void repeat(core::Stream& stream, const core::Buffer& buffer, std::size_t filled) {
+  auto* const memory = buffer.as<std::byte>();
+  while (filled < buffer.bytes()) {
+    const std::size_t more = std::min(filled, buffer.bytes() - filled);
+    stream.copy(memory + filled, memory, more);
+    filled += more;
+  }
+}
+
+// Device memory for calls of an op, filled with random numbers.
+
+/// The operands of calls of variants with the same operands. Numbers are standard normal: the host makes a
+/// block of them for each element type, and the device repeats it until an operand is full, so that large
+/// operands cost no time. Image bytes are uniform, the winners of pooling windows and classes too, an order
+/// is a permutation, and the control block is that of a training step in which nothing overflows and the
+/// weights hardly move.
+class BenchOperands {
+ public:
+  /// Throws core::OutOfMemory.
+  BenchOperands(const std::shared_ptr<core::Device>& device, core::Stream& stream,
+                const ops::Variant& variant, const ops::OpShape& shape, core::Precision precision)
+      : shape_(shape), operands_(ops::operands_of(variant, shape)) {
+    std::mt19937_64 random(1);
+    for (const CallOperand& operand : operands_) {
+      buffers_.emplace_back(device, ops::bytes_of(operand, precision));
+      pointers_[operand.name] = buffers_.back().data();
+      if (operand.access == ops::Access::write) continue;
+      const Bytes first = beginning(operand, variant, shape, precision, random);
+      stream.copy(buffers_.back().data(), first.data(), first.size());
+      repeat(stream, buffers_.back(), first.size());
+      stream.synchronize();  // `first` goes
+    }
+  }
+  /// Whether they are also those of `variant`: the same names in the same formats.
+  bool fit(const ops::Variant& variant) const {
+    const std::vector<CallOperand> others = ops::operands_of(variant, shape_);
+    const auto known = [&](const CallOperand& other) {
+      return std::ranges::any_of(operands_, [&](const CallOperand& own) {
+        return own.name == other.name && own.format == other.format;
+      });
+    };
+    return others.size() == operands_.size() && std::ranges::all_of(others, known);
+  }
+  const ops::ByName<void*>& pointers() const { return pointers_; }
+
+ private:
+  ops::OpShape shape_;
+  std::vector<ops::CallOperand> operands_;
+  std::vector<core::Buffer> buffers_;
+  ops::ByName<void*> pointers_;
+};
 
 std::vector<const Variant*> wanted_variants(const BenchCase& what, const ops::Context& context,
                                             const BenchOptions& options) {
@@ -33,7 +147,7 @@ std::vector<const Variant*> wanted_variants(const BenchCase& what, const ops::Co
   std::erase_if(wanted, [&](const Variant* v) {
     const std::vector<ops::OpSet> sets = ops::coverings(*v);
     return v->name.find(options.only) == std::string::npos ||
-           std::find(sets.begin(), sets.end(), what.shape.covered) == sets.end();
+           std::ranges::find(sets, what.shape.covered) == sets.end();
   });
   return wanted;
 }
@@ -129,7 +243,7 @@ class Bench {
 std::vector<BenchRow> bench(const ops::Context& context, const std::vector<BenchCase>& cases,
                             const Peaks& peaks, const BenchOptions& options, const Progress& progress,
                             const RowsSink& sink) {
-  const auto precisions = wanted_precisions(options);
+  const auto precisions = core::or_selectable(options.precisions);
   int total = 0;
   for (const BenchCase& what : cases) {
     total += static_cast<int>(wanted_variants(what, context, options).size() * precisions.size());
@@ -175,8 +289,7 @@ std::vector<BenchRow> bench(const ops::Context& context, const std::vector<Bench
       if (!cancelled) time_group(what, precision);
     }
   }
-  std::stable_sort(done.begin(), done.end(),
-                   [](const BenchRow& a, const BenchRow& b) { return a.what.op < b.what.op; });
+  std::ranges::stable_sort(done, [](const BenchRow& a, const BenchRow& b) { return a.what.op < b.what.op; });
   return done;
 }
 

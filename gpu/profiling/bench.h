@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,5 +96,12 @@ std::vector<BenchRow> bench(const ops::Context& context, const std::vector<Bench
 /// differ, and not where a chosen variant covers them.
 plan::Selection fastest_of(const std::vector<BenchRow>& rows, core::Precision precision,
                            const plan::Machine& machine, plan::Selection otherwise);
+
+/// Beside `group`, the rows of one case that covers several ops: what the best variants of these ops take one
+/// after the other by `rows`. Spreads are added as if they came together. Nothing if the case covers only
+/// one op, or one was not timed.
+std::optional<BenchRow> sum_of_single_ops(const std::vector<BenchRow>& rows,
+                                          const std::vector<BenchRow>& group,
+                                          const ops::VariantTable& variants);
 
 }  // namespace warpscope::profiling

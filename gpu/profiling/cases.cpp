@@ -40,7 +40,7 @@ std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Pre
                                 const plan::Machine& machine) {
   std::vector<BenchCase> cases;
   const auto add = [&](const plan::Node& node, const ops::OpShape& shape) {
-    const bool known = std::any_of(cases.begin(), cases.end(), [&](const BenchCase& known_case) {
+    const bool known = std::ranges::any_of(cases, [&](const BenchCase& known_case) {
       return known_case.op == node.op && known_case.shape == shape;
     });
     if (!known) cases.push_back({node.op, node.layer, shape});
@@ -63,8 +63,7 @@ std::vector<BenchCase> cases_of(const models::Model& model, int batch, core::Pre
       // Not every variant takes every shape of the model; others cover the rest.
     }
   }
-  std::stable_sort(cases.begin(), cases.end(),
-                   [](const BenchCase& a, const BenchCase& b) { return a.op < b.op; });
+  std::ranges::stable_sort(cases, [](const BenchCase& a, const BenchCase& b) { return a.op < b.op; });
   return cases;
 }
 

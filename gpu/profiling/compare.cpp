@@ -26,8 +26,8 @@ std::vector<Result> compare_rows(const std::vector<Row>& before, const std::vect
   std::vector<Result> changes;
   for (const Row& row : after) {
     if (!timed(row)) continue;
-    const auto found = std::find_if(before.begin(), before.end(),
-                                    [&](const Row& old) { return timed(old) && same(old, row); });
+    const auto found =
+        std::ranges::find_if(before, [&](const Row& old) { return timed(old) && same(old, row); });
     if (found != before.end()) changes.push_back({row, change_of(*found, row)});
   }
   return changes;

@@ -1,7 +1,6 @@
 #pragma once
 // Two benches side by side: what became faster or slower, and whether that is more than noise.
 
-#include <string>
 #include <vector>
 
 #include "gpu/profiling/bench.h"

@@ -1,17 +1,37 @@
 #include "gpu/profiling/contest.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/plan/plan.h"
-#include "gpu/profiling/waiting.h"
 
 namespace warpscope::profiling {
 namespace {
+
+// How long this process has had to wait for a core.
+
+/// Seconds that the threads of this process were ready to run and did not, all together, since they began; 0 where the
+/// system does not tell. Source: Linux, Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat.
+double waited_seconds() {
+  double nanoseconds = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator thread("/proc/self/task", error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::ifstream file(thread->path() / "schedstat");  // a thread that has just ended has none
+    double ran = 0;
+    double waited = 0;
+    if (file >> ran >> waited) nanoseconds += waited;
+  }
+  return 1e-9 * nanoseconds;
+}
 
 constexpr int kLeastTurns = 8;
 constexpr int kMostSteps = 1000;  // of a turn
@@ -19,10 +39,6 @@ constexpr int kMostSteps = 1000;  // of a turn
 /// p10 to p90, as a share of the median.
 double share_of(const Spread& spread) {
   return spread.median > 0 ? (spread.p90 - spread.p10) / spread.median : 0;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// One of the two, and the times of its turns.
@@ -102,15 +118,15 @@ std::optional<Contest> hold_contest(const ops::Context& context, const models::M
     side->prepare(options.turn_seconds);
   }
   const double waited = waited_seconds();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = core::Clock::now();
   for (int i = 0; i < options.turns; ++i) {
-    if (i >= std::min(kLeastTurns, options.turns) && seconds_since(start) > options.seconds) break;
+    if (i >= std::min(kLeastTurns, options.turns) && core::seconds_since(start) > options.seconds) break;
     for (Side* side : {i % 2 == 0 ? &one : &two, i % 2 == 0 ? &two : &one}) {
       side->take_turn();
       if (stopped()) return std::nullopt;
     }
   }
-  const double seconds = seconds_since(start);
+  const double seconds = core::seconds_since(start);
   return judge(one.times(), two.times(), seconds > 0 ? (waited_seconds() - waited) / seconds : 0);
 }
 

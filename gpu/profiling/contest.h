@@ -5,12 +5,10 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "gpu/core/device.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/samples.h"

@@ -1,14 +1,14 @@
 // The ceilings of a CPU: multiply-adds in the widest vectors it has, and copies, on all cores at once.
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <thread>
 #include <vector>
 
+#include "gpu/core/phases.h"
 #include "gpu/ops/onednn_support.h"
-#include "gpu/profiling/device_peaks.h"
+#include "gpu/profiling/peaks.h"
 
 namespace warpscope::profiling {
 namespace {
@@ -17,10 +17,6 @@ constexpr double kSeconds = 0.1;  // of each measurement
 constexpr int kVectors =
     12;  // of independent sums: they hide the latency of an addition and stay in registers
 constexpr int kRounds = 4096;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// `kFused`: the target has an instruction for a * b + c; std::fma without one is a slow function.
 template <bool kFused, int kWidth>
@@ -79,10 +75,10 @@ double rate_on_all_cores(const std::function<double(unsigned)>& work) {
     for (unsigned core = 0; core < cores; ++core) {
       threads.emplace_back([&, core] {
         work(core);
-        const auto start = std::chrono::steady_clock::now();
+        const auto start = core::Clock::now();
         double done = 0;
         double taken = 0;
-        while ((taken = seconds_since(start)) < kSeconds) done += work(core);
+        while ((taken = core::seconds_since(start)) < kSeconds) done += work(core);
         rates[core] = done / taken;
       });
     }
@@ -135,10 +131,10 @@ double bfloat16_rate() {
                                {DNNL_ARG_DST, program.scratch(result)}});
     const ops::OpCall call;
     program.run(call);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = core::Clock::now();
     double done = 0;
     double taken = 0;
-    while ((taken = seconds_since(start)) < kSeconds) {
+    while ((taken = core::seconds_since(start)) < kSeconds) {
       program.run(call);
       done += 2.0 * kSize * kSize * kSize;
     }

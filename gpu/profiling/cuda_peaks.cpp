@@ -5,14 +5,14 @@
 #include <functional>
 
 #include "gpu/core/cuda.h"
-#include "gpu/profiling/device_peaks.h"
 #include "gpu/profiling/peak_kernels.h"
+#include "gpu/profiling/peaks.h"
 
 namespace warpscope::profiling {
 namespace {
 
 constexpr double kLaunchSeconds = 0.01;  // long enough for the clocks to settle
-// Of wgmma: so much power is drawn that the clocks fall in longer ones, which no single launch of a step
+// For wgmma: so much power is drawn that the clocks fall in longer ones, which no single launch of a step
 // would see.
 constexpr double kShortLaunchSeconds = 0.003;
 constexpr int kLaunches = 8;

@@ -4,22 +4,14 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ops/cost.h"
-#include "gpu/profiling/device_peaks.h"
 
 namespace warpscope::profiling {
 using core::Precision;
 
 double Peaks::flops(Precision precision) const {
-  switch (precision) {
-    case Precision::tf32:
-      return tf32;
-    case Precision::fp16:
-      return fp16;
-    case Precision::bf16:
-      return bf16;
-    default:
-      return fp32;
-  }
+  if (precision == Precision::tf32) return tf32;
+  if (precision == Precision::fp16) return fp16;
+  return precision == Precision::bf16 ? bf16 : fp32;
 }
 
 Peaks measure_peaks(const std::shared_ptr<core::Device>& device) {

@@ -1,7 +1,6 @@
 #pragma once
 // What the device can do at best, measured: the ceilings of the roofline.
 
-#include <functional>
 #include <memory>
 
 #include "gpu/core/device.h"
@@ -31,5 +30,11 @@ Peaks measure_peaks(const std::shared_ptr<core::Device>& device);
 /// the bytes that come from outside or stay over the bandwidth.
 double floor_seconds(const Peaks& peaks, const ops::Variant& variant, const ops::OpShape& shape,
                      core::Precision precision);
+
+// The two halves of measure_peaks().
+
+Peaks measure_cpu_peaks();
+/// Only where the build has CUDA.
+Peaks measure_cuda_peaks(const std::shared_ptr<core::Device>& device);
 
 }  // namespace warpscope::profiling

@@ -1,17 +1,16 @@
-#include "gpu/profiling/ranking.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "gpu/profiling/bench.h"
+
 namespace warpscope::profiling {
 
 void rank(std::vector<BenchRow*> rows) {
   std::erase_if(rows, [](const BenchRow* row) { return !row->skipped.empty() || row->samples == 0; });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const BenchRow* a, const BenchRow* b) { return a->median < b->median; });
+  std::ranges::stable_sort(rows, [](const BenchRow* a, const BenchRow* b) { return a->median < b->median; });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool tied = i > 0 && rows[i]->p10 <= rows[i - 1]->p90;
     rows[i]->rank = tied ? rows[i - 1]->rank : static_cast<int>(i) + 1;
@@ -58,7 +57,7 @@ class Judge {
       if (row.precision != precision || row.sum) continue;
       auto& known = places_[row.what.op];
       const OpShape place = by_itself(row.what.shape);
-      if (std::find(known.begin(), known.end(), place) == known.end()) known.push_back(place);
+      if (std::ranges::find(known, place) == known.end()) known.push_back(place);
     }
   }
 
@@ -112,7 +111,7 @@ class Judge {
 
  private:
   static bool has(const Variant& variant, ops::Name name, const ops::Format* format) {
-    return std::any_of(variant.formats.begin(), variant.formats.end(), [&](const ops::PrivateOperand& each) {
+    return std::ranges::any_of(variant.formats, [&](const ops::PrivateOperand& each) {
       return each.name == name && each.format == format;
     });
   }
@@ -169,7 +168,7 @@ class Judge {
     return sum;
   }
 
-  /// Of how many ops of the model variants compute `op` again for themselves: it is saved only if all of them do.
+  /// How many ops of the model have variants that compute `op` again for themselves: it is saved only if all do.
   int sharers(Op op) const {
     std::set<Op> found;
     for (const Variant& variant : all_) {
@@ -195,10 +194,10 @@ class Judge {
   /// Whether one of the cases at `place` is for `variant`.
   bool can_run(const Variant& variant, const OpShape& place) const {
     const std::vector<ops::OpSet> sets = ops::coverings(variant);
-    return std::any_of(rows_.begin(), rows_.end(), [&](const BenchRow& row) {
+    return std::ranges::any_of(rows_, [&](const BenchRow& row) {
       const OpShape& shape = row.what.shape;
       return row.what.op == variant.op && by_itself(shape) == place &&
-             std::find(sets.begin(), sets.end(), shape.covered) != sets.end() &&
+             std::ranges::find(sets, shape.covered) != sets.end() &&
              ops::unavailable_reason(variant, device_, precision_, &shape).empty();
     });
   }
@@ -269,7 +268,7 @@ std::optional<BenchRow> sum_of_single_ops(const std::vector<BenchRow>& rows,
                                           const ops::VariantTable& variants) {
   if (group.empty() || group.front().what.shape.covered.empty()) return std::nullopt;
   const BenchRow& like = group.front();
-  const auto variant = std::find_if(variants.begin(), variants.end(), [&](const Variant& each) {
+  const auto variant = std::ranges::find_if(variants, [&](const Variant& each) {
     return each.op == like.what.op && each.name == like.variant && !each.chain.empty();
   });
   if (variant == variants.end()) return std::nullopt;

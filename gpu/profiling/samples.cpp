@@ -8,13 +8,6 @@
 namespace warpscope::profiling {
 namespace {
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
-}
-
 /// Says when there are enough samples.
 class Clock {
  public:
@@ -34,9 +27,16 @@ class Clock {
 
 }  // namespace
 
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const auto above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
 Spread spread_of(std::vector<double> microseconds) {
   if (microseconds.empty()) return {};
-  std::sort(microseconds.begin(), microseconds.end());
+  std::ranges::sort(microseconds);
   return {static_cast<int>(microseconds.size()), quantile(microseconds, 0.5), quantile(microseconds, 0.1),
           quantile(microseconds, 0.9)};
 }

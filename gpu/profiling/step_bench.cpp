@@ -1,12 +1,12 @@
 #include "gpu/profiling/step_bench.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
 #include "gpu/core/energy.h"
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/plan/plan.h"
 #include "gpu/plan/presets.h"
 #include "gpu/profiling/samples.h"
@@ -25,9 +25,9 @@ double joules_of_a_step(const core::DeviceInfo& device, plan::Plan& step, core::
   const double before = meter.joules();
   if (before < 0 || microseconds <= 0) return -1;
   const int ahead = std::max(1, static_cast<int>(20000 / microseconds));  // about 20 ms of work
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = core::Clock::now();
   int steps = 0;
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < kEnergySeconds) {
+  while (core::seconds_since(start) < kEnergySeconds) {
     for (int i = 0; i < ahead; ++i) step.launch(stream);
     stream.synchronize();
     steps += ahead;
@@ -57,13 +57,8 @@ void run_steps(const ops::Context& context, const models::Model& model, const St
 
 std::vector<StepCase> step_cases(const plan::Machine& machine, const std::vector<BenchRow>& rows,
                                  const StepOptions& options) {
-  std::vector<Precision> precisions = options.precisions;
-  if (precisions.empty()) {
-    const auto all = core::selectable_precisions();
-    precisions.assign(all.begin(), all.end());
-  }
   std::vector<StepCase> cases;
-  for (const Precision precision : precisions) {
+  for (const Precision precision : core::or_selectable(options.precisions)) {
     const plan::Selection standard{precision, {}};
     if (machine.device.kind == core::DeviceKind::cpu)
       cases.push_back({std::string(plan::kAutomatic), standard, ""});  // else: preset "fastest"
@@ -72,9 +67,8 @@ std::vector<StepCase> step_cases(const plan::Machine& machine, const std::vector
       if (made.skipped.empty()) made.selection = plan::preset_selection(preset.id, machine, precision);
       cases.push_back(std::move(made));
     }
-    const bool measured = std::any_of(rows.begin(), rows.end(), [&](const BenchRow& row) {
-      return row.precision == precision && row.samples > 0;
-    });
+    const bool measured = std::ranges::any_of(
+        rows, [&](const BenchRow& row) { return row.precision == precision && row.samples > 0; });
     if (measured) {
       cases.push_back({kFastestOps, fastest_of(rows, precision, machine, standard), ""});
     }

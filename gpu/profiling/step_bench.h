@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "gpu/core/device.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/bench.h"

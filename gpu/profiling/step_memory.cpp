@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <numeric>
 #include <random>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
@@ -15,6 +11,7 @@
 #include "gpu/models/parameters.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/plan/program.h"
+#include "gpu/verify/host_values.h"
 
 namespace warpscope::profiling {
 namespace {
@@ -47,13 +44,6 @@ std::array<std::size_t, kStorages> needs_of(const plan::Program& program, core::
   return needs;
 }
 
-template <class T>
-Bytes bytes_of(const std::vector<T>& values) {
-  Bytes bytes(values.size() * sizeof(T));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
 Bytes random_bytes(std::size_t count, int values) {
   Bytes bytes(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -70,13 +60,6 @@ int input_values(const models::Model& model) {
 
 int classes_of(const models::Model& model) {
   return std::clamp(std::max(model.classes, model.head_classes), 1, 256);
-}
-
-Bytes order_of(std::size_t images) {
-  std::vector<std::uint32_t> order(images);
-  std::iota(order.begin(), order.end(), 0u);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return bytes_of(order);
 }
 
 ops::step::StepControl control_of(const StepSetup& setup, const plan::Recipe& recipe, std::int64_t images) {
@@ -110,11 +93,11 @@ StepMemory::StepMemory(const std::shared_ptr<core::Device>& device, core::Stream
       case Storage::labels:
         return random_bytes(bytes, classes_of(model));
       case Storage::order:
-        return order_of(bytes / sizeof(std::uint32_t));
+        return verify::random_order(bytes / sizeof(std::uint32_t), std::mt19937_64(1));
       case Storage::control:
-        return bytes_of(std::vector{control_of(setup, recipe_, image_count_)});
+        return verify::bytes_of(std::vector{control_of(setup, recipe_, image_count_)});
       case Storage::parameters:
-        return bytes_of(models::initial_parameters(model, 1));
+        return verify::bytes_of(models::initial_parameters(model, 1));
       case Storage::ring:
       case Storage::gradients:
       case Storage::first_state:
@@ -133,9 +116,7 @@ StepMemory::StepMemory(const std::shared_ptr<core::Device>& device, core::Stream
     const auto storage = static_cast<Storage>(i);
     Bytes first = values(storage, needs[i]);
     first.resize(std::max(first.size(), needs[i]));
-    buffer(storage) = core::Buffer(device, first.size());
-    stream.copy(buffer(storage).data(), first.data(), first.size());
-    stream.synchronize();  // `first` goes
+    buffer(storage) = core::upload(device, stream, first);
   }
 }
 

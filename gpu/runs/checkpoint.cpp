@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/format.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/models/parameters.h"
 
@@ -20,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uint64_t kVersion = 2;
 constexpr const char* kCheckpoint = "checkpoint";
 
 std::string tensor_prefix(const std::string& state) {
@@ -121,7 +121,7 @@ void check(const fs::path& path, const Checkpoint& checkpoint, const models::Mod
 }
 
 json to_json(const Checkpoint& c) {
-  return {{"version", kVersion},
+  return {{files::kFormat, files::kCheckpointFormat.number},
           {"step", c.step},
           {"epochs", c.epochs},
           {"generation", c.generation},
@@ -178,12 +178,8 @@ Checkpoint read_json(const fs::path& path, const std::string& text) {
     throw core::BadInput(fmt::format("{} is no usable checkpoint: its metadata are not JSON", path.string()));
   }
   const Members members(path, object, kCheckpoint);
-  if (const auto version = members.integer<std::uint64_t>("version"); version != kVersion) {
-    throw OtherKind(
-        fmt::format("{} has version {} of the checkpoint format, and this Warpscope reads only {}; use the "
-                    "Warpscope that wrote it",
-                    path.string(), version, kVersion));
-  }
+  const std::string why = files::refusal_of_format(object, files::kCheckpointFormat);
+  if (!why.empty()) throw OtherKind(fmt::format("{} {}", path.string(), why));
   Checkpoint checkpoint;
   checkpoint.step = members.integer<std::uint64_t>("step");
   checkpoint.epochs = members.real<double>("epochs");
@@ -283,6 +279,17 @@ Checkpoint load_checkpoint(const fs::path& path, const models::Model& model) {
   } catch (const core::BadInput& error) {
     throw core::BadInput(fmt::format("{}; use an older checkpoint", error.what()));
   }
+}
+
+void check_order(const OrderState& order, const data::DataSet& data, const TrainingSettings& settings) {
+  if (order.images != data.train.count) {
+    throw core::BadInput(fmt::format("the run was trained on {} images, {} has {}", order.images, data.name,
+                                     data.train.count));
+  }
+  if (order.seed == settings.seed && order.shuffle == settings.shuffle) return;
+  throw core::BadInput(
+      fmt::format("the run goes through its images with seed {}, {}: a resumed run cannot change that",
+                  order.seed, order.shuffle ? "shuffled" : "in stored order"));
 }
 
 }  // namespace warpscope::training

@@ -11,7 +11,7 @@
 //   format            "pt"
 //   model             the model's name
 //   checkpoint        the rest, as the text of one JSON object:
-//     {"version": 1, "step": .., "epochs": .., "generation": .., "optimizer": {"rule": "adam", "states":
+//     {"format": .., "step": .., "epochs": .., "generation": .., "optimizer": {"rule": "adam", "states":
 //     ["exp_avg", ..]},
 //      "control": {"loss_scale": .., "good_steps": .., "growth_interval": .., "updates": ..},
 //      "order": {"images": .., "seed": .., "epoch": .., "position": .., "batch": .., "shuffle": ..},
@@ -24,8 +24,10 @@
 #include <string>
 #include <vector>
 
+#include "gpu/data/dataset.h"
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
+#include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
 
@@ -73,9 +75,7 @@ struct Checkpoint {
   nlohmann::json training = nlohmann::json::object();
 };
 
-/// The names in torch.optim of the states that the rule keeps, first_state before second_state: none for sgd;
-/// momentum_buffer for momentum and nesterov; exp_avg, exp_avg_sq for adam and adamw; square_avg for rmsprop;
-/// exp_avg for lion (as in the authors' implementation: torch.optim has none).
+/// The names in torch.optim of the states that the rule keeps (update_rule.h), first_state before second_state.
 std::vector<std::string> state_names(ops::UpdateRule rule);
 
 /// Writes `path`, whole or not at all; the head of `model` does not matter, only that of the checkpoint. What is
@@ -88,5 +88,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// file and says what to do, if it is not there, not whole, has any byte changed, or is of another model or
 /// format version.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const models::Model& model);
+
+/// Throws core::BadInput if the order is not that of the training images of `data`, as the settings say.
+void check_order(const OrderState& order, const data::DataSet& data, const TrainingSettings& settings);
 
 }  // namespace warpscope::training

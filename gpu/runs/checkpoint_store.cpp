@@ -74,6 +74,13 @@ NewestCheckpoint newest_valid(const fs::path& run, const models::Model& model) {
   return newest;
 }
 
+NewestCheckpoint to_go_on_from(const fs::path& run, const models::Model& model) {
+  NewestCheckpoint found = newest_valid(run, model);
+  if (found.checkpoint) return found;
+  throw core::BadInput(fmt::format("{} has no checkpoint to go on from{}", run.string(),
+                                   found.skipped.empty() ? "" : ": " + found.skipped.front()));
+}
+
 CheckpointStore::CheckpointStore(const fs::path& run, models::Model model, int keep)
     : run_(run),
       folder_(checkpoint_folder(run)),
@@ -138,7 +145,7 @@ void CheckpointStore::prune(std::uint64_t step) const {
   std::size_t kept = 0;
   for (const CheckpointFile& file : list_checkpoints(run_)) {
     if (file.step <= step && ++kept <= keep_) continue;
-    // What cannot be deleted costs space alone, and the next save tries again.
+    // What cannot be deleted only costs space, and the next save tries again.
     std::error_code ignored;
     fs::remove(file.path, ignored);
   }

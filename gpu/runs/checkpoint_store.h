@@ -41,7 +41,10 @@ struct NewestCheckpoint {
 /// nothing, so it may look at a run that another process writes.
 NewestCheckpoint newest_valid(const std::filesystem::path& run, const models::Model& model);
 
-/// The checkpoints of a run that this process alone writes (RunFolder holds the lock). Not for several
+/// The same; throws core::BadInput, with the reason, if there is none.
+NewestCheckpoint to_go_on_from(const std::filesystem::path& run, const models::Model& model);
+
+/// The checkpoints of a run that only this process writes (RunFolder holds the lock). Not for several
 /// threads at once.
 class CheckpointStore {
  public:
@@ -112,7 +115,7 @@ class CheckpointWriter {
   void work(const std::stop_token& stop);
   void write(const Waiting& next);
 
-  CheckpointStore store_;  ///< of the thread alone, but in follow()
+  CheckpointStore store_;  ///< only the thread's, but in follow()
   std::function<void()> before_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

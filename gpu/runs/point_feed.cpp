@@ -42,6 +42,12 @@ void PointFeed::note(std::vector<Sent>& sent, const PointTable& table, std::size
   for (std::size_t i = first; i < table.size(); ++i) sent.push_back({table.step[i], value_of(table, i)});
 }
 
+void PointFeed::keep_last() {
+  for (std::vector<Sent>* sent : {&steps_, &tests_}) {
+    if (!sent->empty()) sent->erase(sent->begin(), sent->end() - 1);
+  }
+}
+
 std::vector<FeedItem> PointFeed::take(const RunPoints& points, bool restarted) {
   std::vector<FeedItem> items;
   if (points.resets != generation_) {
@@ -52,8 +58,13 @@ std::vector<FeedItem> PointFeed::take(const RunPoints& points, bool restarted) {
     markers_ = 0;
     if (any) items.emplace_back(training::Restart{generation_});
   }
-  const std::size_t step = restarted ? kept(steps_, points.steps) : steps_.size();
-  const std::size_t test = restarted ? kept(tests_, points.tests) : tests_.size();
+  std::size_t step = restarted ? kept(steps_, points.steps) : steps_.size();
+  std::size_t test = restarted ? kept(tests_, points.tests) : tests_.size();
+  if (step < steps_.size() && points.steps.size() > 0) {
+    // Where only the end was cut off, the last step that is left says so. A reader drops the tests from there on too.
+    step = std::min(step, points.steps.size() - 1);
+    while (test > 0 && points.tests.step[test - 1] >= points.steps.step[step]) --test;
+  }
   const MetricColumns columns(points.steps, training::Split::train);
   for (std::size_t i = step; i < points.steps.size(); ++i) items.emplace_back(placed(columns.at(i)));
   for (const training::Point& point : tests_of(points.tests, test)) items.emplace_back(placed(point));

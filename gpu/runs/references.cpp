@@ -7,6 +7,7 @@
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 #include "gpu/files/utf8.h"
+#include "gpu/runs/run_reader.h"
 
 namespace warpscope::runs {
 namespace {
@@ -54,7 +55,9 @@ json read_head(const fs::path& run) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   const std::optional<std::string> text = files::read_small_file(run / "run.json", kMostBytes);
   json head = json::parse(text.value_or(""), nullptr, false);
-  return head.is_object() ? head : json::object();
+  if (!head.is_object()) return json::object();
+  check_format(run / "run.json", head);
+  return head;
 }
 
 data::KnownData known_data(const fs::path& run) {

@@ -32,7 +32,7 @@ nlohmann::json to_json(const Reference& reference);
 /// The one of that setting; what the run does not tell is empty.
 Reference reference_of(const nlohmann::json& head, const std::string& setting);
 
-/// run.json; an empty object if it is not there or no JSON.
+/// run.json; an empty object if it is not there or no JSON. Throws core::BadInput if it has another format.
 nlohmann::json read_head(const std::filesystem::path& run);
 
 /// What a run tells of its data.

@@ -21,7 +21,7 @@ RunFigures as_written(RunFigures figures);
 /// Gathers the points of a run, in their order.
 class FigureTally {
  public:
-  /// Of which the mean train loss and accuracy are taken.
+  /// The mean train loss and accuracy are taken of so many.
   static constexpr std::size_t kFinalSteps = 50;
 
   /// The mean over the last steps.

@@ -11,7 +11,7 @@
 
 namespace warpscope::training {
 
-/// A run folder that this process alone writes to. Not for use by several threads at once.
+/// A run folder that only this process writes to. Not for use by several threads at once.
 class RunFolder {
  public:
   /// Makes `folder`, parents too, for a new run. Throws core::BadInput if it cannot be written, holds a run
@@ -29,7 +29,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return folder_; }
 
   /// After reopen(): goes on after step `step` of generation `generation` (resets before it; the last one in
-  /// metrics.jsonl if none is given). Of metrics.jsonl go: the generation's lines beyond the step, everything
+  /// metrics.jsonl if none is given). What goes from metrics.jsonl: the generation's lines beyond the step, everything
   /// of later generations, and what is no whole line with a step (left by a killed process or a lost disk
   /// write). run.json stays. take(line) is called with each line that stays. Throws core::Error if
   /// metrics.jsonl cannot be read or replaced; it then stays as it was.

@@ -42,6 +42,15 @@ bool cut(PointTable& table, std::uint64_t step) {
   return true;
 }
 
+void keep_last(PointTable& table) {
+  if (table.size() == 0) return;
+  const auto last_of = [](auto& column) { column.erase(column.begin(), column.end() - 1); };
+  last_of(table.step);
+  last_of(table.epoch);
+  last_of(table.seconds);
+  for (Series& series : table.series) last_of(series.values);
+}
+
 }  // namespace
 
 const Series* PointTable::find(std::string_view name) const {
@@ -114,6 +123,11 @@ bool RunPoints::add(const MetricsLine& line) {
       break;
   }
   return dropped;
+}
+
+void RunPoints::keep_last() {
+  runs::keep_last(steps);
+  runs::keep_last(tests);
 }
 
 }  // namespace warpscope::runs

@@ -87,6 +87,8 @@ struct RunPoints {
   /// that the training went back (to a checkpoint): it and the later ones are replaced. Returns true if
   /// anything was dropped.
   bool add(const MetricsLine& line);
+  /// Leaves only the last step and the last test, for a reader that has taken the others.
+  void keep_last();
 };
 
 }  // namespace warpscope::runs

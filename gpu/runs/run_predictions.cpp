@@ -189,7 +189,7 @@ Evaluation read_evaluation(const Fields& fields) {
   return evaluation;
 }
 
-/// Of the images that were looked at.
+/// The place of the last image that was looked at.
 std::uint64_t last_place(const Evaluation& evaluation) {
   const auto& counts = evaluation.confusion;
   const std::uint64_t images = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});

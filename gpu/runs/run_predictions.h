@@ -5,7 +5,7 @@
 //   predictions-000001234.png   the images as a grid, without gaps, looked at after so many steps
 //   predictions.json            the figures of that evaluation, and truth, prediction and loss of each image
 //
-// The newest evaluation alone is kept. The index is written after the PNG and holds its checksum: a reader
+// Only the newest evaluation is kept. The index is written after the PNG and holds its checksum: a reader
 // never takes one for another's.
 
 #include <cstddef>

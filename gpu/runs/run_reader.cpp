@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/files/format.h"
 #include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
@@ -43,6 +44,11 @@ std::optional<json> parse_head(const std::string& text) {
 
 }  // namespace
 
+void check_format(const fs::path& file, const json& head) {
+  const std::string why = files::refusal_of_format(head, files::kRunFormat);
+  if (!why.empty()) throw core::BadInput(fmt::format("{} {}", files::escaped(file.string()), why));
+}
+
 bool is_run(const fs::path& folder) {
   std::error_code error;
   return fs::is_regular_file(folder / kRunFile, error) || fs::is_regular_file(folder / kMetricsFile, error);
@@ -65,7 +71,11 @@ bool is_being_written(const fs::path& folder) {
 
 RunFollower::RunFollower(fs::path folder) {
   run_.folder = std::move(folder);
-  if (is_run(run_.folder)) return;
+  if (is_run(run_.folder)) {
+    if (const auto head = parse_head(text_of_head().value_or("")))
+      check_format(run_.folder / kRunFile, *head);
+    return;
+  }
   std::error_code error;
   const std::string name = files::escaped(run_.folder.string());
   if (!fs::exists(run_.folder, error)) {
@@ -77,35 +87,39 @@ RunFollower::RunFollower(fs::path folder) {
 
 RunUpdate RunFollower::poll(std::uint64_t most_bytes) {
   RunUpdate update;
-  update.first_step = run_.points.steps.size();
-  update.first_test = run_.points.tests.size();
-  update.first_marker = run_.points.markers.size();
   read_head(update);
   const auto file = files::InputFile::open(run_.folder / kMetricsFile);
   if (!file) return update;
   if (std::cmp_less(file->size(), offset_)) {
-    start_anew(update);
+    update.restarted = true;
   } else {
     const std::size_t remembered = last_bytes_.size();
     const std::string before = file->read_up_to(static_cast<std::int64_t>(offset_ - remembered), remembered);
     if (before.size() < remembered) return update;  // it cannot be read now
-    if (before != last_bytes_) start_anew(update);
+    update.restarted = before != last_bytes_;
   }
+  if (update.restarted) start_anew();
   if (std::cmp_greater(file->size(), offset_)) read_metrics(*file, most_bytes, update);
   return update;
 }
 
-void RunFollower::read_head(RunUpdate& update) {
+/// Nothing if it cannot be read now.
+std::optional<std::string> RunFollower::text_of_head() const {
   const auto file = files::InputFile::open(run_.folder / kRunFile);
-  if (!file) return;
-  std::string text = file->read_up_to(0, std::min(static_cast<std::size_t>(file->size()), kMostHeadBytes));
-  if (text == head_text_) return;
-  head_text_ = std::move(text);
+  if (!file) return std::nullopt;
+  return file->read_up_to(0, std::min(static_cast<std::size_t>(file->size()), kMostHeadBytes));
+}
+
+void RunFollower::read_head(RunUpdate& update) {
+  std::optional<std::string> text = text_of_head();
+  if (!text || *text == head_text_) return;
+  head_text_ = std::move(*text);
   std::optional<json> head = parse_head(head_text_);
-  if (!head) {
+  const std::string why =
+      head ? files::refusal_of_format(*head, files::kRunFormat) : "is damaged: it is no JSON object";
+  if (!why.empty()) {
     if (run_.notes.size() < kMostNotes) {
-      run_.notes.push_back(fmt::format("{} is damaged: it is no JSON object",
-                                       files::escaped((run_.folder / kRunFile).string())));
+      run_.notes.push_back(fmt::format("{} {}", files::escaped((run_.folder / kRunFile).string()), why));
     }
     return;
   }
@@ -113,7 +127,7 @@ void RunFollower::read_head(RunUpdate& update) {
   update.head_changed = true;
 }
 
-void RunFollower::start_anew(RunUpdate& update) {
+void RunFollower::start_anew() {
   offset_ = 0;
   line_ = 0;
   last_bytes_.clear();
@@ -121,8 +135,6 @@ void RunFollower::start_anew(RunUpdate& update) {
   run_.points = {};
   run_.damaged_lines = 0;
   run_.notes.clear();
-  update.restarted = true;
-  update.first_step = update.first_test = update.first_marker = 0;
 }
 
 void RunFollower::read_metrics(const files::InputFile& file, std::uint64_t most_bytes, RunUpdate& update) {
@@ -165,7 +177,6 @@ void RunFollower::take_line(std::string_view text, RunUpdate& update) {
     note_damage(objection);
   } else if (run_.points.add(scratch_)) {
     update.restarted = true;
-    update.first_step = update.first_test = update.first_marker = 0;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Run {
 /// True if `folder` holds run.json or metrics.jsonl.
 bool is_run(const std::filesystem::path& folder);
 
+/// Throws core::BadInput if `head`, which the file holds, has another format than that of this version's runs.
+void check_format(const std::filesystem::path& file, const nlohmann::json& head);
+
 /// The name of a run: that of its folder, in valid UTF-8 without control characters.
 std::string run_name(const std::filesystem::path& folder);
 
@@ -36,12 +40,9 @@ bool is_being_written(const std::filesystem::path& folder);
 
 /// What a call of RunFollower::poll() brought.
 struct RunUpdate {
-  bool head_changed = false;   ///< run.json was written anew
-  bool restarted = false;      ///< earlier points were dropped or replaced: all have to be looked at again
-  bool more = false;           ///< `most_bytes` ended it before the end of the file
-  std::size_t first_step = 0;  ///< the first new point; all of the table's size if there is none
-  std::size_t first_test = 0;
-  std::size_t first_marker = 0;
+  bool head_changed = false;  ///< run.json was written anew
+  bool restarted = false;     ///< earlier points were dropped or replaced: all have to be looked at again
+  bool more = false;          ///< `most_bytes` ended it before the end of the file
 };
 
 /// Follows a run. Keeps its place in metrics.jsonl and looks at the files when asked: it needs no
@@ -49,7 +50,7 @@ struct RunUpdate {
 /// once.
 class RunFollower {
  public:
-  /// Reads nothing yet. Throws core::BadInput if `folder` holds no run.
+  /// Takes nothing yet. Throws core::BadInput if `folder` holds no run, or one of another format.
   explicit RunFollower(std::filesystem::path folder);
 
   /// Reads run.json if it was replaced and up to about `most_bytes` of the whole lines that metrics.jsonl has
@@ -59,14 +60,18 @@ class RunFollower {
   RunUpdate poll(std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
 
   const Run& run() const { return run_; }
+  /// Drops all points: the next poll() reads metrics.jsonl from its start.
+  void start_anew();
+  /// For a reader that has taken all points and needs them no more.
+  void keep_last() { run_.points.keep_last(); }
 
  private:
+  std::optional<std::string> text_of_head() const;
   void read_head(RunUpdate& update);
   void read_metrics(const files::InputFile& file, std::uint64_t most_bytes, RunUpdate& update);
   void take_lines(std::string_view text, RunUpdate& update);
   void take_line(std::string_view text, RunUpdate& update);
   void note_damage(const std::string& what);
-  void start_anew(RunUpdate& update);
 
   Run run_;
   std::string head_text_;
@@ -77,7 +82,7 @@ class RunFollower {
   MetricsLine scratch_;
 };
 
-/// Everything that a run has now. Throws core::BadInput if `folder` holds no run.
+/// Everything that a run has now. Throws core::BadInput if `folder` holds no run, or one of another format.
 Run read_run(const std::filesystem::path& folder);
 
 }  // namespace warpscope::runs

@@ -12,6 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
+#include "gpu/files/format.h"
 #include "gpu/runs/figure_table.h"
 
 namespace warpscope::training {
@@ -40,6 +41,7 @@ RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann:
       feed_(std::move(feed)),
       head_(std::move(head)),
       tally_(std::move(before)) {
+  head_[files::kFormat] = files::kRunFormat.number;
   head_["status"] = "running";
   head_.erase("error");
   if (!head_.contains("started")) head_["started"] = utc_now();

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
+#include <semaphore>
 #include <utility>
 
 #include "gpu/core/host_memory.h"
@@ -10,10 +12,20 @@ namespace warpscope::runs {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(250);
-/// Of metrics.jsonl at a time, so that a large run appears bit by bit.
-constexpr std::uint64_t kMostBytes = 4 << 20;
+/// Read of metrics.jsonl at a time, so that a large run appears bit by bit, in pieces for which nobody waits long.
+constexpr std::uint64_t kMostBytes = 1 << 20;
 constexpr const char* kRefusal =
     "this window shows a run that another process trains: it cannot be steered from here";
+
+/// Of the threads that read curves: many runs laid over one another leave the processor to the training.
+std::counting_semaphore<2> readers(2);
+
+struct Turn {
+  Turn() { readers.acquire(); }
+  ~Turn() { readers.release(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+};
 
 bool begins_anew(const training::FeedItem& item) {
   return std::holds_alternative<training::Restart>(item);
@@ -21,20 +33,22 @@ bool begins_anew(const training::FeedItem& item) {
 
 }  // namespace
 
-RunSource::RunSource(const std::filesystem::path& folder) : follower_(folder) {
+RunSource::RunSource(const std::filesystem::path& folder, Reads reads) : follower_(folder), reads_(reads) {
   published_ = std::make_shared<training::Snapshot>(RunView(folder).snapshot());
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
-RunSource::~RunSource() {
+RunSource::~RunSource() = default;  // ends the thread, which waits by its stop token
+
+void RunSource::stop() {
   thread_.request_stop();
-  wake_.notify_all();
 }
 
-void RunSource::send(training::Command /*command*/) {
+void RunSource::queue(training::Command /*command*/, std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     ++refused_;
+    if (number > 0) answers_.note(number, false);
   }
   wake_.notify_all();
 }
@@ -47,7 +61,7 @@ std::shared_ptr<const training::Snapshot> RunSource::snapshot() const {
 std::shared_ptr<training::Feed> RunSource::subscribe() {
   auto feed = std::make_shared<training::Feed>();
   const std::lock_guard lock(mutex_);
-  feed->push(history_);
+  feed->push(reads_ == Reads::curves ? std::exchange(history_, {}) : history_);
   feeds_.push_back(feed);
   return feed;
 }
@@ -63,39 +77,57 @@ std::shared_ptr<const training::ImageHistory> RunSource::history() const {
 }
 
 void RunSource::work(const std::stop_token& stop) {
-  RunView view(follower_.run().folder);
-  bool restarted = false;
+  RunView view(follower_.run().folder, reads_);
+  bool refused = false;
   while (!stop.stop_requested()) {
-    RunUpdate update = follower_.poll(kMostBytes);
-    restarted = restarted || update.restarted;
-    // What is read anew from the start is told only once it is all there.
-    if (!(update.more && restarted)) {
-      update.restarted = std::exchange(restarted, false);
-      if (look(view, update)) publish(view);
+    bool more = false;
+    try {
+      if (refused) {
+        view.notice(kRefusal);
+        publish(view);
+      }
+      more = read(view);
+    } catch (const std::exception& error) {
+      // No memory, no device: it is told, and tried again. What was half read is of no use.
+      follower_.start_anew();
+      restarted_ = true;
+      try {
+        view.notice(core::sentence_of(error));
+        publish(view);
+      } catch (const std::exception&) {
+        // The next round tells it.
+      }
+      more = false;
     }
     std::unique_lock lock(mutex_);
-    if (!update.more) wake_.wait_for(lock, stop, kInterval, [this] { return refused_ > 0; });
-    if (std::exchange(refused_, 0) == 0) continue;
-    lock.unlock();
-    view.notice(kRefusal);
-    publish(view);
+    if (!more) wake_.wait_for(lock, stop, kInterval, [this] { return refused_ > 0; });
+    refused = std::exchange(refused_, 0) > 0;
   }
 }
 
-/// What goes wrong where this process reads (no memory, no device) is told, and tried again.
-bool RunSource::look(RunView& view, const RunUpdate& update) {
-  try {
-    return view.look(follower_.run(), update, Liveness::Clock::now());
-  } catch (const std::exception& error) {
-    view.notice(core::sentence_of(error));
-    return true;
-  }
+/// True if there is more to be read.
+bool RunSource::read(RunView& view) {
+  const bool curves = reads_ == Reads::curves;
+  std::optional<Turn> turn;
+  if (curves) turn.emplace();
+  RunUpdate update = follower_.poll(kMostBytes);
+  turn.reset();
+  restarted_ = restarted_ || update.restarted;
+  // What is read anew from the start is told only once it is all there, but where nobody keeps it that long.
+  if (update.more && restarted_ && !curves) return true;
+  update.restarted = restarted_;
+  const bool changed = view.look(follower_.run(), update, Liveness::Clock::now());
+  restarted_ = false;
+  if (curves) follower_.keep_last();
+  if (changed) publish(view);
+  return update.more;
 }
 
 void RunSource::publish(RunView& view) {
-  auto next = std::make_shared<const training::Snapshot>(view.snapshot());
+  auto next = std::make_shared<training::Snapshot>(view.snapshot());
   const std::vector<training::FeedItem> items = view.take_items();
   const std::lock_guard lock(mutex_);
+  next->answers = answers_;
   published_ = std::move(next);
   exchange_ = view.images();
   image_history_ = view.history();
@@ -103,6 +135,7 @@ void RunSource::publish(RunView& view) {
   for (const auto& feed : feeds_) {
     if (const auto alive = feed.lock()) alive->push(items);
   }
+  if (reads_ == Reads::curves && !feeds_.empty()) return;
   for (const training::FeedItem& item : items) {
     if (begins_anew(item)) history_.clear();
     history_.push_back(item);

@@ -4,8 +4,8 @@
 // system is needed) and publishes snapshots, points and pictures as a trainer does. Nothing is written.
 //
 // What metrics.jsonl tells comes from there; the rest (state, times of the ops, selection, memory, ...) from
-// status.json, and for runs of versions without it from run.json as far as that goes. A file that is damaged
-// or half written leaves the last good state, with a notice.
+// status.json, and where there is none from run.json as far as that goes. A file that is damaged or half written leaves
+// the last good state, with a notice.
 
 #include <condition_variable>
 #include <filesystem>
@@ -24,29 +24,34 @@ namespace warpscope::runs {
 class RunSource : public training::Source {
  public:
   /// Throws core::BadInput if `folder` holds no run. Reads what is there in the thread: the first snapshots
-  /// may say `preparing`.
-  explicit RunSource(const std::filesystem::path& folder);
+  /// may say `preparing`. A source that reads only curves has one subscriber: it keeps only the last of the points that
+  /// it has told, since runs are long and many may be looked at.
+  explicit RunSource(const std::filesystem::path& folder, Reads reads = Reads::all);
   ~RunSource() override;
   RunSource(const RunSource&) = delete;
   RunSource& operator=(const RunSource&) = delete;
 
-  /// Refused, with a notice: another process trains the run.
-  void send(training::Command command) override;
   std::shared_ptr<const training::Snapshot> snapshot() const override;
   /// Everything that the run has, from its start.
   std::shared_ptr<training::Feed> subscribe() override;
   std::shared_ptr<training::ImageExchange> images() const override;
   std::shared_ptr<const training::ImageHistory> history() const override;
+  void stop() override;
 
  private:
+  /// Refused, with a notice: another process trains the run.
+  void queue(training::Command command, std::uint64_t number) override;
   void work(const std::stop_token& stop);
-  bool look(RunView& view, const RunUpdate& update);
+  bool read(RunView& view);
   void publish(RunView& view);
 
   RunFollower follower_;
+  Reads reads_;
+  bool restarted_ = false;    ///< what is read anew is not told yet; the thread's
   mutable std::mutex mutex_;  ///< of everything below
   std::condition_variable_any wake_;
   std::uint64_t refused_ = 0;  ///< commands
+  training::Answers answers_;
   std::shared_ptr<const training::Snapshot> published_;
   std::shared_ptr<training::ImageExchange> exchange_;
   std::shared_ptr<const training::ImageHistory> image_history_;

@@ -77,7 +77,7 @@ double median_speed(const PointTable& steps) {
   return *middle;
 }
 
-/// Of a network that takes texts: what the kept bytes stand for, as far as they tell.
+/// For a network that takes texts: what the kept bytes stand for, as far as they tell.
 void add_texts(const json& head, data::ImageSet& set) {
   try {
     const std::string alphabet = model_in(head).alphabet;
@@ -114,8 +114,8 @@ bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::t
   return alive_;
 }
 
-RunView::RunView(std::filesystem::path folder)
-    : folder_(std::move(folder)), name_(files::escaped(folder_.string())) {
+RunView::RunView(std::filesystem::path folder, Reads reads)
+    : folder_(std::move(folder)), reads_(reads), name_(files::escaped(folder_.string())) {
   snapshot_.run_dir = name_;
   forbid("being read");
 }
@@ -138,8 +138,16 @@ void RunView::notice(const std::string& text) {
 }
 
 bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::time_point now) {
-  std::vector<training::FeedItem> points = points_.take(run.points, update.restarted);
-  const bool predictions_changed = read_predictions();  // before the status: it is written after the status
+  const std::vector<training::FeedItem> points = points_.take(run.points, update.restarted);
+  items_.insert(items_.end(), points.begin(), points.end());
+  for (; notes_ < run.notes.size(); ++notes_) {
+    items_.emplace_back(training::LogLine{training::LogLevel::warning, files::sayable(run.notes[notes_])});
+    notice(run.notes[notes_]);
+  }
+  notes_ = std::min(notes_, run.notes.size());
+  if (reads_ == Reads::curves) return look_at_curves(run);
+  // Before the status: it is written after the status.
+  const bool predictions_changed = read_predictions();
   const bool status_changed = read_status();
   const bool images_changed = read_images();
   const bool changed = status_changed || update.head_changed || update.restarted || !points.empty();
@@ -150,17 +158,20 @@ bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::tim
   } else {
     for (const training::FeedItem& item : points) tally_.note(item);
   }
-  items_.insert(items_.end(), points.begin(), points.end());
-  for (; notes_ < run.notes.size(); ++notes_) {
-    items_.emplace_back(training::LogLine{training::LogLevel::warning, files::sayable(run.notes[notes_])});
-    notice(run.notes[notes_]);
-  }
-  notes_ = std::min(notes_, run.notes.size());
   if (!changed && !predictions_changed && alive_ == was_alive && described_)
     return images_changed || !items_.empty();
   describe(run);
   described_ = true;
   return true;
+}
+
+/// Long runs, and many of them: the points are not kept, and nothing else is read.
+bool RunView::look_at_curves(const Run& run) {
+  points_.keep_last();
+  if (run.points.steps.size() > 0) snapshot_.step = run.points.steps.step.back();
+  snapshot_.generation = run.points.resets;
+  snapshot_.state = state_of(run.head);
+  return !std::exchange(described_, true) || !items_.empty();
 }
 
 /// True if it holds another snapshot than before.

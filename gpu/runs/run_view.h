@@ -25,9 +25,11 @@ namespace warpscope::runs {
 class PointFeed {
  public:
   /// What has come since the last call. Where points were dropped (`restarted`) those that stayed as they
-  /// were are not sent again: a reader knows from a step that is not after the last one that the training
-  /// went back. A training that was reset begins with a Restart.
+  /// were are not sent again, but for the last one if nothing has come after it: a reader knows from a step that is not
+  /// after the last one that the training went back. A training that was reset begins with a Restart.
   std::vector<training::FeedItem> take(const RunPoints& points, bool restarted);
+  /// RunPoints::keep_last() has been called, or will be before the next take().
+  void keep_last();
 
  private:
   struct Sent {
@@ -59,9 +61,15 @@ class Liveness {
   Clock::time_point last_asked_{};
 };
 
+/// What is read of a run folder.
+enum class Reads : std::uint8_t {
+  all,
+  curves  ///< points, and what is wrong with them
+};
+
 class RunView {
  public:
-  explicit RunView(std::filesystem::path folder);
+  explicit RunView(std::filesystem::path folder, Reads reads = Reads::all);
 
   /// Looks at status.json, the pictures and the predictions, and at what `follower` has read in `update`.
   /// True if anything has changed.
@@ -77,6 +85,7 @@ class RunView {
   void notice(const std::string& text);
 
  private:
+  bool look_at_curves(const Run& run);
   bool read_status();
   bool read_images();
   bool read_predictions();
@@ -91,6 +100,7 @@ class RunView {
   void complain(std::string& last, const std::string& text);
 
   std::filesystem::path folder_;
+  Reads reads_;
   std::string name_;  ///< of the folder, printable
   PointFeed points_;
   training::FigureTally tally_;

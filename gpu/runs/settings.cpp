@@ -40,7 +40,7 @@ struct History {
   bool operator==(const History&) const = default;
 };
 
-/// What "current" does not tell is as it was at first. What it alone tells was not known at first: a later
+/// What "current" does not tell is as it was at first. What only it tells was not known at first: a later
 /// version, which went on with the run, has more settings.
 std::map<std::string, History> histories_of(const json& head) {
   std::map<std::string, History> histories;

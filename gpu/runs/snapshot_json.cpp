@@ -6,12 +6,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/messages/consistent.h"
 #include "gpu/settings/configuration.h"
 
 namespace warpscope::training {
@@ -19,12 +21,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostClasses = 256;
-
 template <class T, class What>
 concept Of = std::same_as<std::remove_const_t<T>, What>;
 
-// Each list of fields is visited by the writer and by the reader, so that they cannot differ.
+// Each list of fields is visited by the writer and by the reader, so that they cannot differ. What may be missing, since
+// a table may have got its row after the run, has a third argument: what it is then.
 
 void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("batch", shape.batch);
@@ -36,8 +37,8 @@ void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   visit("kernel_width", shape.kernel_width);
   visit("count", shape.count);
   visit("covered", shape.covered);
-  ops::visit_parameters(shape, [&](ops::Parameter parameter, auto& value, auto) {
-    visit(ops::row_of(parameter).name.data(), value);
+  ops::visit_parameters(shape, [&](ops::Parameter parameter, auto& value, auto standard) {
+    visit(ops::row_of(parameter).name.data(), value, standard);
   });
 }
 
@@ -126,7 +127,7 @@ void fields(auto& visit, Of<Evaluation> auto& evaluation) {
 void fields(auto& visit, Of<MetricValues> auto& values) {
   for (const MetricRow& row : metrics()) {
     auto value = values[row.metric];
-    visit(row.key.c_str(), value);
+    visit(row.key.c_str(), value, std::numeric_limits<float>::quiet_NaN());
     if constexpr (requires { values[row.metric] = value; }) values[row.metric] = value;
   }
 }
@@ -197,7 +198,7 @@ json encode_variants(const std::map<ops::Op, std::string>& variants) {
 
 struct Writer {
   json& object;
-  void operator()(const char* key, const auto& value) { object[key] = encode(value); }
+  void operator()(const char* key, const auto& value, auto... /*standard*/) { object[key] = encode(value); }
 };
 
 template <class T>
@@ -298,6 +299,10 @@ struct Reader {
     if (found == object.end()) refuse(key, "missing");
     decode(key, *found, value);
   }
+  void operator()(const char* key, auto& value, auto standard) {
+    value = standard;
+    if (object.contains(key)) (*this)(key, value);
+  }
 };
 
 void decode_variants(const char* key, const json& value, std::map<ops::Op, std::string>& variants) {
@@ -381,17 +386,12 @@ void decode(const char* key, const json& value, auto& out) {
 void check(const Snapshot& snapshot) {
   if (!snapshot.settings) refuse("settings", "missing");
   if (!snapshot.ladder) refuse("ladder", "missing");
+  std::string_view why;
   for (const OpTiming& timing : snapshot.timings) {
-    if (timing.shape.stride < 1) refuse("stride", "below 1");
-    if (timing.shape.dilation < 1) refuse("dilation", "below 1");
+    if (why.empty()) why = inconsistency_in(timing.shape);
   }
-  if (!snapshot.evaluation) return;
-  const Evaluation& evaluation = *snapshot.evaluation;
-  const bool valid = evaluation.classes >= 0 && evaluation.classes <= kMostClasses;
-  const auto classes = static_cast<std::size_t>(valid ? evaluation.classes : 0);
-  if (!valid || evaluation.confusion.size() != classes * classes) {
-    refuse("confusion", "no table of all classes by all classes");
-  }
+  if (why.empty() && snapshot.evaluation) why = inconsistency_in(*snapshot.evaluation);
+  if (!why.empty()) throw core::BadInput(fmt::format("the status holds what cannot be: {}", why));
 }
 
 }  // namespace

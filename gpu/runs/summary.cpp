@@ -133,6 +133,15 @@ RunSummary summarize(const Run& run) {
   return summary;
 }
 
+RunSummary summary_of_refused(const fs::path& folder, std::string why) {
+  Run run;
+  run.folder = folder;
+  run.notes.push_back(std::move(why));
+  RunSummary summary = summarize_settings(run);
+  summary.status = "refused";
+  return summary;
+}
+
 std::vector<RunSummary> list_runs(const fs::path& folder) {
   std::vector<fs::path> folders;
   std::error_code error;
@@ -150,9 +159,13 @@ std::vector<RunSummary> list_runs(const fs::path& folder) {
   }
   std::vector<RunSummary> runs;
   for (const fs::path& one : folders) {
-    Run run = head_of(one);
-    if (!has_results(run.head)) run = read_run(one);
-    runs.push_back(summarize(run));
+    try {
+      Run run = head_of(one);
+      if (!has_results(run.head)) run = read_run(one);
+      runs.push_back(summarize(run));
+    } catch (const core::BadInput& refusal) {
+      runs.push_back(summary_of_refused(one, refusal.what()));
+    }
   }
   sort_runs(runs, RunOrder::time);
   return runs;
@@ -167,7 +180,7 @@ void sort_runs(std::vector<RunSummary>& runs, RunOrder order) {
   };
   std::stable_sort(runs.begin(), runs.end(), [&](const RunSummary& a, const RunSummary& b) {
     if (key(a) != key(b)) return key(a) < key(b);
-    // Of runs started in one second, the later has the larger name.
+    // Among runs started in one second, the later has the larger name.
     return order == RunOrder::time ? a.name > b.name : a.name < b.name;
   });
 }

@@ -25,15 +25,15 @@ struct RunSummary : training::RunFigures {
   std::string optimizer;
   double learning_rate = kNone;
   double batch = kNone;
-  /// Of those four what was changed during the run: as it was at first.
+  /// What was changed of those four during the run: as it was at first.
   struct AtFirst {
     std::string precision;
     std::string optimizer;
     double learning_rate = kNone;
     double batch = kNone;
   } at_first;
-  std::string status;              ///< "running", "interrupted", or what run.json says: "finished", "failed"
-  std::string error;               ///< of a failed run
+  std::string status;  ///< "running", "interrupted", "refused", or what run.json says: "finished", "failed"
+  std::string error;   ///< of a failed run
   std::vector<std::string> notes;  ///< what of the run is damaged
 };
 
@@ -49,6 +49,9 @@ RunSummary summarize_settings(const Run& run);
 /// The key figures of a run that was read. Results come from run.json if the run has ended, from its points
 /// otherwise. A run that says "running" without a process that writes to it is "interrupted".
 RunSummary summarize(const Run& run);
+
+/// One that cannot be read at all, with the reason.
+RunSummary summary_of_refused(const std::filesystem::path& folder, std::string why);
 
 /// The runs in `folder` (each a folder in it; or itself, if it is one), newest first. Points are read only of
 /// runs that did not end in order. Throws core::BadInput if there is no such folder or it cannot be read.

@@ -11,7 +11,7 @@
 namespace warpscope::runs {
 
 struct TrainedNetwork {
-  training::TrainingSettings settings;  ///< of its run; of a file of weights: the model alone
+  training::TrainingSettings settings;  ///< of its run; of a file of weights: only the model
   std::vector<float> parameters;        ///< models::ParameterLayout
   std::filesystem::path weights;        ///< the file they were read from
   std::string notice;      ///< what people should know of how they were read, in one sentence, else ""

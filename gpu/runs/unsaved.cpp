@@ -1,7 +1,6 @@
 #include "gpu/runs/unsaved.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -12,6 +11,7 @@
 #include "gpu/files/paths.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/references.h"
 #include "gpu/runs/run_folder.h"
 
 namespace warpscope::runs {
@@ -23,16 +23,21 @@ std::optional<UnsavedTraining> read(const fs::path& folder) {
   const auto checkpoints = training::list_checkpoints(folder);
   struct stat file {};
   if (checkpoints.empty() || ::stat((folder / "run.json").c_str(), &file) != 0) return std::nullopt;
-  std::ifstream text(folder / "run.json");
-  const nlohmann::json head = nlohmann::json::parse(text, nullptr, false);
-  if (!head.is_object()) return std::nullopt;
+  UnsavedTraining training{
+      .folder = folder, .model = {}, .step = checkpoints.front().step, .written = file.st_mtime};
+  nlohmann::json head;
+  try {
+    head = read_head(folder);
+  } catch (const core::BadInput&) {
+    training.other_format = true;
+    return training;
+  }
+  if (head.empty()) return std::nullopt;
   const nlohmann::json settings = head.value("configuration", nlohmann::json::object());
   const auto model = settings.find("model");
   const bool named = model != settings.end() && model->is_string();
-  return UnsavedTraining{.folder = folder,
-                         .model = named ? files::escaped(model->get<std::string>()) : "network",
-                         .step = checkpoints.front().step,
-                         .written = file.st_mtime};
+  training.model = named ? files::escaped(model->get<std::string>()) : "network";
+  return training;
 }
 
 }  // namespace
@@ -57,6 +62,7 @@ std::vector<UnsavedTraining> unsaved_trainings(const fs::path& folder) {
 void keep_newest_unsaved(const fs::path& folder, std::size_t most) {
   const std::vector<UnsavedTraining> all = unsaved_trainings(folder);
   for (std::size_t i = most; i < all.size(); ++i) {
+    if (all[i].other_format) continue;
     try {
       const auto unused = training::RunFolder::reopen(all[i].folder);  // takes its lock
       std::error_code ignored;

@@ -15,16 +15,17 @@ struct UnsavedTraining {
   std::filesystem::path folder;
   std::string model;
   std::uint64_t step = 0;
-  std::int64_t written = 0;  ///< seconds since 1970
+  std::int64_t written = 0;   ///< seconds since 1970
+  bool other_format = false;  ///< only another version can go on with it
 };
 
 /// Where they are: files::data_dir()/unsaved. Throws core::Error as that does.
 std::filesystem::path unsaved_folder();
 
-/// Those in `folder` that can be gone on with, the newest first; none if there is no such folder.
+/// Those in `folder`, the newest first; none if there is no such folder.
 std::vector<UnsavedTraining> unsaved_trainings(const std::filesystem::path& folder);
 
-/// Deletes all but the newest `most` of them. One that a process uses stays.
+/// Deletes all but the newest `most` of them. One that a process uses, or of another format, stays.
 void keep_newest_unsaved(const std::filesystem::path& folder, std::size_t most);
 
 }  // namespace warpscope::runs

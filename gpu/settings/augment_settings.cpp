@@ -1,9 +1,6 @@
 #include "gpu/settings/augment_settings.h"
 
-#include <cmath>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/settings/setting.h"

@@ -47,8 +47,7 @@ void Configuration::erase(std::string_view name) {
 }
 
 bool Configuration::shares_name(const Configuration& other) const {
-  return std::any_of(values_.begin(), values_.end(),
-                     [&](const auto& value) { return other.has(value.first); });
+  return std::ranges::any_of(values_, [&](const auto& value) { return other.has(value.first); });
 }
 
 Configuration defaults() {
@@ -149,8 +148,7 @@ std::string describe_change(const Configuration& before, const Configuration& af
   for (const Setting& row : settings()) {
     const Value *const from = before.find(row.name), *const to = after.find(row.name);
     if (from == nullptr || to == nullptr || *from == *to) continue;
-    const bool of_rule =
-        row.field.number == nullptr || std::find(numbers.begin(), numbers.end(), &row) != numbers.end();
+    const bool of_rule = row.field.number == nullptr || std::ranges::find(numbers, &row) != numbers.end();
     if (other_rule && !of_rule) continue;
     text += fmt::format("{}{}: {} -> {}", text.empty() ? "" : "; ", label_of(row), shown(row, *from),
                         shown(row, *to));

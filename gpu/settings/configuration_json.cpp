@@ -12,6 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/byte_text.h"
+#include "gpu/files/format.h"
 #include "gpu/files/text.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
@@ -79,7 +80,7 @@ void read_setting(const json& object, std::string_view where, const Setting& row
 [[noreturn]] void refuse_syntax(const std::string& text, std::string_view name,
                                 const json::parse_error& error) {
   const std::string_view before = std::string_view(text).substr(0, error.byte > 0 ? error.byte - 1 : 0);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const auto line = std::ranges::count(before, '\n') + 1;
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
   std::string_view what = error.what();
   const std::size_t column = what.find("column ");
@@ -96,6 +97,9 @@ Configuration parse_run(const std::string& text, const std::string& name, bool p
   } catch (const json::parse_error& error) {
     refuse_syntax(text, name, error);
   }
+  const bool is_run = run.is_object() && (run.contains("configuration") || run.contains(files::kFormat));
+  const std::string why = is_run ? files::refusal_of_format(run, files::kRunFormat) : "";
+  if (!why.empty()) throw core::BadInput(fmt::format("{} {}", name, why));
   const bool changed = prefer_current && run.is_object() && run.contains("current");
   const auto found = run.is_object() ? run.find(changed ? "current" : "configuration") : run.end();
   if (found == run.end() || !found->is_object()) {

@@ -67,8 +67,8 @@ const Key& nearest_key(const std::vector<Key>& keys, std::string_view table, std
   const auto distance = [&](const Key& key) {
     return 2 * files::edit_distance(name, key.name) + (key.table == table ? 0 : 1);
   };
-  return *std::min_element(keys.begin(), keys.end(),
-                           [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
+  return *std::ranges::min_element(keys,
+                                   [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
 }
 
 /// What is valid instead of `name` in `table`: the key that was meant, or all of them where none is near.
@@ -86,10 +86,11 @@ std::string valid_keys(const std::vector<Key>& keys, std::string_view table, std
 }
 
 std::string_view nearest_table(const std::vector<Key>& keys, std::string_view name) {
-  return std::min_element(keys.begin(), keys.end(),
-                          [&](const Key& a, const Key& b) {
-                            return files::edit_distance(name, a.table) < files::edit_distance(name, b.table);
-                          })
+  return std::ranges::min_element(keys,
+                                  [&](const Key& a, const Key& b) {
+                                    return files::edit_distance(name, a.table) <
+                                           files::edit_distance(name, b.table);
+                                  })
       ->table;
 }
 
@@ -101,7 +102,7 @@ std::string bytes_key(std::string_view name) {
 void find_unknown_keys(const toml::table& table, std::string_view name, const std::vector<Key>& keys,
                        Mistakes& mistakes) {
   for (const auto& [key, node] : table) {
-    const bool known = std::any_of(keys.begin(), keys.end(), [&, &text = key](const Key& valid) {
+    const bool known = std::ranges::any_of(keys, [&, &text = key](const Key& valid) {
       return valid.table == name &&
              (valid.name == text.str() || (valid.is_text && bytes_key(valid.name) == text.str()));
     });
@@ -113,8 +114,8 @@ void find_unknown_keys(const toml::table& table, std::string_view name, const st
 
 void find_unknown_tables(const toml::table& root, const std::vector<Key>& keys, Mistakes& mistakes) {
   for (const auto& [key, node] : root) {
-    const bool known = std::any_of(keys.begin(), keys.end(),
-                                   [&, &text = key](const Key& valid) { return valid.table == text.str(); });
+    const bool known =
+        std::ranges::any_of(keys, [&, &text = key](const Key& valid) { return valid.table == text.str(); });
     if (known && node.is_table()) {
       find_unknown_keys(*node.as_table(), key.str(), keys, mistakes);
     } else if (known) {

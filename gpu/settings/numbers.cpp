@@ -1,15 +1,13 @@
 #include "gpu/settings/numbers.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::training {
 namespace {
@@ -25,11 +23,8 @@ const nlohmann::json& value_of(const nlohmann::json& object, const char* name, s
 }  // namespace
 
 std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const std::optional<double> value = files::number_in<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 double shortest(float value) {

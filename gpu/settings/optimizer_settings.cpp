@@ -99,8 +99,7 @@ std::vector<const Setting*> numbers_of(UpdateRule rule, bool per_sample) {
 
 const Setting* find_number(std::string_view key) {
   const auto& rows = numbers();
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [key](const Setting* row) { return key == row->key; });
+  const auto found = std::ranges::find_if(rows, [key](const Setting* row) { return key == row->key; });
   return found == rows.end() ? nullptr : *found;
 }
 
@@ -132,7 +131,6 @@ void fill_control(const OptimizerSettings& settings, ops::step::StepControl& con
   control.clip_norm = settings.per_sample ? 0.0f : settings.clip_norm;
   control.clip_value = settings.per_sample ? 0.0f : settings.clip_value;
   control.joint = settings.joint;
-  if (!settings.per_sample) control.micro_batches = static_cast<std::uint32_t>(settings.accumulate);
 }
 
 }  // namespace warpscope::training

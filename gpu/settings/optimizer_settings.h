@@ -4,7 +4,6 @@
 // row of the table of settings (setting.h). Learning rate, weight decay and clipping belong to all rules;
 // clipping does not apply to per_sample.
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +17,8 @@ struct OptimizerSettings {
   float learning_rate = 0.0003f;
   float momentum = 0.9f;  ///< share of the velocity that is kept
   float beta1 = 0.9f;     ///< decay of the mean of the gradients
-  float beta2 = 0.999f;   ///< decay of the mean of their squares; of lion's mean of the gradients
-  float alpha = 0.99f;    ///< decay of rmsprop's mean of the squares
+  float beta2 = 0.999f;   ///< decay of the mean of their squares, or of theirs where no squares are kept
+  float alpha = 0.99f;    ///< decay of the mean of the squares
   float epsilon = 1e-8f;  ///< added to the root of the mean of the squares
   float weight_decay = 0.0f;
   float clip_norm = 0.0f;   ///< largest global norm of the gradient; 0: not clipped
@@ -54,10 +53,8 @@ const Setting* find_number(std::string_view key);
 void check(const OptimizerSettings& settings);
 
 /// Sets the host's fields of `control` that depend on the optimizer: learning_rate, first_decay (momentum or
-/// beta1), second_decay (beta2 or alpha), epsilon, weight_decay, clip_norm, clip_value, joint and micro_batches (=
-/// accumulate); 0 where a field does not apply. Under per_sample micro_batches stays as it is: it is the
-/// number of images of the batch, which the caller knows. A schedule puts its rate into control.learning_rate
-/// afterwards.
+/// beta1), second_decay (beta2 or alpha), epsilon, weight_decay, clip_norm, clip_value and joint; 0 where a field does
+/// not apply. A schedule puts its rate into control.learning_rate afterwards, and micro_batches are the recipe's.
 void fill_control(const OptimizerSettings& settings, ops::step::StepControl& control);
 
 }  // namespace warpscope::training

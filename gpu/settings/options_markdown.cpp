@@ -46,12 +46,17 @@ std::string parameter_text(const ops::HyperParameter& parameter) {
   return parameter.key == nullptr ? "" : fmt::format(", {} {:g}", parameter.key, parameter.standard);
 }
 
+std::string warmup_text(const ops::RuleRow& row) {
+  return row.warmup == 0 ? "" : fmt::format(", warm-up {:g} epochs", row.warmup);
+}
+
 std::string optimizers_table() {
   std::string text = "| Optimizer | What it does | Update | Its own numbers |\n| --- | --- | --- | --- |\n";
   for (const ops::RuleRow& row : ops::kUpdateRules) {
-    text += fmt::format("| `{}` | {} | `{}` | lr {:g}{}{}{}, weight decay {:g} |\n", row.name, row.summary,
+    text += fmt::format("| `{}` | {} | `{}` | lr {:g}{}{}{}, weight decay {:g}{} |\n", row.name, row.summary,
                         cell(row.formula), row.learning_rate, parameter_text(row.first_decay),
-                        parameter_text(row.second_decay), parameter_text(row.epsilon), row.weight_decay);
+                        parameter_text(row.second_decay), parameter_text(row.epsilon), row.weight_decay,
+                        warmup_text(row));
   }
   return text;
 }

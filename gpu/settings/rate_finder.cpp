@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gpu/core/error.h"
+#include "gpu/core/require.h"
 
 namespace warpscope::training {
 namespace {
@@ -28,9 +28,8 @@ std::size_t settling(const RateFinderOptions& options) {
 }
 
 std::size_t best_of(const std::vector<RatePoint>& points) {
-  const auto lowest =
-      std::min_element(points.begin(), points.end(),
-                       [](const RatePoint& a, const RatePoint& b) { return a.smoothed < b.smoothed; });
+  const auto lowest = std::ranges::min_element(
+      points, [](const RatePoint& a, const RatePoint& b) { return a.smoothed < b.smoothed; });
   return static_cast<std::size_t>(lowest - points.begin());
 }
 
@@ -107,24 +106,19 @@ std::string degenerate(const RateFinderOptions& options, const std::vector<RateP
 }  // namespace
 
 void check(const RateFinderOptions& options) {
-  if (!std::isfinite(options.low) || options.low <= 0 || !std::isfinite(options.high) ||
-      options.high <= options.low) {
-    throw core::BadInput(fmt::format(
-        "a range test from rate {} to {} is not possible; valid: from a rate above 0 to a higher one",
-        options.low, options.high));
-  }
-  if (options.steps < kLeastSteps || options.steps > kMostSteps) {
-    throw core::BadInput(fmt::format("a range test of {} steps is not possible; valid: from {} to {}",
-                                     options.steps, kLeastSteps, kMostSteps));
-  }
-  if (!(options.smoothing >= 0 && options.smoothing <= kMostSmoothing)) {
-    throw core::BadInput(fmt::format("a smoothing of {} of the range test is not valid; valid: from 0 to {}",
-                                     options.smoothing, kMostSmoothing));
-  }
-  if (!std::isfinite(options.blow_up) || options.blow_up <= 1) {
-    throw core::BadInput(fmt::format(
-        "a blow-up factor of {} of the range test is not valid; valid: a number above 1", options.blow_up));
-  }
+  core::require(std::isfinite(options.low) && options.low > 0 && std::isfinite(options.high) &&
+                    options.high > options.low,
+                "a range test from rate {} to {} is not possible; valid: from a rate above 0 to a higher one",
+                options.low, options.high);
+  core::require(options.steps >= kLeastSteps && options.steps <= kMostSteps,
+                "a range test of {} steps is not possible; valid: from {} to {}", options.steps, kLeastSteps,
+                kMostSteps);
+  core::require(options.smoothing >= 0 && options.smoothing <= kMostSmoothing,
+                "a smoothing of {} of the range test is not valid; valid: from 0 to {}", options.smoothing,
+                kMostSmoothing);
+  core::require(std::isfinite(options.blow_up) && options.blow_up > 1,
+                "a blow-up factor of {} of the range test is not valid; valid: a number above 1",
+                options.blow_up);
 }
 
 RateFinder::RateFinder(const RateFinderOptions& options) : options_(options) {

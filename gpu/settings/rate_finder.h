@@ -62,7 +62,7 @@ class RateFinder {
   /// Steps noted, out of options().steps.
   int steps_done() const { return steps_done_; }
   const RateFinderOptions& options() const { return options_; }
-  /// Of the steps so far; the suggestions only once done(). Without a suggestion where the loss was not
+  /// What the steps so far tell; the suggestions only once done(). Without a suggestion where the loss was not
   /// finite or rose from the start, hardly changed, or fell by no more than its noise.
   RateFinderResult result() const;
 

@@ -31,149 +31,131 @@ static_assert(kWatched == 8 && kLeaping == 5 && kWatchedLong == 20 && kForgettin
                   kWatchedAfterChange == 200,
               "the help of leap tells it");
 
-constexpr std::array kStopRows{
-    Setting{.table = "stop",
-            .key = "epochs",
-            .name = "epochs",
-            .meaning = "passes over the training images",
-            .unit = "epochs",
-            .range = kCount,
-            .field = field([](auto& s) -> auto& { return s.epochs; }),
-            .zero = "no limit"},
-    Setting{.table = "stop",
-            .key = "steps",
-            .name = "steps",
-            .meaning = "training steps; the first limit that is reached ends the run",
-            .unit = "steps",
-            .range = kCount,
-            .field = field([](auto& s) -> auto& { return s.steps; }),
-            .zero = "no limit"},
-    Setting{.table = "stop",
-            .key = "early_stop",
-            .name = "early_stop",
-            .meaning = "evaluations without a better loss after which the run ends",
-            .unit = "evaluations",
-            .range = kSmallCount,
-            .field = field([](auto& s) -> auto& { return s.stop.patience; }),
-            .zero = "off"},
-    Setting{
-        .table = "stop",
-        .key = "target_loss",
-        .name = "target_loss",
-        .meaning = "evaluated loss at which the run ends",
-        .unit = "",
-        .field = {.kind = Kind::real,
-                  .get = [](const S& s) -> std::optional<Value> { return s.stop.target_loss.value_or(0.0); },
-                  .set =
-                      [](S& s, const Value& value) {
-                        s.stop.target_loss.reset();
-                        if (const double loss = std::get<double>(value); loss > 0) s.stop.target_loss = loss;
-                      }},
-        .zero = "none"},
-    Setting{
-        .table = "stop",
-        .key = "time",
-        .name = "time",
-        .meaning = "time budget, such as 90s, 15m or 1h30m",
-        .unit = "",
-        .field = text_field(
-            [](const S& s) { return s.stop.seconds > 0 ? format_time_span(s.stop.seconds) : std::string(); },
-            [](S& s, const std::string& text) {
-              s.stop.seconds = text.empty() ? 0.0 : parse_time_span(text);
-            }),
-        .check = check_time,
-        .example = "1h30m",
-        .standard_text = "no limit"},
-    Setting{.table = "stop",
-            .key = "zscore",
-            .name = "zscore",
-            .label = "loss spike",
-            .meaning =
-                "a loss so many standard deviations above its running mean counts as divergence, as one "
-                "that is not finite always does; the first 50 losses are not judged",
-            .unit = "",
-            .range = kToMillion,
-            .field = field([](auto& s) -> auto& { return s.spikes.threshold; }),
-            .zero = "off",
-            .slider = Slider{.low = 2, .high = 50, .logarithmic = true, .zero = true}},
-    Setting{
-        .table = "stop",
-        .key = "leap",
-        .name = "leap",
-        .label = "loss leap",
-        .meaning =
-            "five of eight losses so many times above that of a network that has learned nothing count as "
-            "divergence: above its first loss, and that of guessing. Within 200 steps after a change of the "
-            "optimizer, sixteen of twenty losses above twice their mean and above half of that loss count "
-            "too",
-        .unit = "",
-        .range = kToMillion,
-        .field = field([](auto& s) -> auto& { return s.spikes.leap; }),
-        .zero = "off"},
-    Setting{
-        .table = "stop",
-        .key = "on_divergence",
-        .name = "on_divergence",
-        .meaning = "what divergence does; without a window it always fails",
-        .unit = "",
-        .field = text_field([](const S& s) { return std::string(s.pause_on_divergence ? "pause" : "fail"); },
-                            [](S& s, const std::string& name) { s.pause_on_divergence = name == "pause"; }),
-        .names = reaction_names,
-        .example = "fail",
-        .changes = Changes::at_start},
-};
+constexpr auto kStopRows = of_table(
+    "stop",
+    std::array{
+        Setting{.key = "epochs",
+                .meaning = "passes over the training images",
+                .unit = "epochs",
+                .range = kCount,
+                .field = field([](auto& s) -> auto& { return s.epochs; }),
+                .zero = "no limit"},
+        Setting{.key = "steps",
+                .meaning = "training steps; the first limit that is reached ends the run",
+                .unit = "steps",
+                .range = kCount,
+                .field = field([](auto& s) -> auto& { return s.steps; }),
+                .zero = "no limit"},
+        Setting{.key = "early_stop",
+                .meaning = "evaluations without a better loss after which the run ends",
+                .unit = "evaluations",
+                .range = kSmallCount,
+                .field = field([](auto& s) -> auto& { return s.stop.patience; }),
+                .zero = "off"},
+        Setting{.key = "target_loss",
+                .meaning = "evaluated loss at which the run ends",
+                .field = {.kind = Kind::real,
+                          .get = [](const S& s) -> std::optional<Value> {
+                            return s.stop.target_loss.value_or(0.0);
+                          },
+                          .set =
+                              [](S& s, const Value& value) {
+                                s.stop.target_loss.reset();
+                                if (const double loss = std::get<double>(value); loss > 0)
+                                  s.stop.target_loss = loss;
+                              }},
+                .zero = "none"},
+        Setting{.key = "time",
+                .meaning = "time budget, such as 90s, 15m or 1h30m",
+                .field = text_field(
+                    [](const S& s) {
+                      return s.stop.seconds > 0 ? format_time_span(s.stop.seconds) : std::string();
+                    },
+                    [](S& s, const std::string& text) {
+                      s.stop.seconds = text.empty() ? 0.0 : parse_time_span(text);
+                    }),
+                .check = check_time,
+                .example = "1h30m",
+                .standard_text = "no limit"},
+        Setting{.key = "zscore",
+                .label = "loss spike",
+                .meaning =
+                    "a loss so many standard deviations above its running mean counts as divergence, as one "
+                    "that is not finite always does; the first 50 losses are not judged",
+                .range = kToMillion,
+                .field = field([](auto& s) -> auto& { return s.spikes.threshold; }),
+                .zero = "off",
+                .slider = Slider{.low = 2, .high = 50, .logarithmic = true, .zero = true}},
+        Setting{.key = "leap",
+                .label = "loss leap",
+                .meaning = "five of eight losses so many times above that of a network that has learned "
+                           "nothing count as "
+                           "divergence: above its first loss, and that of guessing. Within 200 steps after a "
+                           "change of the "
+                           "optimizer or the schedule, sixteen of twenty losses above twice their mean and "
+                           "above half of "
+                           "that loss count "
+                           "too",
+                .range = kToMillion,
+                .field = field([](auto& s) -> auto& { return s.spikes.leap; }),
+                .zero = "off"},
+        Setting{.key = "on_divergence",
+                .meaning = "what divergence does; without a window it always fails",
+                .field = text_field(
+                    [](const S& s) { return std::string(s.pause_on_divergence ? "pause" : "fail"); },
+                    [](S& s, const std::string& name) { s.pause_on_divergence = name == "pause"; }),
+                .names = reaction_names,
+                .example = "fail",
+                .changes = Changes::at_start}});
 
-constexpr std::array kRunRows{
-    Setting{.table = "checkpoints",
-            .key = "every_epochs",
-            .name = "checkpoint_every",
-            .meaning = "epochs between checkpoints, which are half a second apart at least",
-            .unit = "epochs",
-            .range = kSmallCount,
-            .field = field([](auto& s) -> auto& { return s.checkpoint_epochs; }),
-            .zero = "only at the end"},
-    Setting{.table = "checkpoints",
-            .key = "keep",
-            .name = "keep",
-            .meaning = "newest checkpoints kept, beside the best",
-            .unit = "checkpoints",
-            .range = kFromOne,
-            .field = field([](auto& s) -> auto& { return s.keep_checkpoints; }),
-            .changes = Changes::at_start},
-    Setting{.table = "run",
-            .key = "folder",
-            .name = "run_dir",
-            .meaning = "folder to record the run in",
-            .unit = "",
-            .field = field([](auto& s) -> auto& { return s.run_dir; }),
-            .example = "runs/a b",
-            .placeholder = "DIR",
-            .changes = Changes::at_start,
-            .standard_text = "nothing is recorded"},
-    Setting{.table = "run",
-            .key = "save",
-            .name = "save",
-            .meaning = "file for the weights at the end (safetensors)",
-            .unit = "",
-            .field = field([](auto& s) -> auto& { return s.save_file; }),
-            .example = "last.safetensors",
-            .placeholder = "FILE",
-            .changes = Changes::at_start,
-            .standard_text = "none"},
-    Setting{
-        .table = "run",
-        .key = "probe",
-        .name = "probe",
-        .meaning = "every few seconds, what the latents of held-out images are worth to a small classifier",
-        .unit = "",
-        .field = field([](auto& s) -> auto& { return s.probe; }),
-        .changes = Changes::at_start},
-};
+constexpr auto kCheckpointRows = of_table(
+    "checkpoints",
+    std::array{Setting{.key = "every_epochs",
+                       .name = "checkpoint_every",
+                       .meaning = "epochs between checkpoints, which are half a second apart at least",
+                       .unit = "epochs",
+                       .range = kSmallCount,
+                       .field = field([](auto& s) -> auto& { return s.checkpoint_epochs; }),
+                       .zero = "only at the end"},
+               Setting{.key = "keep",
+                       .meaning = "newest checkpoints kept, beside the best",
+                       .unit = "checkpoints",
+                       .range = kFromOne,
+                       .field = field([](auto& s) -> auto& { return s.keep_checkpoints; }),
+                       .changes = Changes::at_start}});
+
+constexpr auto kRunRows = of_table(
+    "run",
+    std::array{
+        Setting{.key = "folder",
+                .name = "run_dir",
+                .meaning = "folder to record the run in",
+                .field = field([](auto& s) -> auto& { return s.run_dir; }),
+                .example = "runs/a b",
+                .placeholder = "DIR",
+                .changes = Changes::at_start,
+                .standard_text = "nothing is recorded"},
+        Setting{.key = "save",
+                .meaning = "file for the weights at the end (safetensors)",
+                .field = field([](auto& s) -> auto& { return s.save_file; }),
+                .example = "last.safetensors",
+                .placeholder = "FILE",
+                .changes = Changes::at_start,
+                .standard_text = "none"},
+        Setting{.key = "probe",
+                .meaning =
+                    "every few seconds, what the latents of held-out images are worth to a small classifier",
+                .field = field([](auto& s) -> auto& { return s.probe; }),
+                .changes = Changes::at_start}});
 
 }  // namespace
 
 std::span<const Setting> rows_of_stop() {
   return kStopRows;
+}
+
+std::span<const Setting> rows_of_checkpoints() {
+  return kCheckpointRows;
 }
 
 std::span<const Setting> rows_of_run() {

@@ -19,17 +19,15 @@ namespace {
 constexpr double kMostEpochs = 1e9;
 constexpr double kMostDivisor = 1e12;
 
-/// Of the kinds that begin with a warm-up.
+/// The parameter of kinds that begin with a warm-up.
 constexpr ScheduleParameter warm_up_parameter(double slider_high, bool left_out_at_zero) {
   return {.key = "warmup",
           .label = "warm-up",
           .unit = "epochs",
           .meaning = "epochs in which the rate rises to its full height",
           .value = &Schedule::warmup,
-          .least = 0,
           .most = kMostEpochs,
           .left_out_at_zero = left_out_at_zero,
-          .slider_low = 0,
           .slider_high = slider_high};
 }
 
@@ -41,18 +39,14 @@ constexpr std::array kStepParameters{
                       .unit = "epochs",
                       .meaning = "epochs between drops",
                       .value = &Schedule::every,
-                      .least = 0,
                       .most = kMostEpochs,
                       .above_least = true,
                       .slider_low = 1,
                       .slider_high = 50},
     ScheduleParameter{.key = "factor",
                       .label = "factor",
-                      .unit = "",
                       .meaning = "what each drop multiplies the rate by",
                       .value = &Schedule::step_factor,
-                      .least = 0,
-                      .most = 1,
                       .above_least = true,
                       .logarithmic = true,
                       .slider_low = 0.01,
@@ -64,12 +58,8 @@ constexpr std::array kCosineParameters{
     ScheduleParameter{
         .key = "final",
         .label = "final share",
-        .unit = "",
         .meaning = "the rate at the end, which lies behind the last step, as a share of the base rate",
         .value = &Schedule::final_fraction,
-        .least = 0,
-        .most = 1,
-        .slider_low = 0,
         .slider_high = 1},
 };
 
@@ -79,13 +69,9 @@ constexpr std::array kOneCycleParameters{
                       .unit = "of the run",
                       .meaning = "share of the run at which the rate is highest",
                       .value = &Schedule::peak,
-                      .least = 0,
-                      .most = 1,
-                      .slider_low = 0,
                       .slider_high = 1},
     ScheduleParameter{.key = "start",
                       .label = "start divisor",
-                      .unit = "",
                       .meaning = "base rate over first rate",
                       .value = &Schedule::start_divisor,
                       .least = 1,
@@ -95,7 +81,6 @@ constexpr std::array kOneCycleParameters{
                       .slider_high = 1000},
     ScheduleParameter{.key = "final",
                       .label = "final divisor",
-                      .unit = "",
                       .meaning = "first rate over the rate at the end, which lies behind the last step",
                       .value = &Schedule::final_divisor,
                       .least = 1,
@@ -108,11 +93,8 @@ constexpr std::array kOneCycleParameters{
 constexpr std::array kPlateauParameters{
     ScheduleParameter{.key = "factor",
                       .label = "factor",
-                      .unit = "",
                       .meaning = "what each reduction multiplies the rate by",
                       .value = &Schedule::plateau_factor,
-                      .least = 0,
-                      .most = 1,
                       .above_least = true,
                       .below_most = true,
                       .slider_low = 0.1,
@@ -122,28 +104,21 @@ constexpr std::array kPlateauParameters{
                       .unit = "epochs",
                       .meaning = "epochs without improvement that are borne",
                       .value = &Schedule::patience,
-                      .least = 0,
                       .most = 1'000'000,
                       .whole = true,
-                      .slider_low = 0,
                       .slider_high = 20},
     ScheduleParameter{.key = "least",
                       .label = "least rate",
-                      .unit = "",
                       .meaning = "the rate is not reduced below this",
                       .value = &Schedule::least_rate,
-                      .least = 0,
                       .most = 1e6,
                       .logarithmic = true,
                       .slider_low = 1e-8,
                       .slider_high = 1},
     ScheduleParameter{.key = "threshold",
                       .label = "threshold",
-                      .unit = "",
                       .meaning = "share of the best loss that an improvement must exceed",
                       .value = &Schedule::threshold,
-                      .least = 0,
-                      .most = 1,
                       .below_most = true,
                       .logarithmic = true,
                       .slider_low = 1e-6,
@@ -191,7 +166,7 @@ double anneal(double from, double to, double share) {
   return to + (from - to) * (1 + std::cos(std::numbers::pi * share)) / 2;
 }
 
-/// Of epochs within the warm-up.
+/// The rate within the warm-up.
 double warm_up_rate(const Schedule& s, double base, double epoch) {
   return base * (kWarmUpStart + (1 - kWarmUpStart) * epoch / s.warmup);
 }

@@ -58,16 +58,16 @@ struct Schedule {
 
 /// One parameter of a kind, for parsing, printing and the window.
 struct ScheduleParameter {
-  const char* key;      ///< "warmup", as in the text form
-  const char* label;    ///< "warm-up"
-  const char* unit;     ///< "epochs", or ""
-  const char* meaning;  ///< what it does, without a point
+  const char* key;        ///< "warmup", as in the text form
+  const char* label;      ///< "warm-up"
+  const char* unit = "";  ///< "epochs"
+  const char* meaning;    ///< what it does, without a point
   double Schedule::*value;
-  double least;  ///< valid values are from `least` to `most`
-  double most;
+  double least = 0;  ///< valid values are from `least` to `most`
+  double most = 1;
   bool above_least = false;       ///< `least` itself is not valid
   bool below_most = false;        ///< `most` itself is not valid
-  bool whole = false;             ///< whole numbers alone
+  bool whole = false;             ///< only whole numbers
   bool left_out_at_zero = false;  ///< of the text form
   bool logarithmic = false;       ///< of its slider
   double slider_low = 0;

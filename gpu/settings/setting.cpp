@@ -1,15 +1,13 @@
 #include "gpu/settings/setting.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
 #include "gpu/models/model_file.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/settings/numbers.h"
@@ -76,7 +74,7 @@ std::string check_text(const Setting& setting, Value& value) {
   if (text->find('\0') != std::string::npos) return " must not hold a null character";
   if (setting.names != nullptr && setting.settle == nullptr) {
     const std::vector<std::string> names = setting.names();
-    if (std::find(names.begin(), names.end(), *text) != names.end()) return "";
+    if (std::ranges::find(names, *text) != names.end()) return "";
     return fmt::format(": unknown {} '{}'; valid: {}", setting.name, *text, fmt::join(names, ", "));
   }
   try {
@@ -88,14 +86,6 @@ std::string check_text(const Setting& setting, Value& value) {
   return "";
 }
 
-template <class T>
-Value read_all(const std::string& text) {
-  T number{};
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  return read.ptr == end && read.ec == std::errc() ? Value(number) : Value(text);
-}
-
 /// "autoencoder, mlp or FILE.toml"
 std::string names_text(const Setting& setting) {
   return fmt::format("{}{}", fmt::join(setting.names(), ", "),
@@ -103,7 +93,7 @@ std::string names_text(const Setting& setting) {
 }
 
 std::string with_spaces(std::string text, char instead) {
-  std::replace(text.begin(), text.end(), '_', instead);
+  std::ranges::replace(text, '_', instead);
   return text;
 }
 
@@ -117,8 +107,7 @@ std::string range_text(const Range& range) {
 
 const Setting* find_setting(std::string_view name) {
   const std::span<const Setting> rows = settings();
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [name](const Setting& row) { return name == row.name; });
+  const auto found = std::ranges::find_if(rows, [name](const Setting& row) { return name == row.name; });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -142,8 +131,11 @@ std::string check_value(const Setting& setting, Value& value) {
 }
 
 Value parse_value(const Setting& setting, const std::string& text) {
-  if (setting.field.kind == Kind::integer) return read_all<std::int64_t>(text);
-  if (setting.field.kind == Kind::real) return read_all<double>(text);
+  if (setting.field.kind == Kind::integer) {
+    if (const auto number = files::number_in<std::int64_t>(text)) return *number;
+  } else if (setting.field.kind == Kind::real) {
+    if (const auto number = files::number_in<double>(text)) return *number;
+  }
   return text;
 }
 

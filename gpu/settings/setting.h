@@ -64,13 +64,13 @@ struct Field {
 };
 
 struct Setting {
-  const char* table = nullptr;    ///< in TOML: "optimizer"
+  const char* table = nullptr;    ///< in TOML: "optimizer"; see of_table()
   const char* key = nullptr;      ///< in TOML: "learning_rate"
-  const char* name = nullptr;     ///< in run.json, unique: "learning_rate"
+  const char* name = nullptr;     ///< in run.json, unique; nullptr: the key
   const char* option = nullptr;   ///< on the command line, without the dashes; nullptr: the name with - for _
   const char* label = nullptr;    ///< in the window; nullptr: the key, of a text the name, with spaces for _
   const char* meaning = nullptr;  ///< one sentence or part of one, what it does
-  const char* unit = nullptr;     ///< "images"; "" where there is none
+  const char* unit = "";          ///< "images"
   Range range = {};               ///< of numbers
   Field field = {};
   std::vector<std::string> (*names)() = nullptr;  ///< texts: all that are valid, where they can be listed
@@ -82,7 +82,7 @@ struct Setting {
   Changes changes = Changes::while_training;
   const char* zero = "";  ///< numbers: what 0 means, "off"; "" if it is a number like others
   std::optional<Slider> slider = std::nullopt;
-  /// Of a setting whose default depends on rows above it or on the device; nothing while that is not known.
+  /// For a setting whose default depends on rows above it or on the device; nothing while that is not known.
   std::optional<Value> (*standard)(const Setting&, const Configuration& known,
                                    const core::DeviceInfo* device) = nullptr;
   const char* standard_text = "";  ///< the same in words

@@ -1,6 +1,8 @@
 #pragma once
-// The parts of the table of settings, one function a table of the files (rows_of_run: two), for setting_table.cpp.
+// The parts of the table of settings, one function a table of the files, for setting_table.cpp.
 
+#include <array>
+#include <cstddef>
 #include <span>
 
 #include "gpu/settings/setting.h"
@@ -10,6 +12,16 @@ namespace warpscope::training {
 inline constexpr Range kCount = {.most = 9223372036854775807.0};  ///< of TOML's integers
 inline constexpr Range kToMillion = {.most = 1e6};
 
+/// Rows of one table of the files. A row without a name has its key as one.
+template <std::size_t count>
+constexpr std::array<Setting, count> of_table(const char* table, std::array<Setting, count> rows) {
+  for (Setting& row : rows) {
+    row.table = table;
+    if (row.name == nullptr) row.name = row.key;
+  }
+  return rows;
+}
+
 std::span<const Setting> rows_of_model();
 std::span<const Setting> rows_of_data();
 std::span<const Setting> rows_of_augment();
@@ -17,6 +29,7 @@ std::span<const Setting> rows_of_device();
 std::span<const Setting> rows_of_optimizer();
 std::span<const Setting> rows_of_schedule();
 std::span<const Setting> rows_of_stop();
+std::span<const Setting> rows_of_checkpoints();
 std::span<const Setting> rows_of_run();
 
 }  // namespace warpscope::training

@@ -12,7 +12,7 @@ namespace {
 std::vector<Setting> all_rows() {
   std::vector<Setting> rows;
   for (const auto part : {rows_of_model, rows_of_data, rows_of_augment, rows_of_device, rows_of_optimizer,
-                          rows_of_schedule, rows_of_stop, rows_of_run}) {
+                          rows_of_schedule, rows_of_stop, rows_of_checkpoints, rows_of_run}) {
     const std::span<const Setting> more = part();
     rows.insert(rows.end(), more.begin(), more.end());
   }

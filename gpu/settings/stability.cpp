@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/require.h"
 #include "gpu/settings/numbers.h"
 
 namespace warpscope::training {
@@ -36,20 +37,24 @@ std::uint32_t with_newest(std::uint32_t bits, bool newest, int count) {
 }  // namespace
 
 void check(const SpikeSettings& settings) {
-  if (!std::isfinite(settings.threshold) || settings.threshold < 0) {
-    throw core::BadInput(
-        fmt::format("a loss spike threshold of {} standard deviations is not valid; valid: a number above 0, "
-                    "or 0 for none",
-                    settings.threshold));
-  }
-  if (!std::isfinite(settings.leap) || settings.leap < 0) {
-    throw core::BadInput(fmt::format(
-        "a loss leap of {} times is not valid; valid: a number above 0, or 0 for none", settings.leap));
-  }
-  if (!(settings.decay >= 0 && settings.decay < 1)) {
-    throw core::BadInput(fmt::format(
-        "a decay of {} of the loss statistics is not valid; valid: from 0 to below 1", settings.decay));
-  }
+  core::require(std::isfinite(settings.threshold) && settings.threshold >= 0,
+                "a loss spike threshold of {} standard deviations is not valid; valid: a number above 0, "
+                "or 0 for none",
+                settings.threshold);
+  core::require(std::isfinite(settings.leap) && settings.leap >= 0,
+                "a loss leap of {} times is not valid; valid: a number above 0, or 0 for none",
+                settings.leap);
+  core::require(settings.decay >= 0 && settings.decay < 1,
+                "a decay of {} of the loss statistics is not valid; valid: from 0 to below 1",
+                settings.decay);
+}
+
+void watch_for_forgetting(SpikeState& state) {
+  state.watched = kWatchedAfterChange;
+}
+
+void restart(SpikeState& state) {
+  state = {.watched = state.watched};
 }
 
 Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, bool skipped) {
@@ -71,16 +76,17 @@ Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, b
   verdict.bound = settings.leap * nothing;
   const bool watched = verdict.bound > 0;
   state.leaps = with_newest(state.leaps, watched && loss > verdict.bound, kWatched);
-  const double much = std::max(nothing / 2, 2 * state.level);
   const bool learned = state.count > 0 && 2 * state.level < nothing;
-  const bool changed = state.changed > 0 && state.count - state.changed < kWatchedAfterChange;
-  state.forgotten = with_newest(state.forgotten, watched && changed && learned && loss > much, kWatchedLong);
+  const bool high = loss > std::max(nothing / 2, 2 * state.level);
+  state.forgotten =
+      with_newest(state.forgotten, watched && state.watched > 0 && learned && high, kWatchedLong);
+  if (state.watched > 0) --state.watched;
   if (verdict.stability == Stability::fine) {
     if (std::popcount(state.leaps) >= kLeaping) {
       verdict.stability = Stability::leap;
     } else if (std::popcount(state.forgotten) >= kForgetting) {
       verdict.stability = Stability::forgotten;
-      verdict.bound = much;
+      verdict.bound = nothing / 2;
     }
   }
   ++state.count;
@@ -107,13 +113,16 @@ std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
           verdict.z, verdict.mean);
     case Stability::leap:
       return fmt::format(
-          "the loss has leapt to {:.4g} at step {}: of the last {} steps {} were above {:.4g}, far beyond a "
+          "the loss has leapt to {:.4g} at step {}: of the last {} steps at least {} were above {:.4g}, far "
+          "beyond a "
           "network that has learned nothing",
           loss, step, kWatched, kLeaping, verdict.bound);
     case Stability::forgotten:
       return fmt::format(
           "the network has forgotten what it had learned: the loss of step {} is {:.4g}, and of the last {} "
-          "steps {} were above {:.4g}, at least twice their mean before",
+          "steps at least {} were above {:.4g}, half the loss of a network that has learned nothing, and "
+          "above "
+          "twice the mean before them",
           step, loss, kWatchedLong, kForgetting, verdict.bound);
   }
   return "";
@@ -122,7 +131,7 @@ std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
 void to_json(nlohmann::json& json, const SpikeState& state) {
   json = {{"mean", state.mean},           {"variance", state.variance}, {"count", state.count},
           {"first", state.first},         {"leaps", state.leaps},       {"level", state.level},
-          {"forgotten", state.forgotten}, {"changed", state.changed}};
+          {"forgotten", state.forgotten}, {"watched", state.watched}};
 }
 
 void from_json(const nlohmann::json& json, SpikeState& state) {
@@ -138,7 +147,7 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
   read.leaps = bits("leaps", kWatched);
   read.level = number_field(json, "level", kWhere, -kMost, kMost);
   read.forgotten = bits("forgotten", kWatchedLong);
-  read.changed = count_field(json, "changed", kWhere, read.count);
+  read.watched = count_field(json, "watched", kWhere, kWatchedAfterChange);
   state = read;
 }
 
@@ -147,24 +156,18 @@ bool any(const StopRules& rules) {
 }
 
 void check(const StopRules& rules) {
-  if (rules.patience < 0) {
-    throw core::BadInput(fmt::format(
-        "an early stop after {} evaluations is not valid; valid: a whole number from 1, or 0 for none",
-        rules.patience));
-  }
-  if (!std::isfinite(rules.least_improvement) || rules.least_improvement < 0) {
-    throw core::BadInput(
-        fmt::format("a least improvement of the loss of {} is not valid; valid: a number from 0 up",
-                    rules.least_improvement));
-  }
-  if (rules.target_loss.has_value() && !std::isfinite(*rules.target_loss)) {
-    throw core::BadInput(
-        fmt::format("a target loss of {} is not valid; valid: a finite number", *rules.target_loss));
-  }
-  if (!std::isfinite(rules.seconds) || rules.seconds < 0) {
-    throw core::BadInput(fmt::format(
-        "a time budget of {} seconds is not valid; valid: a number above 0, or 0 for none", rules.seconds));
-  }
+  core::require(
+      rules.patience >= 0,
+      "an early stop after {} evaluations is not valid; valid: a whole number from 1, or 0 for none",
+      rules.patience);
+  core::require(std::isfinite(rules.least_improvement) && rules.least_improvement >= 0,
+                "a least improvement of the loss of {} is not valid; valid: a number from 0 up",
+                rules.least_improvement);
+  core::require(std::isfinite(rules.target_loss.value_or(0)),
+                "a target loss of {} is not valid; valid: a finite number", rules.target_loss.value_or(0));
+  core::require(std::isfinite(rules.seconds) && rules.seconds >= 0,
+                "a time budget of {} seconds is not valid; valid: a number above 0, or 0 for none",
+                rules.seconds);
 }
 
 std::string stop_after_evaluation(const StopRules& rules, StopState& state, double loss,

@@ -17,10 +17,11 @@
 // many, whatever the optimizer.
 //
 // A network has forgotten if of the last kWatchedLong losses kForgetting are above half of that of one that has learned
-// nothing, and above twice their mean of some 200 steps, which was below that half and to which no loss adds more than
-// that of one that has learned nothing. Updates that a person has made larger can leave a network whose loss is that of
-// guessing from then on, after too few high ones for a leap. This is watched for kWatchedAfterChange steps after the
-// optimizer was changed only: some optimizers forget by themselves in small batches, and learn it again.
+// nothing, and each of these above twice the mean of some 200 steps before it, which was below that half and to which no
+// loss adds more than that of one that has learned nothing. Updates that a person has made larger can leave a network
+// whose loss is that of guessing from then on, after too few high ones for a leap. This is watched only for
+// kWatchedAfterChange losses after watch_for_forgetting(): some optimizers forget by themselves in small batches, and
+// learn it again.
 //
 // Source: T. Finch, "Incremental calculation of weighted mean and variance" (2009).
 
@@ -59,8 +60,7 @@ struct SpikeSettings {
 /// 1).
 void check(const SpikeSettings& settings);
 
-/// What the monitor remembers. A new one, SpikeState{}, starts it afresh: after a return to a snapshot, a
-/// change of model or data, or when training goes on after a spike.
+/// What the monitor remembers.
 struct SpikeState {
   double mean = 0;
   double variance = 0;
@@ -70,7 +70,7 @@ struct SpikeState {
       0;             ///< a bit for each of the last kWatched losses, the newest lowest: it was too high
   double level = 0;  ///< the mean of some 200 steps
   std::uint32_t forgotten = 0;  ///< as `leaps`, of the last kWatchedLong losses
-  std::uint64_t changed = 0;    ///< `count` when a person changed the optimizer last; 0: never
+  std::uint64_t watched = 0;    ///< losses that are still watched for a network that has forgotten
 
   bool operator==(const SpikeState&) const = default;
 };
@@ -79,11 +79,18 @@ enum class Stability : std::uint8_t { fine, not_finite, spike, leap, forgotten }
 
 struct Verdict {
   Stability stability = Stability::fine;
-  /// Of the loss, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for.
+  /// The loss's, whatever the verdict; 0 if not finite, during warm-up, or if nothing is looked for.
   double z = 0;
   double mean = 0;   ///< of the losses before it
   double bound = 0;  ///< what the losses of a leap, or of a network that has forgotten, are above
 };
+
+/// A person has changed the optimizer or the schedule: kWatchedAfterChange losses are watched from now on.
+void watch_for_forgetting(SpikeState& state);
+
+/// The statistics begin anew: after a change of model or data, or when training goes on after a spike. What is watched
+/// for stays.
+void restart(SpikeState& state);
 
 /// Judges the loss of one step and takes it into `state`. A loss that is not finite is told always, and
 /// leaves the statistics as they are; so does a step whose update was skipped (gradient overflow), which can

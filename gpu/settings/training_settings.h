@@ -30,7 +30,7 @@ struct EngineSettings {
   bool test_mirrored = false;    ///< evaluations look at each image and its mirror image; of classifiers
   int test_shift = 0;            ///< and at each shifted by so many pixels to four corners; 0: not
   OptimizerSettings optimizer;
-  AugmentSettings augment;  ///< of training images alone
+  AugmentSettings augment;  ///< only of training images
 
   bool operator==(const EngineSettings&) const = default;
 };
@@ -56,7 +56,7 @@ struct TrainingSettings : EngineSettings {
   std::uint64_t steps = 0;          ///< 0: no limit; the smaller limit wins
   bool probe = false;               ///< judge the latents by a small classifier while it trains
   bool pause_on_divergence = true;  ///< a loss that is no number, or a spike, pauses instead of failing
-  int checkpoint_epochs = 1;        ///< a checkpoint every so many epochs; 0: at the end alone
+  int checkpoint_epochs = 1;        ///< a checkpoint every so many epochs; 0: only at the end
   int keep_checkpoints = 3;         ///< beside the best one
   std::string run_dir;              ///< run folder; "" writes no run
   std::string save_file;            ///< safetensors written at the end; "" for none

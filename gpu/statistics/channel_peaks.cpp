@@ -1,16 +1,11 @@
 #include "gpu/statistics/channel_peaks.h"
 
 #include <cmath>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "gpu/core/parallel.h"
 #include "gpu/ops/host_values.h"
-
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/statistics/channel_peaks_cuda.h"
-#endif
 
 namespace warpscope::statistics {
 namespace {
@@ -44,11 +39,9 @@ void find_channel_peaks(const core::Device& device, core::Stream& stream, const 
   const bool known =
       call.type == ElementType::f32 || call.type == ElementType::f16 || call.type == ElementType::bf16;
   if (!known) throw std::logic_error("find_channel_peaks takes f32, f16 and bf16");
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) return find_channel_peaks_cuda(stream, call);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);  // the CPU's streams run everything at once
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return find_channel_peaks_cuda(stream, call);
+  }
   core::parallel_for(call.images, 1, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t image = begin; image < end; ++image) search_image(call, image);
   });

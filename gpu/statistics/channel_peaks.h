@@ -25,4 +25,8 @@ struct ChannelPeaksCall {
 /// thread and helpers, with sums in double: callers enqueue it inside Stream::capture(). The same bits every time.
 void find_channel_peaks(const core::Device& device, core::Stream& stream, const ChannelPeaksCall& call);
 
+// ---- on CUDA ----
+
+void find_channel_peaks_cuda(core::Stream& stream, const ChannelPeaksCall& call);
+
 }  // namespace warpscope::statistics

@@ -4,7 +4,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/storage.cuh"
-#include "gpu/statistics/channel_peaks_cuda.h"
+#include "gpu/statistics/channel_peaks.h"
 
 namespace warpscope::statistics {
 namespace {

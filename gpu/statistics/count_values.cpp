@@ -10,10 +10,6 @@
 #include "gpu/core/parallel.h"
 #include "gpu/ops/host_values.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/statistics/count_values_cuda.h"
-#endif
-
 namespace warpscope::statistics {
 namespace {
 
@@ -90,11 +86,9 @@ std::int64_t lay_out_chunks(std::span<CountedTensor> tensors) {
 }
 
 void count_values(const core::Device& device, core::Stream& stream, const CountCall& call) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) return count_values_cuda(stream, call);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);  // the CPU's streams run everything at once
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return count_values_cuda(stream, call);
+  }
   core::parallel_for(call.chunks, 1, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) count_chunk(call, chunk);
   });

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "gpu/core/device.h"
 #include "gpu/core/types.h"
@@ -27,7 +26,7 @@ struct CountedTensor {
 /// Tensors are counted in chunks of so many elements, each of which leaves its own sums.
 inline constexpr std::int64_t kChunkElements = 32768;
 
-/// Of the finite numbers of a chunk. `least` is above `most` if there are none.
+/// Sums of the finite numbers of a chunk. `least` is above `most` if there are none.
 struct ChunkSums {
   double sum = 0;
   double squares = 0;
@@ -51,5 +50,9 @@ struct CountCall {
 /// Enqueues the counting on a CUDA stream, as one launch. On the CPU it is done at once, in the calling thread and
 /// helpers: callers enqueue it inside Stream::capture(). The same bits every time.
 void count_values(const core::Device& device, core::Stream& stream, const CountCall& call);
+
+// ---- on CUDA ----
+
+void count_values_cuda(core::Stream& stream, const CountCall& call);
 
 }  // namespace warpscope::statistics

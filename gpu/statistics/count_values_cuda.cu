@@ -8,7 +8,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
-#include "gpu/statistics/count_values_cuda.h"
+#include "gpu/statistics/count_values.h"
 
 namespace warpscope::statistics {
 namespace {

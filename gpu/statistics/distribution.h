@@ -11,10 +11,10 @@
 
 namespace warpscope::statistics {
 
-/// Of some numbers, as count_values() has counted them.
+/// How some numbers are spread, as count_values() has counted them.
 struct Distribution {
   std::array<std::uint32_t, kCounters> counters{};
-  // Of the finite ones:
+  // The finite ones have:
   double sum = 0;
   double squares = 0;
   float least = 0;  ///< 0 if there are none

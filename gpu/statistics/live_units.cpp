@@ -6,10 +6,6 @@
 
 #include "gpu/core/parallel.h"
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/statistics/live_units_cuda.h"
-#endif
-
 namespace warpscope::statistics {
 namespace {
 
@@ -64,11 +60,9 @@ UnitLayout lay_out_chunks(std::span<UnitTensor> tensors) {
 }
 
 void find_live_units(const core::Device& device, core::Stream& stream, const UnitCall& call) {
-#if WARPSCOPE_HAVE_CUDA
-  if (device.kind() == core::DeviceKind::cuda) return find_live_units_cuda(stream, call);
-#endif
-  static_cast<void>(device);
-  static_cast<void>(stream);  // the CPU's streams run everything at once
+  if constexpr (core::kHaveCuda) {
+    if (device.kind() == core::DeviceKind::cuda) return find_live_units_cuda(stream, call);
+  }
   core::parallel_for(call.chunks, 1, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) search_chunk(call, chunk);
   });

@@ -47,4 +47,8 @@ struct UnitCall {
 /// helpers: callers enqueue it inside Stream::capture().
 void find_live_units(const core::Device& device, core::Stream& stream, const UnitCall& call);
 
+// ---- on CUDA ----
+
+void find_live_units_cuda(core::Stream& stream, const UnitCall& call);
+
 }  // namespace warpscope::statistics

@@ -3,7 +3,7 @@
 
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
-#include "gpu/statistics/live_units_cuda.h"
+#include "gpu/statistics/live_units.h"
 
 namespace warpscope::statistics {
 namespace {

@@ -17,44 +17,40 @@ bool ended(const Snapshot& now) {
 Trainer::Trainer(TrainerOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}
 Trainer::~Trainer() = default;
 
-void Trainer::send(Command command) {
-  worker_->send(std::move(command));
+void Trainer::queue(Command command, std::uint64_t number) {
+  worker_->inbox().send({std::move(command), number});
 }
 std::shared_ptr<const Snapshot> Trainer::snapshot() const {
-  return worker_->snapshot();
+  return worker_->publishing().snapshot();
 }
 std::shared_ptr<Feed> Trainer::subscribe() {
-  return worker_->subscribe();
+  return worker_->publishing().subscribe();
 }
 std::shared_ptr<ImageExchange> Trainer::images() const {
-  return worker_->images();
+  return worker_->publishing().images();
 }
 std::shared_ptr<const ImageHistory> Trainer::history() const {
   return worker_->history();
 }
 Observations Trainer::observations() const {
-  return worker_->observations();
+  return worker_->publishing().observations();
 }
 jobs::Jobs* Trainer::jobs() {
   std::call_once(jobs_begun_, [this] { jobs_ = std::make_unique<jobs::Desks>(*this); });
   return jobs_.get();
 }
-std::vector<float> Trainer::final_parameters() const {
-  return worker_->final_parameters();
-}
-std::vector<core::PhaseTime> Trainer::phase_times() const {
-  return worker_->phase_times();
+Ending Trainer::ending() const {
+  return worker_->publishing().ending();
 }
 
 bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
-  return worker_->wait_until(condition, seconds);
+  return worker_->publishing().wait_until(condition, seconds);
 }
 bool Trainer::wait(double seconds) const {
-  return worker_->wait_until(ended, seconds);
+  return wait_until(ended, seconds);
 }
 bool Trainer::wait_for_parameters(double seconds) const {
-  return worker_->wait_until(
-      [this](const Snapshot& now) { return worker_->has_final_parameters() || ended(now); }, seconds);
+  return wait_until([this](const Snapshot& now) { return ending().parameters || ended(now); }, seconds);
 }
 
 }  // namespace warpscope::training

@@ -17,6 +17,7 @@
 
 namespace warpscope::training {
 
+class RunFolder;
 class SharedDevices;
 
 /// What surrounds a training, as long as it lasts.
@@ -27,15 +28,26 @@ struct Surroundings {
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
   /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
   bool clip_chosen = false;
-  std::string settings_file;  ///< TOML file that SaveSettings replaces; "" for none
-  std::string resume_dir;     ///< run folder to go on with, from its newest checkpoint; "" for none
-  std::string unsaved_dir;    ///< where Leave keeps a training that nobody records; "" for nowhere
+  std::string settings_file;           ///< TOML file that SaveSettings replaces; "" for none
+  std::string resume_dir;              ///< run folder to go on with, from its newest checkpoint; "" for none
+  std::shared_ptr<RunFolder> resumed;  ///< that one, if it is held already; the trainer takes it
+  std::string unsaved_dir;             ///< where Leave keeps a training that nobody records; "" for nowhere
   double unsaved_seconds =
       2;                  ///< of training that are worth it: what is shorter is begun again sooner than found
   int shown_images = 32;  ///< held-out images reconstructed for the reader; 0 for none
   double image_seconds = 0.1;  ///< between two reconstructions, at the least
   bool start_paused = false;
   std::shared_ptr<SharedDevices> shared;  ///< with trainings beside it; nullptr: nothing is
+};
+
+/// What a training leaves when it has finished.
+struct Ending {
+  /// The weights, in models::ParameterLayout; nullptr before. They are there a moment before the state is `finished`:
+  /// last files are written then.
+  std::shared_ptr<const std::vector<float>> parameters;
+  /// Where its time went, by the clock of its thread: device, data, network, training, evaluation, checkpoints, ending.
+  /// What the device does while the thread waits counts where it waits.
+  std::vector<core::PhaseTime> phases;
 };
 
 /// What a training is made of. Names are checked when the trainer prepares; a bad one makes it `failed` by input.
@@ -50,7 +62,6 @@ class Trainer : public Source {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  void send(Command command) override;
   std::shared_ptr<const Snapshot> snapshot() const override;
   /// The first subscriber gets all that came since the beginning, unless that is more than 100,000 items.
   std::shared_ptr<Feed> subscribe() override;
@@ -58,22 +69,19 @@ class Trainer : public Source {
   std::shared_ptr<const ImageHistory> history() const override;
   Observations observations() const override;
   jobs::Jobs* jobs() override;
-  /// The weights that a training ended with, in models::ParameterLayout; empty before. They are there a moment before
-  /// the state is `finished`: last files are written then.
-  std::vector<float> final_parameters() const;
-  /// Where the time of a training that has finished went, by the clock of its thread: device, data, network, training,
-  /// evaluation, checkpoints, ending. What the device does while the thread waits counts where it waits.
-  std::vector<core::PhaseTime> phase_times() const;
+  Ending ending() const;
   /// Waits until a published snapshot fulfils `condition`, or `seconds` have passed. True if one did. The
   /// condition is asked of the newest snapshot and then of each newer one, by the calling thread.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
   /// Waits until the state is `finished` or `failed`, or `seconds` have passed. True if it ended.
   bool wait(double seconds) const;
-  /// The same, or until final_parameters() are there.
+  /// The same, or until the weights of ending() are there.
   bool wait_for_parameters(double seconds) const;
 
  private:
   class Worker;
+  void queue(Command command, std::uint64_t number) override;
+
   std::unique_ptr<Worker> worker_;
   std::once_flag jobs_begun_;
   std::unique_ptr<jobs::Jobs> jobs_;  ///< ends before the worker does

@@ -8,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/messages/running.h"
+#include "gpu/models/model_file.h"
 #include "gpu/plan/presets.h"
 #include "gpu/settings/setting.h"
 #include "gpu/training/engine_change.h"
@@ -25,6 +26,18 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 does not deduce
 
 constexpr auto kCommandTime = std::chrono::milliseconds(20);
 
+/// As a run folder will hold it. Throws core::BadInput if it cannot be held.
+models::Model as_written(const models::Model& network) {
+  models::Model named = models::with_name_of_its_own(models::with_head(network, 0));
+  models::check_model(named);
+  models::Model read = models::model_of(models::text_of(named));
+  if (read != named) {
+    throw core::BadInput(
+        fmt::format("network {} has settings that no file of a network can hold", named.name));
+  }
+  return named;
+}
+
 }  // namespace
 
 /// In the order in which they were sent. What is left after 20 ms waits for the next step boundary: commands
@@ -32,74 +45,76 @@ constexpr auto kCommandTime = std::chrono::milliseconds(20);
 void Trainer::Worker::handle_commands() {
   const Clock::time_point end = Clock::now() + kCommandTime;
   do {
-    Command command;
-    {
-      const std::lock_guard lock(mutex_);
-      if (commands_.empty()) return;
-      command = std::move(commands_.front());
-      commands_.pop_front();
+    const auto next = inbox_.take();
+    if (!next) return;
+    bool taken = false;
+    try {
+      taken = handle(next->command);
+    } catch (...) {
+      view_.answers.note(next->number, false);
+      throw;
     }
-    handle(command);
+    view_.answers.note(next->number, taken);
   } while (Clock::now() < end);
 }
 
-void Trainer::Worker::handle(const Command& command) {
-  if (const auto* const observe = std::get_if<Observe>(&command)) return handle_observe(observe->request);
-  if (const auto* const copy = std::get_if<CopyWeights>(&command)) {
-    copied_weights_ = copy->number;
-    return handle_observe(observed_);
-  }
-  if (const auto* const set = std::get_if<SetDisturbed>(&command)) {
-    disturbed_ = set->disturbed;
-    return;
-  }
+bool Trainer::Worker::handle(const Command& command) {
   const bool taken_when_finished =
-      std::holds_alternative<Reset>(command) || std::holds_alternative<ReturnTo>(command) ||
-      std::holds_alternative<Leave>(command) || std::holds_alternative<Save>(command) ||
-      std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
-  if (view_.state == TrainerState::finished && !taken_when_finished) return;
+      std::holds_alternative<Observe>(command) || std::holds_alternative<CopyWeights>(command) ||
+      std::holds_alternative<SetDisturbed>(command) || std::holds_alternative<Reset>(command) ||
+      std::holds_alternative<ReturnTo>(command) || std::holds_alternative<Leave>(command) ||
+      std::holds_alternative<Save>(command) || std::holds_alternative<SaveSettings>(command) ||
+      std::holds_alternative<CheckDeterminism>(command);
+  if (view_.state == TrainerState::finished && !taken_when_finished) return false;
+  const bool only_looks = std::holds_alternative<Observe>(command) ||
+                          std::holds_alternative<CopyWeights>(command) ||
+                          std::holds_alternative<SetDisturbed>(command);
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
-  if (rate_search_) end_rate_search(true);
-  std::visit(Overloaded{[&](const Pause&) { pause(); },
-                        [&](const Resume&) { handle_resume(); },
-                        [&](const StepOnce&) {
-                          pause();
-                          engine_->interrupt();
-                          ++memory_.steps_to_run;
-                        },
-                        [&](const Reset&) { attempt([&] { handle_reset(); }); },
-                        [&](const ReturnTo& back) { attempt([&] { return_to(back.training); }); },
-                        [&](const Select& select) { attempt([&] { handle_select(select.selection); }); },
-                        [&](const Change& change) { attempt([&] { handle_change(change.settings); }); },
-                        [&](const FindRate& find) { attempt([&] { start_rate_search(find.settings); }); },
-                        [](const CancelFindRate&) {},
-                        [&](const RollBack&) { attempt([&] { handle_roll_back(); }); },
-                        [&](const SaveCheckpoint&) {
-                          attempt([&] {
-                            if (!checkpoints_)
-                              throw core::BadInput("no run is written: there is no folder for checkpoints");
-                            write_checkpoint(false);
-                          });
-                        },
-                        [&](const SetNetwork& set) { attempt([&] { handle_network(set.network); }); },
-                        [&](const Save& to) { attempt([&] { save(to.file); }); },
-                        [&](const SaveSettings&) { attempt([&] { save_settings(); }); },
-                        [&](const CheckDeterminism&) { attempt([&] { handle_determinism(); }); },
-                        [](const Observe&) {},
-                        [](const CopyWeights&) {},
-                        [](const SetDisturbed&) {},
-                        [&](const Leave&) { handle_leave(); },
-                        [&](const Finish&) { finish(); }},
-             command);
+  if (rate_search_ && !only_looks) end_rate_search(true);
+  bool taken = true;
+  std::visit(
+      Overloaded{[&](const Pause&) { pause(); },
+                 [&](const Resume&) { handle_resume(); },
+                 [&](const StepOnce&) {
+                   pause();
+                   engine_->interrupt();
+                   ++steps_to_run_;
+                 },
+                 [&](const Reset&) { taken = attempt([&] { handle_reset(); }); },
+                 [&](const ReturnTo& back) { taken = attempt([&] { return_to(back.training); }); },
+                 [&](const Select& select) { taken = attempt([&] { handle_select(select.selection); }); },
+                 [&](const Change& change) { taken = attempt([&] { handle_change(change.settings); }); },
+                 [&](const FindRate& find) { taken = attempt([&] { start_rate_search(find.settings); }); },
+                 [](const CancelFindRate&) {},
+                 [&](const RollBack&) { taken = attempt([&] { handle_roll_back(); }); },
+                 [&](const SaveCheckpoint&) {
+                   taken = attempt([&] {
+                     if (!keeper_->writes_checkpoints())
+                       throw core::BadInput("no run is written: there is no folder for checkpoints");
+                     write_checkpoint(false);
+                   });
+                 },
+                 [&](const SetNetwork& set) { taken = attempt([&] { handle_network(set.network); }); },
+                 [&](const Save& to) { taken = attempt([&] { keeper_->save_weights(to.file); }); },
+                 [&](const SaveSettings&) { taken = attempt([&] { keeper_->save_settings(); }); },
+                 [&](const CheckDeterminism&) { taken = attempt([&] { handle_determinism(); }); },
+                 [&](const Observe& observe) { watching_->ask(observe.request); },
+                 [&](const CopyWeights& copy) { watching_->copy_weights(copy.number); },
+                 [&](const SetDisturbed& set) { disturbed_ = set.disturbed; },
+                 [&](const Leave&) { handle_leave(); },
+                 [&](const Finish&) { finish(); }},
+      command);
+  return taken;
 }
 
 /// What cannot be done is told, and the training goes on as it was.
-void Trainer::Worker::attempt(const std::function<void()>& change) {
+bool Trainer::Worker::attempt(const std::function<void()>& change) {
   try {
     change();
+    return true;
   } catch (const core::Error& error) {
-    notice(error.what());
-    log(LogLevel::warning, error.what());
+    publishing_.warn(error.what());
+    return false;
   }
 }
 
@@ -119,16 +134,17 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   note_selection(selection);
   note_choice();
   view_.plan_bytes = engine_->plan_bytes();
-  memory_.speeds.clear();
+  speeds_.clear();
   show_anew();
   const std::string covered = with_covered(change, engine_->timings().timings());
   if (preset.empty()) {
     mark(covered);
   } else {
-    mark(fmt::format("preset {}; {}", preset, covered), fmt::format("preset {}", preset));
+    publishing_.mark(engine_->steps(), fmt::format("preset {}; {}", preset, covered),
+                     fmt::format("preset {}", preset));
   }
   clip_by_default();
-  note_settings();
+  keeper_->note_settings();
   publish(true);
 }
 
@@ -138,15 +154,15 @@ void Trainer::Worker::clip_by_default() {
   const float norm = standard_clip_norm(view_.selection.precision);
   Configuration change;
   change.put(setting("clip_norm"), static_cast<double>(norm));
-  handle_change(change);
+  attempt([&] { handle_change(change); });
   around_.clip_chosen = false;
 }
 
 void Trainer::Worker::handle_resume() {
-  if (view_.state != TrainerState::paused) return;
-  if (memory_.diverged) {
-    memory_.diverged = false;
-    memory_.spikes = {};
+  if (view_.state != TrainerState::paused || steering_.pending()) return;  // first it is told what was found
+  if (steering_.diverged()) {
+    steering_.clear_divergence();
+    steering_.restart_statistics();
     engine_->clear_halt();
   }
   engine_->interrupt();
@@ -164,9 +180,9 @@ void Trainer::Worker::handle_change(const Configuration& change) {
   training::change(*engine_, *before, after);
   view_.settings = std::make_shared<const TrainingSettings>(after);
   mark(describe_change(values_of(*before, different), different));
-  if (other_steps) memory_.speeds.clear();
+  if (other_steps) speeds_.clear();
   follow_change(*before);
-  note_settings();
+  keeper_->note_settings();
   publish(true);
 }
 
@@ -174,12 +190,8 @@ void Trainer::Worker::handle_change(const Configuration& change) {
 void Trainer::Worker::follow_change(const TrainingSettings& before) {
   const OptimizerSettings &was = before.optimizer, &now = settings().optimizer;
   around_.clip_chosen = around_.clip_chosen || now.clip_norm != was.clip_norm;
-  if (!(now == was)) memory_.spikes.changed = memory_.spikes.count;
-  if (!(settings().augment == before.augment)) {
-    memory_.spikes = {};  // other images have other losses
-    observe_anew();
-  }
-  if (!(settings().schedule == before.schedule)) memory_.plateau = {};
+  steering_.follow(before, settings());
+  if (!(settings().augment == before.augment)) watching_->look_anew();
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
   plan_steps();
@@ -191,37 +203,40 @@ void Trainer::Worker::follow_change(const TrainingSettings& before) {
 
 void Trainer::Worker::handle_roll_back() {
   drain();
-  const std::uint64_t before = memory_.diverged ? view_.divergence.step - 1 : engine_->steps();
+  const std::uint64_t before = steering_.diverged() ? view_.divergence.step - 1 : engine_->steps();
   if (!engine_->rollback().remembers(before)) {
     throw core::BadInput("there are no weights from before to go back to");
   }
-  leave_training();
+  keep(left_now());
   OptimizerSettings slower = settings().optimizer;
   const Divergence& divergence = view_.divergence;
   slower.learning_rate =
-      memory_.diverged && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
+      steering_.diverged() && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
   engine_->rollback().recall(before);
   engine_->set_optimizer(slower);
   mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", settings().optimizer.learning_rate,
                    slower.learning_rate));
-  edit_settings([&](TrainingSettings& s) { s.optimizer = slower; });
+  const TrainingSettings was = settings();
+  publishing_.edit_settings([&](TrainingSettings& s) { s.optimizer = slower; });
+  steering_.follow(was, settings());
   view_.divergence.can_roll_back = false;
+  keeper_->begin_training();
   begin_training();
-  note_settings();
+  keeper_->note_settings();
   if (view_.state == TrainerState::paused) handle_resume();
   publish(true);
 }
 
 void Trainer::Worker::note_selection(const plan::Selection& selection) {
   view_.selection = selection;
-  edit_settings([&](TrainingSettings& s) {
+  publishing_.edit_settings([&](TrainingSettings& s) {
     s.precision = selection.precision;
     s.select = plan::selection_text(selection);
   });
 }
 
 void Trainer::Worker::note_choice() {
-  energy_.reset();
+  energy_->interrupt();
   ladder_.choose(view_.selection, settings().batch, engine_->steps(), machine_of(view_),
                  engine_->timings().timings(), engine_->plan_bytes());
 }
@@ -232,7 +247,8 @@ void Trainer::Worker::handle_determinism() {
   report->id = view_.determinism ? view_.determinism->id + 1 : 1;
   const auto differ = std::count_if(report->tensors.begin(), report->tensors.end(),
                                     [](const TensorDifference& tensor) { return tensor.different > 0; });
-  log(LogLevel::info,
+  publishing_.log(
+      LogLevel::info,
       differ == 0 ? fmt::format("the same step twice: all bits equal in {} tensors", report->tensors.size())
                   : fmt::format("the same step twice: bits differ in {} of {} tensors", differ,
                                 report->tensors.size()));
@@ -241,26 +257,82 @@ void Trainer::Worker::handle_determinism() {
 }
 
 void Trainer::Worker::handle_reset() {
-  leave_training();
-  if (checkpoints_ && engine_->steps() > 0 && engine_->steps() != memory_.written_step && !memory_.diverged) {
+  keep(left_now());
+  if (keeper_->writes_checkpoints() && engine_->steps() > 0 && !keeper_->is_written(engine_->steps()) &&
+      !steering_.diverged()) {
     write_checkpoint(false);
-    checkpoints_->flush();  // the next one must not take its place in the queue
-    note_checkpoints();
+    keeper_->flush();
   }
   publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
-  memory_ = {};
+  steering_ = {};
+  speeds_ = {};
+  steps_to_run_ = 0;
+  showing_.restart();
+  keeper_->begin_training();
   begin_training();
-  observe_anew();
+  watching_->look_anew();
   static_cast<Progress&>(view_) = {};
   view_.divergence = Divergence{.id = view_.divergence.id, .text = ""};
   ++view_.generation;
   plan_steps();
   remember();
-  emit(Restart{view_.generation});
-  log(LogLevel::info, "reset: first weights, step 0; undo brings the earlier training back");
+  publishing_.emit(Restart{view_.generation});
+  publishing_.log(LogLevel::info, "reset: first weights, step 0; undo brings the earlier training back");
   if (view_.state == TrainerState::finished) set_state(TrainerState::paused);
   publish(true);
+}
+
+void Trainer::Worker::handle_network(const models::Model& network) {
+  const models::Model named = as_written(network);
+  if (named == settings().model) return;
+  drain();  // the speeds of the steps under way belong to the network before
+  if (steering_.pending()) {
+    throw core::BadInput("the training has just diverged: the network can be changed once it is told where");
+  }
+  LeftState before = left_now();
+  const CarriedOver carried = engine_->set_network(named);
+  keep(std::move(before));
+  begin_training();
+  publishing_.edit_settings([&](TrainingSettings& s) {
+    s.model = named;
+    s.init_file.clear();
+    s.init_partly = false;
+  });
+  follow_network();
+  remember();
+  mark(fmt::format("network changed: {} of {} tensors carried over", carried.tensors, carried.of));
+  if (keeper_->writes_checkpoints()) {
+    // run.json names the new network only once there is a checkpoint of it to go on from.
+    keeper_->follow(named);
+    write_checkpoint(false);
+    keeper_->flush();
+  }
+  keeper_->note_settings();
+  publish(true);
+}
+
+/// What was found out about the network before does not hold for this one.
+void Trainer::Worker::follow_network() {
+  view_.network = std::make_shared<const models::Model>(settings().model);
+  ++view_.network_number;
+  view_.model = settings().model.name;
+  view_.parameters = models::parameter_layout(engine_->model()).count;
+  view_.plan_bytes = engine_->plan_bytes();
+  view_.divergence.can_roll_back = false;
+  ladder_.change_network();
+  note_choice();
+  speeds_.clear();
+  show_anew();
+  steering_.restart_statistics();
+  steering_.forget_evaluations();
+  watching_->follow_network();
+}
+
+/// Another network or selection: the same step may give other pictures and looks, and they cost something else.
+void Trainer::Worker::show_anew() {
+  showing_.show_anew();
+  watching_->forget_costs();
 }
 
 }  // namespace warpscope::training

@@ -1,41 +1,39 @@
-// The trainer's thread: trainings that are left by a reset, another network or divergence, and the way back to them.
+// The trainer's thread: trainings that are left by a reset, another network, divergence or the end of the window, and
+// the way back to them.
 
 #include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/training/engine_change.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
 namespace {
 
-constexpr std::size_t kMostLeft = 8;
-constexpr std::size_t kMostLeftBytes = std::size_t{2} << 30;  ///< the newest is kept however large it is
-
-std::size_t bytes_of(const EngineState& state) {
-  std::size_t floats = state.parameters.size();
-  for (const std::vector<float>& each : state.states) floats += each.size();
-  return floats * sizeof(float);
-}
+constexpr std::uint64_t kLeastUnsavedSteps = 10;
 
 }  // namespace
 
 /// As Rollback::remember(), with what the worker knows of that step.
 void Trainer::Worker::remember() {
-  engine_->rollback().remember();
-  RememberedProgress now{memory_, view_, {}};
-  now.progress.step = engine_->steps();
-  now.progress.epoch = engine_->epoch();
-  now.memory.steps_to_run = 0;
-  remembered_.push_back(std::move(now));
-  if (remembered_.size() > 2) remembered_.pop_front();
+  Progress now = view_;
+  now.step = engine_->steps();
+  now.epoch = engine_->epoch();
+  try {
+    copies_.note(engine_->rollback().remember(), steering_, now, view_.settings);
+  } catch (const core::OutOfMemory& error) {
+    engine_->rollback().forget();
+    publishing_.warn(fmt::format("there will be no weights to go back to: {}", error.what()));
+  }
 }
 
 /// The training between two steps, for return_to(). Throws core::OutOfMemory.
-Trainer::Worker::LeftState Trainer::Worker::left_now() {
+LeftState Trainer::Worker::left_now() {
   drain();
   try {
     LeftState left{.number = view_.training,
@@ -43,12 +41,13 @@ Trainer::Worker::LeftState Trainer::Worker::left_now() {
                    .settings = view_.settings,
                    .first_weights = engine_->network().first_weights(),
                    .engine = engine_->state(),
-                   .memory = memory_,
+                   .steering = steering_,
                    .progress = view_,
-                   .tally = tally_,
+                   .tally = publishing_.tally(),
                    .divergence = view_.divergence};
     left.progress.step = left.engine.steps;
     left.progress.epoch = engine_->epoch();
+    left.steering.take_pending();
     return left;
   } catch (const std::bad_alloc&) {
     throw core::OutOfMemory("the host has too little memory to keep the training that would be left");
@@ -56,32 +55,8 @@ Trainer::Worker::LeftState Trainer::Worker::left_now() {
 }
 
 void Trainer::Worker::keep(LeftState left) {
-  left.memory.speeds.clear();
-  left.memory.steps_to_run = 0;
-  left.memory.divergence_pending = false;
-  left_.push_back(std::move(left));
-  std::size_t bytes = 0;
-  for (const LeftState& each : left_) bytes += bytes_of(each.engine);
-  while (left_.size() > 1 && (left_.size() > kMostLeft || bytes > kMostLeftBytes)) {
-    bytes -= bytes_of(left_.front().engine);
-    left_.pop_front();
-  }
-  publish_left();
-}
-
-void Trainer::Worker::publish_left() {
-  auto left = std::make_shared<std::vector<LeftTraining>>();
-  for (const LeftState& each : left_) left->push_back({each.number, each.engine.steps});
-  view_.left = std::move(left);
-}
-
-/// What is trained from now on is another training than the one that was.
-void Trainer::Worker::begin_training() {
-  view_.training = view_.trainings++;
-}
-
-void Trainer::Worker::leave_training() {
-  keep(left_now());
+  left_.keep(std::move(left));
+  view_.left = left_.list();
 }
 
 /// The rate of the last step behind the weights that RollBack brings back; half of it if that is the one that failed.
@@ -100,80 +75,82 @@ void Trainer::Worker::keep_what_was_before_divergence() {
   divergence.can_roll_back = true;
   divergence.back_step = state->steps;
   divergence.back_rate = rate_to_go_back(before);
-  const auto found =
-      std::find_if(remembered_.begin(), remembered_.end(),
-                   [&](const RememberedProgress& each) { return each.progress.step == state->steps; });
   LeftState left{.number = view_.training,
                  .generation = view_.generation,
                  .settings = view_.settings,
                  .first_weights = engine_->network().first_weights(),
                  .engine = std::move(*state),
-                 .memory = found == remembered_.end() ? Memory{} : found->memory,
-                 .progress = found == remembered_.end() ? Progress{} : found->progress,
-                 .tally = tally_,
+                 .steering = {},
+                 .progress = {},
+                 .tally = publishing_.tally(),
                  .divergence = {}};
-  if (found != remembered_.end() && found->tally) {
-    left.tally.back_to(*found->tally);
-    left.progress.seconds = left.tally.figures().seconds;  // steps were under way when the copy was taken
-  }
-  left.memory.diverged = false;
-  left.progress.step = left.engine.steps;
+  copies_.recall(engine_->rollback().place(before), left);
   keep(std::move(left));
   begin_training();
 }
 
-/// Network, optimizer, weights, state and place in the data; what cannot be throws, with nothing changed.
-void Trainer::Worker::restore(const LeftState& target) {
-  const bool other_network = target.settings->model != settings().model;
-  if (other_network) engine_->set_network(target.settings->model);
-  engine_->set_optimizer(target.settings->optimizer);
-  if (other_network) engine_->network().set_first_weights(target.first_weights);
-  EngineState state = target.engine;
-  const bool scales = view_.selection.precision == core::Precision::fp16;
-  if ((state.control.growth_interval > 0) != scales) {
-    const std::uint32_t updates = std::exchange(state.control, engine_->state().control).updates;
-    state.control.updates = updates;
+/// Settings, network, optimizer, weights, state and place in the data of a training that was left. What cannot be
+/// throws, with settings and network as they are or as they were.
+void Trainer::Worker::take_on(const LeftState& target) {
+  const int batch = target.settings->batch;
+  if (engine_->network().bare_model() != target.settings->model) {
+    if (batch < engine_->options().batch) engine_->set_batch(batch);  // it may not fit beside the present one
+    engine_->set_network(target.settings->model);
   }
-  engine_->restore(state);
+  const EngineSettings now = engine_->options();
+  change(*engine_, now, *target.settings);
+  try {
+    engine_->network().set_first_weights(target.first_weights);
+    EngineState state = target.engine;
+    const bool scales = view_.selection.precision == core::Precision::fp16;
+    if ((state.control.growth_interval > 0) != scales) fit_loss_scale(state, engine_->state());
+    engine_->restore(state);
+  } catch (const std::bad_alloc&) {
+    throw core::OutOfMemory("the host has too little memory to bring the training back");
+  }
 }
 
 void Trainer::Worker::return_to(std::uint64_t number) {
-  const auto found = std::find_if(left_.begin(), left_.end(),
-                                  [number](const LeftState& each) { return each.number == number; });
-  if (found == left_.end()) {
-    throw core::BadInput(
-        fmt::format("that training is not kept any more: the last {} that were left are", kMostLeft));
+  const LeftState* const found = left_.find(number);
+  if (found == nullptr) {
+    throw core::BadInput(fmt::format("that training is not kept any more: the last {} that were left are",
+                                     LeftTrainings::kMost));
   }
   LeftState now = left_now();
   const bool other_network = found->settings->model != settings().model;
   try {
-    restore(*found);
+    take_on(*found);
   } catch (const core::Error&) {
-    restore(now);
+    take_on(now);
     throw;
   }
-  LeftState target = std::move(*found);
-  left_.erase(found);
+  LeftState target = left_.take(number);
   keep(std::move(now));
   go_on_with(std::move(target), other_network);
 }
 
 /// What the worker and those who look on know of the training, once the engine has it.
 void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
-  edit_settings([&then = *target.settings](TrainingSettings& s) {
-    s.model = then.model;
-    s.init_file = then.init_file;
-    s.init_partly = then.init_partly;
-    s.optimizer = then.optimizer;
+  const bool other_batch = target.settings->batch != settings().batch;
+  publishing_.edit_settings([&then = *target.settings](TrainingSettings& s) {
+    const TrainingSettings now = std::exchange(s, then);
+    s.precision = now.precision;  // those that run the steps are a choice of their own
+    s.select = now.select;
   });
-  if (other_network) follow_network();
-  memory_ = std::move(target.memory);
-  memory_.written_step = kNoStep;
+  if (other_network) {
+    follow_network();
+  } else if (other_batch) {
+    note_choice();
+  }
+  steering_ = std::move(target.steering);
+  speeds_.clear();
+  steps_to_run_ = 0;
+  keeper_->begin_training();
   static_cast<Progress&>(view_) = target.progress;
-  tally_ = std::move(target.tally);
+  publishing_.tally() = std::move(target.tally);
   const std::uint64_t id = view_.divergence.id;
-  view_.divergence = memory_.diverged ? target.divergence : Divergence{};
-  view_.divergence.id = memory_.diverged ? id + 1 : id;
+  view_.divergence = steering_.diverged() ? target.divergence : Divergence{};
+  view_.divergence.id = steering_.diverged() ? id + 1 : id;
   view_.divergence.can_roll_back = false;
   view_.training = target.number;
   ++view_.generation;
@@ -182,15 +159,51 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
   plan_steps();
   show_anew();
   remember();
-  emit(Return{view_.generation, target.generation, target.engine.steps});
+  publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
   mark(fmt::format("back at step {}, where the training was left", target.engine.steps));
-  if (view_.state == TrainerState::finished || memory_.diverged) view_.state = TrainerState::paused;
-  if (checkpoints_) {
-    if (other_network) checkpoints_->follow(settings().model);
-    if (!memory_.diverged) write_checkpoint(false);
+  if (view_.state == TrainerState::finished || steering_.diverged()) view_.state = TrainerState::paused;
+  clip_by_default();
+  if (keeper_->writes_checkpoints()) {
+    if (other_network) keeper_->follow(settings().model);
+    if (!steering_.diverged()) write_checkpoint(false);
   }
-  note_settings();
+  keeper_->note_settings();
   publish(true);
+}
+
+/// The window closes. What the training has is written, whatever its state.
+void Trainer::Worker::handle_leave() {
+  const bool writes = keeper_->recorder() != nullptr || !settings().save_file.empty();
+  if (writes && view_.state != TrainerState::finished) {
+    finish();
+    if (view_.state != TrainerState::finished) finish();  // it has just diverged, and nobody looks any more
+  }
+  try {
+    if (keeper_->keeps_unsaved()) keep_unsaved();
+  } catch (const std::exception& error) {
+    return fail(fmt::format("the training could not be kept: {}", error.what()), false);
+  }
+  view_.may_close = true;
+  publish(true);
+}
+
+/// For a training that diverged, or was reset a moment ago, what was before that is worth more.
+void Trainer::Worker::keep_unsaved() {
+  drain();
+  const auto worth_it = [this](const Steering& steering, const Progress& progress) {
+    return !steering.diverged() && progress.step >= kLeastUnsavedSteps &&
+           progress.seconds >= around_.unsaved_seconds;
+  };
+  if (!worth_it(steering_, view_)) {
+    const auto& left = left_.all();
+    const auto better = std::find_if(left.rbegin(), left.rend(), [&](const LeftState& each) {
+      return worth_it(each.steering, each.progress);
+    });
+    if (better == left.rend()) return;
+    return_to(better->number);
+  }
+  publish(true);
+  keeper_->keep_unsaved(steering_);
 }
 
 }  // namespace warpscope::training

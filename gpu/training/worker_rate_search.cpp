@@ -16,8 +16,8 @@ void Trainer::Worker::start_rate_search(const RateFinderOptions& options) {
   drain();
   rate_search_.emplace(RateSearchRun{std::move(finder), engine_->state()});
   view_.rate_search = std::make_shared<RateSearch>(RateSearch{true, 0.0, {}});
-  log(LogLevel::info, fmt::format("looking for a learning rate: {} steps from {:g} to {:g}", options.steps,
-                                  options.low, options.high));
+  publishing_.log(LogLevel::info, fmt::format("looking for a learning rate: {} steps from {:g} to {:g}",
+                                              options.steps, options.low, options.high));
   publish(true);
 }
 
@@ -43,7 +43,7 @@ void Trainer::Worker::end_rate_search(bool cancelled) {
   remember();
   auto ended = std::make_shared<RateSearch>(RateSearch{false, 1.0, search.finder.result()});
   if (cancelled) ended->result.text = "cancelled: the weights are those from before";
-  log(LogLevel::info, ended->result.text);
+  publishing_.log(LogLevel::info, ended->result.text);
   view_.rate_search = std::move(ended);
   engine_->interrupt();
   publish(true);

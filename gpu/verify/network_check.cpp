@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -62,26 +61,25 @@ class Chain {
   Chain(const NetworkCase& network, const plan::Program& program, const ops::step::StepControl& control)
       : program_(program), memory_(program.tensors.size()) {
     const std::vector<double> parameters(network.parameters.begin(), network.parameters.end());
-    std::vector<std::uint32_t> order(kImages);
-    std::iota(order.begin(), order.end(), 0u);
+    const std::vector<std::uint32_t> order = plan::in_order(kImages);
     const std::vector<ops::step::StepRecord> ring(kRing);
     for (std::size_t t = 0; t < program.tensors.size(); ++t) {
       const plan::Tensor& tensor = program.tensors[t];
       switch (tensor.storage) {
         case plan::Storage::images:
-          memory_[t] = bytes_of(network.images.data(), network.images.size());
+          memory_[t] = bytes_of(network.images);
           break;
         case plan::Storage::labels:
-          memory_[t] = bytes_of(network.labels.data(), network.labels.size());
+          memory_[t] = bytes_of(network.labels);
           break;
         case plan::Storage::order:
-          memory_[t] = bytes_of(order.data(), order.size() * sizeof(order[0]));
+          memory_[t] = bytes_of(order);
           break;
         case plan::Storage::control:
-          memory_[t] = bytes_of(&control, sizeof(control));
+          memory_[t] = bytes_of(std::span(&control, 1));
           break;
         case plan::Storage::ring:
-          memory_[t] = bytes_of(ring.data(), ring.size() * sizeof(ring[0]));
+          memory_[t] = bytes_of(ring);
           break;
         case plan::Storage::parameters:
           memory_[t] =
@@ -121,11 +119,6 @@ class Chain {
   const plan::Program& program() const { return program_; }
 
  private:
-  static Bytes bytes_of(const void* data, std::size_t size) {
-    Bytes bytes(size);
-    std::memcpy(bytes.data(), data, size);
-    return bytes;
-  }
   const plan::Program& program_;
   std::vector<Bytes> memory_;
 };
@@ -152,27 +145,16 @@ struct PlanStep {
   bool deterministic = true;  ///< by what its variants declare
 };
 
-template <class T>
-core::Buffer uploaded(const std::shared_ptr<core::Device>& device, core::Stream& stream,
-                      const std::vector<T>& values) {
-  core::Buffer buffer(device, values.size() * sizeof(T));
-  stream.copy(buffer.data(), values.data(), buffer.bytes());
-  stream.synchronize();
-  return buffer;
-}
-
 PlanStep run_plan(const NetworkCase& network, const ops::Context& context, const plan::Selection& selection) {
   context.device->make_current();
   const auto stream = context.device->make_stream();
-  std::vector<std::uint32_t> order(kImages);
-  std::iota(order.begin(), order.end(), 0u);
   const ops::step::StepControl control = control_of(selection.precision);
-  const core::Buffer images = uploaded(context.device, *stream, network.images);
-  const core::Buffer labels = uploaded(context.device, *stream, network.labels);
-  const core::Buffer orders = uploaded(context.device, *stream, order);
-  const core::Buffer controls = uploaded(context.device, *stream, std::vector{control});
-  const core::Buffer ring = uploaded(context.device, *stream, std::vector<ops::step::StepRecord>(kRing));
-  const core::Buffer parameters = uploaded(context.device, *stream, network.parameters);
+  const core::Buffer images = core::upload(context.device, *stream, network.images);
+  const core::Buffer labels = core::upload(context.device, *stream, network.labels);
+  const core::Buffer orders = core::upload(context.device, *stream, plan::in_order(kImages));
+  const core::Buffer controls = core::upload(context.device, *stream, std::vector{control});
+  const core::Buffer ring = core::upload(context.device, *stream, std::vector<ops::step::StepRecord>(kRing));
+  const core::Buffer parameters = core::upload(context.device, *stream, network.parameters);
   const core::Buffer gradients(context.device, network.parameters.size() * sizeof(float));
   stream->fill(gradients.data(), 0xFF, gradients.bytes());  // NaN: a gradient left unwritten shows
 
@@ -189,13 +171,9 @@ PlanStep run_plan(const NetworkCase& network, const ops::Context& context, const
   plan::Plan step(network.model, plan::Purpose::training, selection, kBatch, context, *stream, bindings);
   step.launch(*stream);
   PlanStep result;
-  result.gradients.resize(network.parameters.size());
-  ops::step::StepRecord record;
-  stream->copy(result.gradients.data(), gradients.data(), gradients.bytes());
-  stream->copy(&record, ring.data(), sizeof(record));
-  stream->synchronize();
+  result.gradients = core::download<float>(*stream, gradients.data(), network.parameters.size());
   for (float& gradient : result.gradients) gradient /= control.loss_scale;
-  result.loss = record.loss;
+  result.loss = core::download<ops::step::StepRecord>(*stream, ring.data(), 1)[0].loss;
   for (const plan::PlanNode& node : step.nodes()) {
     if (node.variant != nullptr && !node.variant->deterministic) result.deterministic = false;
   }

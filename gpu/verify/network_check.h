@@ -3,11 +3,8 @@
 // references.
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "gpu/core/device.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/verify/op_check.h"

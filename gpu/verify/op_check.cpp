@@ -63,10 +63,10 @@ bool with_writer(const Variant& variant, const OpShape& shape, Name name, Body b
 bool reads_computed(const Variant& variant, const OpShape& shape, const CoveredOp& covered) {
   const auto given = operands_of(variant, shape);
   const auto own = ops::contract(covered.op).operands;
-  return std::none_of(own.begin(), own.end(), [&](const ops::Operand& each) {
+  return std::ranges::none_of(own, [&](const ops::Operand& each) {
     if (each.access == Access::write) return false;
     const Name name = call_name(variant, shape.covered, covered.link, each.name);
-    return std::any_of(given.begin(), given.end(), [&](const CallOperand& one) { return one.name == name; });
+    return std::ranges::any_of(given, [&](const CallOperand& one) { return one.name == name; });
   });
 }
 
@@ -130,7 +130,7 @@ std::string compare(const Variant& variant, const Case& tested, Precision precis
 }
 
 bool same_bits(const std::vector<CallOperand>& operands, const Operands& first, const Operands& second) {
-  return std::all_of(operands.begin(), operands.end(), [&](const CallOperand& each) {
+  return std::ranges::all_of(operands, [&](const CallOperand& each) {
     return each.access == Access::read || first[each.name] == second[each.name];
   });
 }
@@ -229,8 +229,8 @@ Check check_case(const Variant& variant, const ops::Context& context, Precision 
   check.tolerance = ops::tolerance(precision, check.terms);
   check.workspace = workspace_bytes(variant, tested.shape, precision);
   const auto operands = operands_of(variant, tested.shape);
-  const bool has_in_place = std::any_of(operands.begin(), operands.end(),
-                                        [](const auto& each) { return each.in_place_of.has_value(); });
+  const bool has_in_place =
+      std::ranges::any_of(operands, [](const auto& each) { return each.in_place_of.has_value(); });
   std::string failure = check_placement(variant, context, precision, tested, false, check);
   if (failure.empty() && has_in_place) {
     failure = check_placement(variant, context, precision, tested, true, check);

@@ -1,5 +1,5 @@
 #pragma once
-// Holds a variant of any op against the double-precision reference, from the op's contract alone.
+// Holds a variant of any op against the double-precision reference, from nothing but the op's contract.
 //
 //   verify::Check check = verify::check_variant(variant, device, shape, precision, seed);
 //   EXPECT_EQ(check.failure, "");
@@ -10,13 +10,10 @@
 // own is known here.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
-#include "gpu/core/device.h"
 #include "gpu/ops/variant.h"
 #include "gpu/verify/op_run.h"
-#include "gpu/verify/operands.h"
 #include "gpu/verify/reference.h"
 
 namespace warpscope::verify {

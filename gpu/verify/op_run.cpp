@@ -45,8 +45,8 @@ OpRun::OpRun(const Variant& variant, ops::Context context, const OpShape& shape,
 std::size_t OpRun::owner_of(std::size_t operand) const {
   const std::optional<ops::Name>& other = operands_[operand].in_place_of;
   if (!in_place_ || !other) return operand;
-  const auto owner = std::find_if(operands_.begin(), operands_.end(),
-                                  [&](const CallOperand& each) { return each.name == *other; });
+  const auto owner =
+      std::ranges::find_if(operands_, [&](const CallOperand& each) { return each.name == *other; });
   return static_cast<std::size_t>(owner - operands_.begin());
 }
 

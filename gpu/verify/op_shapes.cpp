@@ -16,8 +16,7 @@ using ops::Variant;
 /// Whether every operand has elements: a kernel may not fit a small image.
 bool is_possible(Op op, const OpShape& shape) {
   const auto operands = ops::contract(op).operands;
-  return std::all_of(operands.begin(), operands.end(),
-                     [&](const ops::Operand& each) { return each.elements(shape) > 0; });
+  return std::ranges::all_of(operands, [&](const ops::Operand& each) { return each.elements(shape) > 0; });
 }
 
 /// Smaller images, then a smaller batch, then fewer channels, then fewer parameters, until it costs no more
@@ -46,7 +45,7 @@ bool notes(const Variant& variant, const OpSet& covered, int OpShape::*field) {
   constexpr int kOther = 7;  // no field is so by itself
   OpShape its;
   its.in_channels = its.kernel_height = its.kernel_width = kOther;
-  return std::any_of(variant.chain.begin(), variant.chain.end(), [&](const ops::Link& link) {
+  return std::ranges::any_of(variant.chain, [&](const ops::Link& link) {
     if (link.takes == nullptr || !covered.has(link.op)) return false;
     OpShape call;
     link.takes(its, call);
@@ -62,7 +61,7 @@ void give_window(OpShape& shape, const OpShape& given) {
 }
 
 void add_once(std::vector<OpShape>& calls, const std::optional<OpShape>& call) {
-  if (call && std::find(calls.begin(), calls.end(), *call) == calls.end()) calls.push_back(*call);
+  if (call && std::ranges::find(calls, *call) == calls.end()) calls.push_back(*call);
 }
 
 }  // namespace

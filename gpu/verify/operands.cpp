@@ -1,10 +1,7 @@
 #include "gpu/verify/operands.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/step/step.h"
@@ -36,15 +33,6 @@ std::vector<double> random_numbers(std::size_t elements, Random& random) {
   return values;
 }
 
-Bytes random_order(std::size_t count, Random& random) {
-  std::vector<std::uint32_t> order(count);
-  std::iota(order.begin(), order.end(), 0u);
-  std::shuffle(order.begin(), order.end(), random);
-  Bytes bytes(order.size() * sizeof(order[0]));
-  std::memcpy(bytes.data(), order.data(), bytes.size());
-  return bytes;
-}
-
 /// Half of the time the batch at hand is the last of the epoch.
 Bytes random_control(const OpShape& shape, Random& random) {
   ops::step::StepControl control;
@@ -61,9 +49,7 @@ Bytes random_control(const OpShape& shape, Random& random) {
   control.good_steps = control.growth_interval == 0
                            ? static_cast<std::uint32_t>(random() % 100)
                            : static_cast<std::uint32_t>(random() % control.growth_interval);
-  Bytes bytes(sizeof(control));
-  std::memcpy(bytes.data(), &control, sizeof(control));
-  return bytes;
+  return bytes_of(std::span(&control, 1));
 }
 
 Bytes drawn(const CallOperand& operand, const OpShape& shape, Precision precision, Random& random) {

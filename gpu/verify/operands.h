@@ -10,7 +10,7 @@
 
 namespace warpscope::verify {
 
-/// The op alone, without an implementation: of it operands can be asked as of a variant.
+/// The op by itself, without an implementation: of it operands can be asked as of a variant.
 ops::Variant alone(ops::Op op);
 
 /// ops::operands_of() without formats: as the contracts say.

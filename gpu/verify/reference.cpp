@@ -21,15 +21,14 @@ using ops::OpShape;
 using ops::Variant;
 
 bool is_operand(const std::vector<ops::CallOperand>& operands, Name name) {
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](const ops::CallOperand& each) { return each.name == name; });
+  return std::ranges::any_of(operands, [&](const ops::CallOperand& each) { return each.name == name; });
 }
 
 /// The first operand that `op` writes.
 const ops::Operand& written_by(Op op) {
   const auto operands = ops::contract(op).operands;
-  return *std::find_if(operands.begin(), operands.end(),
-                       [](const ops::Operand& each) { return each.access != Access::read; });
+  return *std::ranges::find_if(operands,
+                               [](const ops::Operand& each) { return each.access != Access::read; });
 }
 
 }  // namespace
@@ -87,7 +86,7 @@ Name output_of(const Variant& variant, const OpShape& shape) {
   for (const CoveredOp& covered : covered_ops(variant, shape)) {
     const auto in_call = [&](Name its) { return call_name(variant, shape.covered, covered.link, its); };
     const auto list = ops::contract(covered.op).operands;
-    const bool reads = name && std::any_of(list.begin(), list.end(), [&](const ops::Operand& each) {
+    const bool reads = name && std::ranges::any_of(list, [&](const ops::Operand& each) {
                          return each.access == Access::read && in_call(each.name) == *name;
                        });
     if (covered.op == variant.op || (reads && !is_operand(operands, *name))) {

@@ -54,7 +54,7 @@ void ReferenceCases::make(const std::function<bool()>& go_on) {
     if (entry.made == nullptr && entry.error.empty()) missing.push_back(&entry);
   }
   // The costliest first, so that no core is left with one at the end.
-  std::stable_sort(missing.begin(), missing.end(), [&](const Entry* a, const Entry* b) {
+  std::ranges::stable_sort(missing, [&](const Entry* a, const Entry* b) {
     return ops::contract(op_).flops(a->shape) > ops::contract(op_).flops(b->shape);
   });
   std::atomic<bool> stopped{false};

@@ -38,7 +38,7 @@ class ReferenceCases {
     std::unique_ptr<Case> made = {};
     std::string error = {};
   };
-  /// Of a call as read by people, with what the call covers and how its operands are bound.
+  /// A call as read by people, with what the call covers and how its operands are bound.
   using Key = std::tuple<std::string, core::Precision, std::vector<int>>;
   Entry& entry(const ops::Variant& variant, const ops::OpShape& shape, core::Precision precision);
   void make_one(Entry& entry) const;

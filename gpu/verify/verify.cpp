@@ -28,13 +28,7 @@ struct Job {
 };
 
 bool contains(const std::vector<Op>& ops, Op op) {
-  return ops.empty() || std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
-std::vector<Precision> wanted_precisions(const VerifyOptions& options) {
-  if (!options.precisions.empty()) return options.precisions;
-  const auto all = core::selectable_precisions();
-  return {all.begin(), all.end()};
+  return ops.empty() || std::ranges::find(ops, op) != ops.end();
 }
 
 /// The jobs of one variant: one for each of its precisions that is wanted, one that says why where there is
@@ -49,7 +43,7 @@ void add_variant(const Variant& variant, const core::DeviceInfo& device,
   bool any = false;
   for (const Precision precision : precisions) {
     const auto has = precisions_of(variant);
-    if (std::find(has.begin(), has.end(), precision) == has.end()) continue;
+    if (std::ranges::find(has, precision) == has.end()) continue;
     any = true;
     job.row.precision = precision;
     job.row.skipped = unavailable_reason(variant, device, precision);
@@ -65,8 +59,7 @@ std::vector<Job> jobs_of(Op op, const plan::Machine& machine, const VerifyOption
   std::vector<Job> jobs;
   if (!contains(options.ops, op)) return jobs;
   const auto differentiated = differentiated_ops();
-  const bool has_differences =
-      std::find(differentiated.begin(), differentiated.end(), op) != differentiated.end();
+  const bool has_differences = std::ranges::find(differentiated, op) != differentiated.end();
   if (has_differences && std::string_view(kFiniteDifferences).find(options.only) != std::string_view::npos) {
     Job job;
     job.row.op = op;
@@ -77,7 +70,7 @@ std::vector<Job> jobs_of(Op op, const plan::Machine& machine, const VerifyOption
   for (const Variant* variant : ops::variants_of(machine.variants, op, machine.device.kind)) {
     if (variant->name.find(options.only) == std::string::npos) continue;
     if (variant->library && !options.libraries) continue;
-    add_variant(*variant, machine.device, wanted_precisions(options), jobs);
+    add_variant(*variant, machine.device, core::or_selectable(options.precisions), jobs);
   }
   return jobs;
 }
@@ -96,9 +89,9 @@ void take(VerifyRow& row, const Check& check) {
 
 /// Notes the set of ops that a call covered, if it is larger than those before it.
 void note_covered(VerifyRow& row, const ops::OpSet& covered, std::vector<ops::OpSet>& sets) {
-  if (std::find(sets.begin(), sets.end(), covered) != sets.end()) return;
-  const bool largest = std::all_of(sets.begin(), sets.end(),
-                                   [&](const ops::OpSet& set) { return set.size() < covered.size(); });
+  if (std::ranges::find(sets, covered) != sets.end()) return;
+  const bool largest =
+      std::ranges::all_of(sets, [&](const ops::OpSet& set) { return set.size() < covered.size(); });
   sets.push_back(covered);
   if (largest) row.covers = describe(covered);
   row.sets = static_cast<int>(sets.size());
@@ -185,12 +178,12 @@ std::vector<NetworkJob> network_jobs(const plan::Machine& machine, const VerifyO
   if (!options.ops.empty()) return jobs;
   std::vector<std::string> names = plan::variant_names(machine);
   names.insert(names.begin(), std::string(plan::kAutomatic));
-  for (const Precision precision : wanted_precisions(options)) {
+  for (const Precision precision : core::or_selectable(options.precisions)) {
     std::vector<plan::Selection> seen;
     for (const std::string& name : names) {
       NetworkJob job;
       job.selection = selection_of(name, machine, precision);
-      if (std::find(seen.begin(), seen.end(), job.selection) != seen.end()) continue;
+      if (std::ranges::find(seen, job.selection) != seen.end()) continue;
       seen.push_back(job.selection);
       if (name.find(options.only) == std::string::npos) continue;
       job.row.network = true;

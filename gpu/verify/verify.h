@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,7 @@ struct VerifyRow {
   core::Precision precision{};
   /// Why nothing was checked ("needs compute capability 8.0, ..."); "" if something was.
   std::string skipped;
-  /// The largest set of other ops that a call covered: "bias, relu, maxpool2d"; "" for the op alone.
+  /// The largest set of other ops that a call covered: "bias, relu, maxpool2d"; "" if it was only the op.
   std::string covers;
   int sets = 0;     ///< how many sets of ops were checked, of a variant that covers others
   int checked = 0;  ///< calls that agreed: shapes, each with every set of ops

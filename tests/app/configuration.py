@@ -8,7 +8,7 @@ import tomllib
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import ProgramCase, losses_of, main, read_run  # noqa: E402
 
-# Every option, with its table, key and value.
+# Every option that takes a value, with its table, key and value.
 OPTIONS = {
     "--model": ("model", "name", "autoencoder"),
     "--init": ("model", "init", "first \"weights\".safetensors"),
@@ -17,6 +17,7 @@ OPTIONS = {
     "--seed": ("data", "seed", 9223372036854775807),
     "--test-images": ("data", "test_images", 100),
     "--test-every": ("data", "test_every", 500),
+    "--test-shift": ("data", "test_shift", 2),
     "--device": ("device", "name", "cuda:3"),
     "--crop": ("augment", "crop", 4),
     "--cutout": ("augment", "cutout", 8),
@@ -57,6 +58,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOCUMENTED = os.path.join(HERE, os.pardir, os.pardir, "docs", "options.md")
 
 RUN = {
+    "format": 1,
     "configuration": {
         "batch": 4, "data": "built-in scenes", "data_source": "builtin", "device": "cpu", "epochs": 0, "init": "",
         "learning_rate": 0.009999999776482582, "model": "autoencoder", "optimizer": "sgd", "precision": "fp32", "seed": 5,
@@ -90,14 +92,14 @@ class Files(SettingsCase):
             self.assertEqual(settings[table].pop(key), value, option)
 
     def test_every_row_of_the_table_is_an_option_and_a_key(self):
-        table, rows = None, 0
+        table, kinds = None, {}
         for line in self.run_program("config", "--markdown").out.splitlines():
             table = line.strip("# []") if line.startswith("## [") else table
             row = re.match(r"\| `--([a-z0-9-]+)(?: (\S+))?`(?:, `--no-[a-z-]+`)? \| `(\w+)` \| ([^|]*) \|", line)
             if row is None:
                 continue
-            rows += 1
             option, kind, key, values = row.groups()
+            kinds[f"--{option}"] = kind
             if kind is None:
                 given, expected = [f"--no-{option}"], False
             elif kind in ("N", "X"):
@@ -111,7 +113,8 @@ class Files(SettingsCase):
             if option == "model" and "\n" in found:  # a network that is a file is held whole
                 found = tomllib.loads(found)["name"]
             self.assertEqual(found, expected, option)
-        self.assertGreaterEqual(rows, len(OPTIONS) + 1)
+        self.assertEqual({option for option, kind in kinds.items() if kind}, set(OPTIONS))
+        self.assertIn("--shuffle", kinds)
 
     def test_the_printed_file_gives_the_same_settings_again(self):
         ended = self.run_program("config", "--optimizer", "adam", "--lr", "3e-4", "--time", "15m", "--no-shuffle")

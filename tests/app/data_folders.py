@@ -103,7 +103,7 @@ class DataFolders(ProgramCase):
         self.assertEqual(head["configuration"]["data_source"], source)
         self.assertEqual((head["classes"][0], head["classes"][9]), ("T-shirt/top", "Ankle boot"))
         self.assert_succeeded(self.run_program(*train, "--resume", run, "--data", source, "--steps", "4"))
-        # Runs of before name a folder alone.
+        # Older runs name only a folder.
         for settings in (head["configuration"], head.get("current", {})):
             settings["data_source"] = self.data
         with open(self.path("old.json"), "w", encoding="utf-8") as file:

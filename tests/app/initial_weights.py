@@ -91,7 +91,7 @@ class InitialWeights(ProgramCase):
         self.assert_succeeded(ended, "the test loss of step 1 is not finite (")
 
     def normed_weights(self):
-        """Of NORMED, as PyTorch's state_dict has them: numbers that 16 bits hold, and the counter of the batch norm."""
+        """Weights of NORMED, as PyTorch's state_dict has them: numbers that 16 bits hold, and the counter of the batch norm."""
         shapes = {"conv1.weight": [2, 3, 3, 3], "conv1.bias": [2], "bn1.weight": [2], "bn1.bias": [2], "bn1.running_mean": [2],
                   "bn1.running_var": [2], "fc1.weight": [3, 2], "fc1.bias": [3]}
         numbers = {name: [(i % 5 - 2) / 4 if "var" not in name else 1 for i in range(math.prod(shape))]

@@ -84,7 +84,7 @@ class ListRuns(ProgramCase):
         events = {tag.replace("/", "_"): points
                   for tag, points in scalars_of(self.exported(folder, "tensorboard")).items()}
 
-        # Of each step and evaluation: CSV, JSON, TensorBoard.
+        # Figures of each step and evaluation: CSV, JSON, TensorBoard.
         with open(self.exported(folder, "json"), encoding="utf-8") as file:
             series = json.load(file)
         self.assertEqual(set(events), set(columns) - {"step", "epoch", "seconds"})
@@ -96,7 +96,7 @@ class ListRuns(ProgramCase):
                              [value for _, value in columns[name]], name)
         self.assertGreater(min(value for _, value in columns["images_per_second"]), 0, "the first step has no time: no 0")
 
-        # Of the whole run: run.json, the list, and what has the same name elsewhere; it is that of the end.
+        # Figures of the whole run: run.json, the list, and what has the same name elsewhere; it is that of the end.
         values = {}
         for place in (told, listed, {name: points[-1][1] for name, points in columns.items() if points}):
             for name, value in place.items():
@@ -193,6 +193,26 @@ class ListRuns(ProgramCase):
         self.assert_refused(["runs", "--diff", "a"], "--diff", "warpscope runs --help")
         self.assert_refused(["runs", "--diff", "a", "b"], "there is no folder a")
         self.assert_refused(["runs", "--json", "nowhere/out.json"], "--json", "nowhere")
+
+    def test_a_run_of_another_format_is_listed_and_refused(self):
+        self.make("a")
+        self.make("b")
+        file = self.path("runs", "b", "run.json")
+        with open(file, encoding="utf-8") as text:
+            run = json.load(text)
+        run["format"] = 7
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(run, text)
+        sentence = "runs/b/run.json has format 7 of runs, and this Warpscope reads only 1; use the Warpscope that wrote it"
+        ended = self.run_program("runs", "--json", self.path("list.json"))
+        self.assertEqual((ended.code, ended.err), (0, f"warpscope: {sentence}\n"))
+        self.assertRegex(ended.out, r"(?m)^b .* refused$")
+        with open(self.path("list.json"), encoding="utf-8") as text:
+            self.assertEqual(json.load(text)["format"], 1)
+        for command in (["export", "b", "--to", "csv", "--out", self.path("out.csv")], ["runs", "--diff", "a", "b"],
+                        ["config", "--resume", "runs/b"], ["view", "b"]):
+            self.assert_refused(command, sentence)
+        self.assertEqual(read_run(self.path("runs", "b")), run)
 
     def test_a_damaged_run_is_listed_with_a_note(self):
         self.make("a")

@@ -29,7 +29,7 @@ class Verify(ProgramCase):
         self.assert_succeeded(ended)
         with open(self.path("proof.json"), encoding="utf-8") as file:
             report = json.load(file)
-        self.assertEqual(report["device"]["id"], "cpu")
+        self.assertEqual((report["format"], report["device"]["id"]), (1, "cpu"))
         self.assertEqual(report["failed"], 0)
         self.assertTrue(report["complete"])
         loops = [row for row in report["rows"]
@@ -212,6 +212,10 @@ class Bench(ProgramCase):
         with open(self.path("other.json"), "w", encoding="utf-8") as file:
             file.write('{"rows": 3}')
         self.assert_refused([*QUICK_BENCH, "--against", self.path("other.json")], "other.json", "bench --json")
+        with open(self.path("other.json"), "w", encoding="utf-8") as file:
+            file.write('{"format": 7, "rows": []}')
+        self.assert_refused([*QUICK_BENCH, "--against", self.path("other.json")], "other.json", "format 7 of bench reports",
+                            "reads only 1")
         self.assert_refused([*QUICK_BENCH, "--against", self.path("missing.json")], "missing.json", "cannot be read")
 
 

@@ -13,7 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from support.warpscope_program import ProgramCase, main, read_metrics, read_run, steps_of, wait_until  # noqa: E402
 
-# Of the long test; WARPSCOPE_KILLS=100 takes a minute or two.
+# How often the long test kills; WARPSCOPE_KILLS=100 takes a minute or two.
 KILLS = int(os.environ.get("WARPSCOPE_KILLS", "12"))
 EPOCHS = 6
 IMAGES, BATCH = 960, 96

@@ -257,7 +257,7 @@ RandomFeatures rare_and_correlated(int rows, int columns, int classes) {
 TEST_P(Linear, RareAndCorrelatedColumnsConvergeThoughTheLossesBendAlongNewtonsDirections) {
   const RandomFeatures data = rare_and_correlated(1000, 160, 3);
   LinearOptions options;
-  options.most_products = 280;  // Newton's directions alone take more
+  options.most_products = 280;  // Newton's directions by themselves take more
   const LinearFit own = fit(data, options);
   EXPECT_TRUE(own.summary.converged) << own.summary.remarks.back();
   options.most_products = 20000;

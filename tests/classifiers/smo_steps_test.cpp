@@ -174,7 +174,7 @@ TEST(SplitRows, HaveDistancesAsExactAsFp32) {
         worst = std::max(worst, error / (exact.squares[a] + exact.squares[b]));
       }
     }
-    // The rounding of squares and products to FP32 alone makes 2^-23; what is cut off makes the rest.
+    // Just the rounding of squares and products to FP32 makes 2^-23; what is cut off makes the rest.
     EXPECT_LT(worst, 0x1.0p-18) << kind.name;
     EXPECT_LT(worst, 3 * fp32_error(data, exact)) << kind.name;
     EXPECT_GT(worst, 0.0) << kind.name;

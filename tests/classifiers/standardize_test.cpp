@@ -30,7 +30,7 @@ TEST_P(Standardize, ColumnsHaveMeanZeroAndDeviationOne) {
        {std::pair{1, 3}, std::pair{57, 300}, std::pair{1031, 7}, std::pair{64, 64}}) {
     RandomFeatures data = random_features({rows, columns, 3, 1, 0.5});
     for (float& value : data.values)
-      value = value * 3 + 100;  // far from 0: sums of squares alone would lose digits
+      value = value * 3 + 100;  // far from 0: sums of squares by themselves would lose digits
     const core::Buffer memory = uploaded(data.values.data(), data.values.size() * sizeof(float));
     const core::Buffer result = uploaded(std::vector<float>(data.values.size(), NAN).data(), memory.bytes());
     const FeatureMatrix features = data.on(memory.as<float>()).features;

@@ -40,7 +40,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// A memory disk of `bytes` mounted in a temporary folder, seen by this process alone. mounted() is false
+/// A memory disk of `bytes` mounted in a temporary folder, seen only by this process. mounted() is false
 /// where the process may not mount.
 class SmallDisk {
  public:

@@ -1,5 +1,3 @@
-#include "gpu/data/builtin_digits.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/digit_strokes.h"
+#include "gpu/data/set_kinds.h"
 
 namespace warpscope::data {
 namespace {

@@ -1,5 +1,3 @@
-#include "gpu/data/builtin.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/scene_canvas.h"
+#include "gpu/data/set_kinds.h"
 
 namespace warpscope::data {
 namespace {

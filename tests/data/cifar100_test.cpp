@@ -1,5 +1,3 @@
-#include "gpu/data/cifar100.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::data {

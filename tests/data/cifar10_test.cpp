@@ -1,5 +1,3 @@
-#include "gpu/data/cifar10.h"
-
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::data {

@@ -1,5 +1,3 @@
-#include "gpu/data/idx_set.h"
-
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/idx.h"
+#include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 

@@ -1,5 +1,3 @@
-#include "gpu/data/image_folders.h"
-
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -10,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/data/class_folders.h"
+#include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/picture_files.h"
 

@@ -1,5 +1,3 @@
-#include "gpu/data/own_idx.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,6 +8,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/idx.h"
+#include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 

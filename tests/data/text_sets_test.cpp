@@ -13,7 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/locate.h"
-#include "gpu/data/sentences.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/data/split.h"
 #include "tests/core/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/data/builtin.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/engine/compare_bits.h"
 #include "gpu/plan/presets.h"
 #include "tests/support/tiny_engine.h"

@@ -1,12 +1,10 @@
+#include "gpu/export/export.h"
+
 #include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/export/export_csv.h"
-#include "gpu/export/export_json.h"
-#include "gpu/export/export_safetensors.h"
-#include "gpu/export/export_tensorboard.h"
 #include "gpu/export/tf_record.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/runs/find_checkpoint.h"

@@ -1,10 +1,9 @@
 // The step as a Chrome trace.
 
-#include "gpu/export/export_trace.h"
-
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "gpu/export/export.h"
 #include "gpu/runs/snapshot_json.h"
 #include "tests/runs/run_maker.h"
 #include "tests/support/changes.h"

@@ -45,7 +45,7 @@ TrialRequest request_of(const Subject& subject, const std::string& classifier = 
   return request;
 }
 
-/// Of one try by hand.
+/// What one try by hand asks for.
 Judgement by_hand(const TrialRequest& request) {
   const auto device = core::open_device("cpu");
   const auto stream = device->make_stream();

@@ -7,7 +7,7 @@
 
 #include "app/fetch/download.h"
 #include "app/fetch/fetch.h"
-#include "gpu/data/idx_set.h"
+#include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 #include "tests/fetch/http_server.h"

@@ -10,8 +10,9 @@
 #                         train watch half runs features memory window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
-# means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. Prints a summary; the exit code is
-# the number of parts that failed.
+# means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. CSV=docs/measurements writes the
+# figures into its tables (docs/adding.md); SEEDS=1,2,3 trains for accuracy with each. Prints a summary; the exit code is the
+# number of parts that failed.
 set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
@@ -22,6 +23,16 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 summary=""
 failed=0
+
+record=(python3 "$here"/tests/gpu/record.py)
+
+# table NAME: the file of a table of the pages, if figures are wanted there.
+table() { echo "${CSV:+$CSV/$1.csv}"; }
+
+# proved WHAT RESULT: what a part has found by itself.
+proved() {
+  COMMAND="tests/gpu/run.sh BUILD OUT $part" "${record[@]}" "$(table proofs)" proof --cell "what=$1" -- echo "$2" >/dev/null
+}
 
 verdict() { # name, exit code
   case $2 in
@@ -37,14 +48,17 @@ sanitize() {
     "$build"/warpscope verify --device cuda:0 --shapes 0 --no-libraries "${@:3}" >"$out/sanitizer-$2.log" 2>&1
 }
 
-# Checks of results. The random switches come first and alone: they look at the memory of the whole device. The others run
-# side by side: none of them measures time.
+# Checks of results. The random switches come first and by themselves: they look at the memory of the whole device. The
+# others run side by side: none of them measures time.
 part_proof() {
   local -A jobs=()
   local code=0
   timeout 260 "$build"/tests/test_training --gtest_filter='*Gpu*:*cuda*' --gtest_output="xml:$out/switches.xml" >"$out/switches.log" 2>&1 || code=1
   echo "switches: exit $code"
-  timeout 260 "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
+  [ $code -eq 0 ] && proved "1,000 random live switches" \
+    "$(sed -n 's/.*property name="refused" value="\([0-9]*\)".*/\1/p' "$out/switches.xml" | head -n 1) refused with a sentence; no NaN"
+  timeout 260 "${record[@]}" "$(table proofs)" proof --cell "what=every variant against the reference, beside other work" -- \
+    "$build"/warpscope verify --device cuda:0 --json "$out/verify.json" >"$out/verify.log" 2>&1 &
   jobs[verify]=$!
   local room
   for room in core statistics classifiers features maps observers inference; do
@@ -109,18 +123,21 @@ part_steps() {
     echo "$name: exit $result, ${timed:-0} steps timed; $(grep -h 'ERROR SUMMARY' "$out/steps-$name.log" | tail -n 1)"
     [ $result -eq 0 ] && [ "${timed:-0}" -gt 1 ] || code=1
   done
+  [ $code -eq 0 ] && proved "whole steps of every network by every preset in four precisions, under memcheck" "${#jobs[@]} runs, 0 errors"
   return $code
 }
 
 part_curve() {
-  python3 "$here"/tests/peers/torch_curve.py "$build"/warpscope 50 64 2>&1 | tee "$out/curve.log"
+  "${record[@]}" "$(table proofs)" proof --cell "what=losses of 50 steps, presets in FP32" -- \
+    python3 "$here"/tests/peers/torch_curve.py "$build"/warpscope 50 64 2>&1 | tee "$out/curve.log"
   return "${PIPESTATUS[0]}"
 }
 
 # Random networks of every kind of layer against PyTorch, and those that come along in every precision.
 part_networks() {
   local code=0 file precision
-  python3 "$here"/tests/peers/torch_networks.py "$build"/warpscope 60 --device cuda:0 >"$out/networks.log" 2>&1 || code=1
+  "${record[@]}" "$(table proofs)" proof --cell "what=random networks against PyTorch" -- \
+    python3 "$here"/tests/peers/torch_networks.py "$build"/warpscope 60 --device cuda:0 >"$out/networks.log" 2>&1 || code=1
   tail -n 25 "$out/networks.log"
   for file in classifier_bn resnet9 vgg char_cnn char_cnn_ln; do
     local data=builtin rate=()
@@ -140,26 +157,27 @@ part_networks() {
 # Twenty epochs of CIFAR-10 ($WARPSCOPE_DATA) in each precision end no worse than PyTorch's.
 part_epochs() {
   [ -d "${WARPSCOPE_DATA:-}/cifar-10-batches-bin" ] || { echo "no CIFAR-10"; return 77; }
-  python3 "$here"/tests/peers/torch_epochs.py "$build"/warpscope "$WARPSCOPE_DATA" --json "$out/epochs.json" 2>&1 | tee "$out/epochs.log"
+  python3 "$here"/tests/peers/torch_epochs.py "$build"/warpscope "$WARPSCOPE_DATA" --json "$out/epochs.json" \
+    --csv "$(table twenty_epochs)" 2>&1 | tee "$out/epochs.log"
   return "${PIPESTATUS[0]}"
 }
 
 # Images a second against PyTorch's; $SPEED_CASES and $SPEED_MODES choose.
 part_speed() {
-  python3 "$here"/tests/peers/torch_autoencoder.py "$build"/warpscope --json "$out/speed.json" \
+  python3 "$here"/tests/peers/torch_autoencoder.py "$build"/warpscope --json "$out/speed.json" --csv "$(table torch_autoencoder)" \
     ${SPEED_CASES:+--cases "$SPEED_CASES"} ${SPEED_MODES:+--modes "$SPEED_MODES"} 2>&1 | tee "$out/speed.log"
   return "${PIPESTATUS[0]}"
 }
 
 # Networks in files against PyTorch's; $NETWORK_CASES and $SPEED_MODES choose.
 part_network_speed() {
-  python3 "$here"/tests/peers/torch_network_speed.py "$build"/warpscope --json "$out/network-speed.json" \
+  python3 "$here"/tests/peers/torch_network_speed.py "$build"/warpscope --json "$out/network-speed.json" --csv "$(table torch_networks)" \
     ${NETWORK_CASES:+--cases "$NETWORK_CASES"} ${SPEED_MODES:+--modes "$SPEED_MODES"} 2>&1 | tee "$out/network-speed.log"
   return "${PIPESTATUS[0]}"
 }
 
 # Networks that come along, on CIFAR-10 and AG News ($WARPSCOPE_DATA has one or both): the accuracy and the seconds of a
-# recipe each, of images also by ten views of each, and PyTorch's of resnet9, vgg and all that take texts.
+# recipe each, of images by ten views of each and by each by itself, and PyTorch's of resnet9, vgg and all that take texts.
 part_accuracy() {
   local images=${WARPSCOPE_DATA:-}/cifar-10-batches-bin texts=${WARPSCOPE_DATA:-}/ag_news code=0
   [ -d "$images" ] || [ -d "$texts" ] || { echo "no CIFAR-10 and no AG News"; return 77; }
@@ -168,42 +186,50 @@ part_accuracy() {
   return $code
 }
 
-# torch_accuracy DATA NETWORK [OPTION...]: PyTorch's, where it is there.
+# torch_accuracy TABLE DATA NETWORK [OPTION...]: PyTorch's, where it is there.
 torch_accuracy() {
   python3 -c 'import torch' 2>/dev/null || return 0
-  python3 "$here"/tests/peers/torch_accuracy.py "$build"/warpscope "$@" 2>&1 | tail -n 1
+  local seeds=${SEEDS//[^,]/}
+  python3 "$here"/tests/peers/torch_accuracy.py "$build"/warpscope "${@:2}" --seeds $((${#seeds} + 1)) --csv "$(table "$1")" 2>&1 | tail -n 1
 }
 
 accuracy_of_images() { # data
   local code=0 how
+  local recipe=(--precision bf16 --batch 512 --optimizer nesterov --schedule cosine:warmup=5 --flip --crop 4 --cutout 12
+    --weight-decay 0.0007 --test-mirrored --test-shift 2 --test-every 5000)
   for how in "resnet9 0.4 100 0" "vgg 0.3 120 0" "classifier_bn 0.05 75 0.1"; do
     local name rate epochs jitter
     read -r name rate epochs jitter <<<"$how"
     local saved=$out/accuracy-$name.safetensors
-    "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 --precision bf16 \
-      --batch 512 --optimizer nesterov --lr "$rate" --weight-decay 0.0007 --schedule cosine:warmup=5 --flip --crop 4 \
-      --cutout 12 --jitter "$jitter" --test-every 5000 --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
-    "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 --test-mirrored --test-shift 2 \
-      >"$out/accuracy-$name-views.log" 2>&1 || code=1
+    local told=$name
+    [ "$jitter" = 0 ] || told+=", \`--jitter $jitter\`"
+    COMMAND="warpscope train --data FOLDER --device cuda:0 ${recipe[*]}" "${record[@]}" "$(table cifar10)" accuracy \
+      --seeds "${SEEDS:-1}" --cell network="$told" --cell "\`--lr\`=$rate" --cell "\`--epochs\`=$epochs" -- \
+      "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 "${recipe[@]}" --lr "$rate" --jitter "$jitter" \
+      --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
+    "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 >"$out/accuracy-$name-single.log" 2>&1 || code=1
     rm -f "$saved"
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
-    echo "  views: $(grep -E '^accuracy' "$out/accuracy-$name-views.log" | tr -s ' ')"
+    echo "  each image by itself: $(grep -E '^accuracy' "$out/accuracy-$name-single.log" | tr -s ' ')"
   done
-  torch_accuracy "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 100 --mirrored --shift 2 || code=1
-  torch_accuracy "$1" vgg --rate 0.3 --weight-decay 0.0007 --cutout 12 --epochs 120 --mirrored --shift 2 || code=1
+  torch_accuracy cifar10 "$1" resnet9 --rate 0.4 --weight-decay 0.0007 --cutout 12 --epochs 100 --mirrored --shift 2 || code=1
+  torch_accuracy cifar10 "$1" vgg --rate 0.3 --weight-decay 0.0007 --cutout 12 --epochs 120 --mirrored --shift 2 || code=1
   return $code
 }
 
 accuracy_of_texts() { # data
   local code=0 how
+  local -x COMMAND="warpscope train --precision fp16 --batch 128 --epochs 30 --weight-decay 0 --clip-norm 0"
+  COMMAND+=" --schedule cosine:warmup=1; tests/peers/torch_accuracy.py"
   for how in "char_cnn momentum 0.01" "char_cnn_cased momentum 0.01" "char_cnn_ln adam 0.0001"; do
     local name rule rate
     read -r name rule rate <<<"$how"
-    "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 --precision fp16 --batch 128 --optimizer "$rule" \
+    "${record[@]}" "$(table ag_news)" errors --seeds "${SEEDS:-1}" --cell network="$name" --cell "rule, rate=$rule $rate" -- \
+      "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 --precision fp16 --batch 128 --optimizer "$rule" \
       --lr "$rate" --weight-decay 0 --clip-norm 0 --schedule cosine:warmup=1 --epochs 30 \
       >"$out/accuracy-$name.log" 2>&1 || code=1
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
-    torch_accuracy "$1" "$name" --precision fp16 --batch 128 --optimizer "$rule" --rate "$rate" --weight-decay 0 \
+    torch_accuracy ag_news "$1" "$name" --precision fp16 --batch 128 --optimizer "$rule" --rate "$rate" --weight-decay 0 \
       --warmup 1 --epochs 30 || code=1
   done
   return $code
@@ -215,6 +241,10 @@ part_bench() {
   tail -n 5 "$out/peaks.log"
   "$build"/warpscope bench --device cuda:0 --batch 256 --json "$out/bench.json" >"$out/bench.log" 2>&1 || code=1
   tail -n 40 "$out/bench.log"
+  local kind
+  for kind in steps variants; do
+    COMMAND="warpscope bench --device cuda:0 --batch 256" "${record[@]}" "$(table bench_$kind)" $kind -- cat "$out/bench.json" >/dev/null || code=1
+  done
   return $code
 }
 
@@ -225,12 +255,18 @@ part_train() {
     local name=${how// preset=/-}
     local steps=400
     [[ $how == fp32\ preset=[na]* ]] && steps=60
-    "$build"/warpscope train --data builtin --device cuda:0 --precision "${how% *}" --select "${how#* }" --steps $steps --batch 256 \
+    local preset=${how#*=}
+    COMMAND="warpscope train --device cuda:0 --data builtin --precision P --select preset=X --batch 256 --steps N" \
+      "${record[@]}" "$(table presets)" speed --cell "preset=${preset//_/ }" --column "${how% *}" -- \
+      "$build"/warpscope train --data builtin --device cuda:0 --precision "${how% *}" --select "${how#* }" --steps $steps --batch 256 \
       >"$out/train-$name.log" 2>&1 || code=1
     echo "$name: $(grep -E '^(speed|test loss)' "$out/train-$name.log" | tr -s ' ' | tr '\n' ' ')"
   done
   return $code
 }
+
+# rules: the names of the optimizers.
+rules() { "$build"/warpscope config --optimizer list 2>&1 | sed 's/.*valid: //; s/,//g'; }
 
 # Every network with every optimizer at its default rate, small batches and large ones: a training that is stopped ends no
 # better than it began if nobody watches it. A loss that is not finite is told in other words.
@@ -239,7 +275,7 @@ part_watch() {
   for network in $(networks); do
     data=builtin
     case $network in char_cnn*) data=sentences ;; esac
-    for rule in sgd momentum nesterov adam adamw rmsprop lion; do
+    for rule in $(rules); do
       for batch in 4 64; do echo "$network $data $rule $batch"; done
     done
   done | xargs -P 8 -L 1 bash -c '
@@ -256,6 +292,8 @@ losses = [loss for loss in (json.loads(line).get(\"loss\") for line in open(sys.
 last = sum(losses[-50:]) / 50
 print(f\"{sys.argv[1]}: first loss {losses[0]:.4g}, mean of the last 50 {last:.4g}\")
 sys.exit(last < 0.9 * losses[0])" "$0/watch-$name/metrics.jsonl"' "$out" "$build" || code=1
+  [ $code -eq 0 ] && proved "every network, every optimizer, batches of 4 and 64, 2,000 steps, watched" \
+    "$(find "$out" -name 'watch-*.log' | wc -l) trainings; stopped $(grep -l 'has leapt\|is not finite' "$out"/watch-*.log | wc -l), which do not learn if nobody watches"
   return $code
 }
 
@@ -268,30 +306,38 @@ part_half() {
   return $code
 }
 
-# Optimizers, the inside of networks and losses of all models against PyTorch's, digits with each optimizer, the faulty
-# scheme, and a run that is stopped and gone on with. MNIST if $WARPSCOPE_DATA has it, else the built-in digits.
+# Optimizers, the inside of networks and losses of all models against PyTorch's, digits with each optimizer (at the rate
+# that is given here, else at its default), the faulty scheme, and a run that is stopped and gone on with. MNIST if
+# $WARPSCOPE_DATA has it, else the built-in digits.
 part_runs() {
   local code=0
   if python3 -c 'import torch' 2>/dev/null; then
-    python3 "$here"/tests/peers/torch_optimizers.py "$build"/tests/optimizer_steps >"$out/optimizers.log" 2>&1 || code=1
+    "${record[@]}" "$(table proofs)" proof --cell "what=every optimizer, 50 steps" -- \
+      python3 "$here"/tests/peers/torch_optimizers.py "$build"/tests/optimizer_steps >"$out/optimizers.log" 2>&1 || code=1
     tail -n 1 "$out/optimizers.log"
-    python3 "$here"/tests/peers/torch_inside.py "$build"/tests/inside_values --device cuda:0 >"$out/inside.log" 2>&1 || code=1
+    "${record[@]}" "$(table proofs)" proof --cell "what=what the window shows of the inside, against PyTorch" -- \
+      python3 "$here"/tests/peers/torch_inside.py "$build"/tests/inside_values --device cuda:0 >"$out/inside.log" 2>&1 || code=1
     tail -n 10 "$out/inside.log"
     if python3 -c 'import safetensors' 2>/dev/null; then
-      python3 "$here"/tests/peers/torch_loss.py "$build"/warpscope cuda:0 || code=1
+      "${record[@]}" "$(table proofs)" proof --cell "what=test loss of three models" -- \
+        python3 "$here"/tests/peers/torch_loss.py "$build"/warpscope cuda:0 || code=1
     fi
   fi
-  local digits=builtin
-  [ -d "${WARPSCOPE_DATA:-}/mnist" ] && digits=$WARPSCOPE_DATA/mnist
-  local how
-  for how in "sgd --lr 0.1 --batch 32" "momentum --lr 0.02 --batch 128" "nesterov --lr 0.02 --batch 128" \
-    "adam --lr 0.001 --batch 128" "adamw --lr 0.001 --batch 128" "rmsprop --lr 0.001 --batch 128" \
-    "lion --lr 0.0002 --batch 128" "adam --lr 0.01 --batch 2048" "momentum --lr 0.01 --batch 64 --update per_sample" \
-    "momentum --lr 0.01 --batch 256 --accumulate 8"; do
+  local digits=builtin file="" how rule
+  [ -d "${WARPSCOPE_DATA:-}/mnist" ] && digits=$WARPSCOPE_DATA/mnist file=$(table mnist)
+  local hows=("sgd --lr 0.1 --batch 32" "momentum --lr 0.02 --batch 128" "nesterov --lr 0.02 --batch 128"
+    "adam --lr 0.001 --batch 128" "adamw --lr 0.001 --batch 128" "rmsprop --lr 0.001 --batch 128"
+    "lion --lr 0.0002 --batch 128" "adam --lr 0.01 --batch 2048" "momentum --lr 0.01 --batch 64 --update per_sample"
+    "momentum --lr 0.01 --batch 256 --accumulate 8")
+  for rule in $(rules); do
+    [[ " ${hows[*]}" == *" $rule "* ]] || hows+=("$rule --batch 128")
+  done
+  for how in "${hows[@]}"; do
     local epochs=10
     [[ $how == *per_sample* ]] && epochs=1
     # shellcheck disable=SC2086 # options
-    "$build"/warpscope train --model mlp --data "$digits" --device cuda:0 --optimizer $how --epochs $epochs >"$out/digits.log" 2>&1 || code=1
+    COMMAND="warpscope train --model mlp --data mnist --epochs 10 --optimizer ..." \
+      "${record[@]}" "$([[ $how == *per_sample* ]] || echo "$file")" digits --cell "optimizer and settings=\`$how\`" -- "$build"/warpscope train --model mlp --data "$digits" --device cuda:0 --optimizer $how --epochs $epochs >"$out/digits.log" 2>&1 || code=1
     echo "mlp $how: $(grep -E '^(steps|speed|test loss)' "$out/digits.log" | tr -s ' ' | tr '\n' ' ')"
   done
   local atomic_free="preset=implicit_gemm"
@@ -306,12 +352,18 @@ part_runs() {
   wait $trainer 2>/dev/null
   "$build"/warpscope train --resume "$out/resumed" --save "$out/resumed.safetensors" >"$out/resumed.log" 2>&1 || code=1
   grep -o 'resumed at step [0-9]*' "$out/resumed/metrics.jsonl" || { echo "it was not killed in its middle"; code=1; }
-  if cmp "$out/straight.safetensors" "$out/resumed.safetensors"; then echo "resumed: the same bits"; else code=1; fi
+  if cmp "$out/straight.safetensors" "$out/resumed.safetensors"; then
+    echo "resumed: the same bits"
+    proved "a classifier killed with SIGKILL and resumed" "ends with the same bits"
+  else
+    code=1
+  fi
   rm -rf "$out"/{straight,resumed}.safetensors "$out/resumed/checkpoints"
   return $code
 }
 
-# Another process holds nearly all memory of the GPU: a sentence, exit code 1, and the saved weights of before still whole.
+# Another process holds nearly all memory of the GPU: a sentence, exit code 1, and the weights that were saved earlier
+# still whole.
 part_memory() {
   python3 -c 'import torch' 2>/dev/null || { echo "no PyTorch to fill the memory with"; return 77; }
   python3 - "$out/filled" <<'PYTHON' &
@@ -363,8 +415,9 @@ part_window() {
     done
   done
   local by
-  for by in auto gpu; do
+  for by in cpu gpu; do
     python3 "$here"/tests/gpu/window_cost.py "$build"/warpscope --draw $by --json "$out/window-cost-$by.json" \
+      --csv "$(table "$([ $by = gpu ] && echo window || echo window_cpu)")" \
       2>&1 | tee "$out/window-cost-$by.log"
     [ "${PIPESTATUS[0]}" -eq 0 ] || code=1
   done
@@ -374,8 +427,14 @@ part_window() {
 # Classifiers and maps of made-up features of the size of CIFAR-10's latents, and the way from images to an accuracy.
 part_features() {
   local code=0 bench
-  for bench in svm linear maps; do
+  for bench in svm linear; do
     timeout 200 "$build"/tests/"$bench"_bench --device cuda >"$out/$bench-bench.log" 2>&1 || code=1
+    tail -n 15 "$out/$bench-bench.log"
+  done
+  for bench in t-SNE UMAP; do
+    local map=${bench,,}
+    timeout 200 "${record[@]}" "$(table maps)" maps --cell "10,000 x 8,192 made-up features in ten clusters=$bench" -- \
+      "$build"/tests/maps_bench --device cuda --map "${map/-/}" >"$out/$bench-bench.log" 2>&1 || code=1
     tail -n 15 "$out/$bench-bench.log"
   done
   local data=builtin
@@ -387,13 +446,13 @@ part_features() {
 
 part_views() {
   [ -n "${DISPLAY:-}" ] || { echo "no display"; return 77; }
-  python3 "$here"/tests/gpu/view_latency.py "$build"/warpscope --json "$out/views.json" 2>&1 | tee "$out/views.log"
+  python3 "$here"/tests/gpu/view_latency.py "$build"/warpscope --json "$out/views.json" --csv "$(table views)" 2>&1 | tee "$out/views.log"
   return "${PIPESTATUS[0]}"
 }
 
 part_parent() {
   [ -n "${PARENT:-}" ] || { echo "no build of the parent commit (PARENT)"; return 77; }
-  python3 "$here"/tests/gpu/parent.py "$build"/warpscope "$PARENT" --json "$out/parent.json" 2>&1 | tee "$out/parent.log"
+  python3 "$here"/tests/gpu/parent.py "$build"/warpscope "$PARENT" --json "$out/parent.json" --csv "$(table steps)" 2>&1 | tee "$out/parent.log"
   return "${PIPESTATUS[0]}"
 }
 

@@ -2,6 +2,7 @@
 """How fast the views answer while a GPU trains, on a display: what a person waits for.
 
     view_latency.py WARPSCOPE [--device cuda:0] [--draw gpu] [--size 2560x1440] [--only Frames] [--json FILE]
+                    [--csv docs/measurements/views.csv]
 
 A/B: from the frame that asks for another second selection until a frame shows its pictures (new plans are built for it).
 Scrub: the work on a frame while the slider of the steps is dragged: the frame that sees the pointer shows the step under it.
@@ -23,9 +24,15 @@ import tempfile
 import time
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-from window_cost import Bench, Hand, events  # noqa: E402
+from window_cost import Bench, Hand, events, measurements  # noqa: E402
 
 LIMITS = {"A/B ms": 100, "scrub work ms": 16, "decode ms": 100, "activations ms": 100, "lasso work ms": 16, "p99 work ms": 8.0}
+LABELS = {"A/B ms": "another second selection (A/B) until its pictures are drawn",
+          "scrub work ms": "work on a frame while the slider of the steps is dragged",
+          "decode ms": "pictures between two latents",
+          "activations ms": "another image's activations",
+          "lasso work ms": "work on a frame while a lasso is drawn round 3,000 points of a map",
+          "p99 work ms": "work on a frame while the pointer moves over four views"}
 SLOWEST_TOLD = 6
 PART_TOLD = 0.1  # ms at the most: shorter parts are left out
 
@@ -176,6 +183,14 @@ def watch(hand, size, wanted):
     return told
 
 
+def table_row(size, name, values):
+    """What a figure's sorted milliseconds tell: the median, what 99 % are below or all, the limit."""
+    worst = f"{quantile(values, 0.99):.1f} ms" if "work" in name else f"{values[-1]:.0f} ms at most"
+    digits = 1 if "work" in name else 0
+    return {f"{size}, virtual display, training on": LABELS[name], "median": f"{quantile(values, 0.5):.{digits}f} ms",
+            "most or 99 % below": worst, "limit": f"{LIMITS[name]:g} ms"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -185,6 +200,7 @@ def main():
     parser.add_argument("--size", default="2560x1440")
     parser.add_argument("--only", default="A/B,Scrub,Decode,Lasso,Formula,Frames")
     parser.add_argument("--json", default="")
+    measurements.add_option(parser)
     arguments = parser.parse_args()
     if not os.environ.get("DISPLAY"):
         print("no display")
@@ -203,6 +219,9 @@ def main():
         values = sorted(told[name])
         figures[name] = quantile(values, 0.99) if "work" in name else (values[-1] if values else float("nan"))
         good = figures[name] <= limit
+        if values:
+            row = table_row(arguments.size, name, values)
+            measurements.write(arguments.csv, list(row)[:1], [row], arguments.device)
         missed += not good
         print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.2f}, limit {limit}; median {quantile(values, 0.5):.2f} of "
               f"{len(values)}, at most {values[-1] if values else float('nan'):.2f}")

@@ -3,6 +3,7 @@
 
     window_cost.py WARPSCOPE [--device cuda:0] [--precision bf16] [--draw auto] [--steps 60000] [--rounds 3]
                    [--known-miss "cost %,p99 frame ms"] [--json FILE] [--tabs Network,Distributions]
+                   [--csv docs/measurements/window.csv, or window_cpu.csv where the CPU paints]
 
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Cost: while
 nobody touches the window, the time of STEPS steps at batch 64 in the window against the same without one, alternately; of the
@@ -22,6 +23,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import measurements  # noqa: E402
 
 LIMITS = {"first frame s": 0.5, "first step s": 1.5, "p99 frame ms": 8.0, "cost %": 1.2, "frames/s at rest": 10.5,
           "timed steps %": 0.5, "steps after a click": 2}
@@ -148,7 +152,7 @@ def tell_slow_frames(seen):
 
 
 def stolen_seconds():
-    """Of all processors, since the start of the machine: taken by the host of a virtual machine. None if it is not told."""
+    """What the host of a virtual machine has taken of all processors since its start. None if it is not told."""
     try:
         with open("/proc/stat", encoding="utf-8") as file:
             return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
@@ -226,6 +230,36 @@ def clicks(bench):
     return {"steps after a click": max(late) if len(late) == 4 else float("inf")}
 
 
+def limit_in(unit, *names):
+    return ", ".join(f"{LIMITS[name]:g}" for name in names) + unit
+
+
+def table_rows(figures):
+    """(what, figure, limit) of all that is measured without --tabs."""
+    return [
+        ("images/s without and with the window",
+         f"{figures['images/s without']:,.0f}, {figures['images/s with']:,.0f}: {figures['cost %']:.2f} %", limit_in(" %", "cost %")),
+        ("frames a second at rest", f"{figures['frames/s at rest']:.1f}", limit_in("", "frames/s at rest")),
+        ("first frame, first step after the start of the process",
+         f"{figures['first frame s']:.2f} s, {figures['first step s']:.2f} s", limit_in(" s", "first frame s", "first step s")),
+        ("a frame with 100,000 points on the curve, median", f"{figures['frame ms']:.2f} ms", ""),
+        ("a frame with 100,000 points on the curve, 99 % below", f"{figures['p99 frame ms']:.2f} ms", limit_in(" ms", "p99 frame ms")),
+        ("steps timed kernel by kernel, share of the time", f"{figures['timed steps %']:.3f} %", limit_in(" %", "timed steps %")),
+        ("steps that a click on a variant leaves to the old one", f"{figures['steps after a click']:g}",
+         limit_in("", "steps after a click")),
+    ]
+
+
+def table_rows_of_tabs(figures):
+    return [(f"cost with the tab {name.removesuffix(' %')}, at rest", f"{figure:.1f} %", f"{TAB_LIMIT:g} %")
+            for name, figure in figures.items()]
+
+
+def write_rows(arguments, rows):
+    title = "drawn by OpenGL on the GPU that trains" if arguments.draw == "gpu" else "painted on the CPU, 60 frames a second"
+    measurements.write(arguments.csv, (title,), [dict(zip((title, "figure", "limit"), row)) for row in rows], arguments.device)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -237,6 +271,7 @@ def main():
     parser.add_argument("--known-miss", default="")
     parser.add_argument("--json", default="")
     parser.add_argument("--tabs", default="")
+    measurements.add_option(parser)
     arguments = parser.parse_args()
     if not os.environ.get("DISPLAY"):
         print("no display")
@@ -246,9 +281,11 @@ def main():
         bench = Bench(arguments, folder)
         if arguments.tabs:
             figures = cost_of_tabs(bench, arguments.steps, arguments.rounds, arguments.tabs.split(","))
+            write_rows(arguments, table_rows_of_tabs(figures))
             return sum(figure > TAB_LIMIT for figure in figures.values())
         figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **timed_steps(bench, arguments.steps),
                    **frames(bench), **clicks(bench)}
+    write_rows(arguments, table_rows(figures))
     missed, known = 0, arguments.known_miss.split(",")
     for name, limit in LIMITS.items():
         good = figures[name] <= limit

@@ -1,8 +1,8 @@
-#include "ui/images/cell_grid.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
+
+#include "ui/images/grid_layout.h"
 
 namespace warpscope::ui::images {
 namespace {

@@ -18,7 +18,7 @@
 #include "tests/support/async_device.h"
 #include "tests/support/hidden_window.h"
 #include "tests/support/waiting.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 #include "ui/paint/texture_store.h"
 
 namespace warpscope::ui::interop {
@@ -90,7 +90,7 @@ std::vector<Rgba> expected(const Batch& batch, const images::Atlas& atlas, int c
   return pixels;
 }
 
-/// Of the painter's store while it paints, else of OpenGL.
+/// From the painter's store while it paints, else from OpenGL.
 std::vector<Rgba> texture_pixels(const ImageView& view, const paint::TextureStore* store = nullptr) {
   std::vector<Rgba> pixels(view.atlas().bytes() / sizeof(Rgba));
   if (store != nullptr && !store->closed()) {

@@ -1,15 +1,13 @@
-#include "ui/images/tile_cache.h"
-
 #include <gtest/gtest.h>
 
 #include "ui/images/byte_colours.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
+#include "ui/panels/tiled_images.h"
 
 namespace warpscope::ui {
 namespace {
 
 using images::Rgba;
-using images::TileCache;
 
 TEST(TileCache, KeepsWhatItHas) {
   TileCache cache(4);

@@ -1,9 +1,9 @@
-#include "gpu/inference/class_names.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "gpu/inference/image_source.h"
 
 namespace warpscope::inference {
 namespace {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "gpu/jobs/bytes_of_jobs.h"
+#include "tests/support/damaged_message.h"
+#include "tests/support/random_job.h"
 #include "tests/support/random_message.h"
 
 namespace warpscope::jobs {
@@ -20,6 +22,30 @@ TEST(JobMessages, ComeBackAsTheyWereSent) {
     expect_comes_back<Request>(seed);
     expect_comes_back<States>(seed);
   }
+}
+
+TEST(JobMessages, AreReadWithoutHarmWhateverTheirBytes) {
+  tests::read_damaged<Request>();
+  tests::read_damaged<States>();
+}
+
+template <class T>
+void expect_refused(const char* why, void (*spoil)(T&)) {
+  EXPECT_TRUE(
+      tests::holds(tests::refusal_of<T>(spoil), {"a message from the other process is damaged", why}));
+}
+
+TEST(JobMessages, ThatAreInconsistentAreRefused) {
+  expect_refused<classifiers::Metrics>("the confusion matrix", [](auto& metrics) { metrics.classes = 4; });
+  expect_refused<features::TrialFigures>("no such classifier",
+                                         [](auto& figures) { figures.classifier = "magic"; });
+  expect_refused<features::TrialResult>("as many predictions",
+                                        [](auto& result) { result.truth.push_back(0); });
+  expect_refused<features::TrialResult>("missing", [](auto& result) { result.subject.data = nullptr; });
+  expect_refused<features::TrialResult>("of no image", [](auto& result) { result.heaviest = {{-1, 1.0}}; });
+  expect_refused<features::GridResult>("the table of a search", [](auto& grid) { grid.cs.push_back(1); });
+  expect_refused<features::MapPicture>("what made a map", [](auto& map) { map.facts = nullptr; });
+  expect_refused<features::MapPicture>("as many points", [](auto& map) { map.places.push_back(0); });
 }
 
 }  // namespace

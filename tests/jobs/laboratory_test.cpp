@@ -118,12 +118,6 @@ class Training : public training::Source {
  public:
   Training() { now_.state = training::TrainerState::running; }
 
-  void send(training::Command command) override {
-    const std::lock_guard lock(mutex_);
-    if (std::holds_alternative<training::Pause>(command)) now_.state = training::TrainerState::paused;
-    if (std::holds_alternative<training::Resume>(command)) now_.state = training::TrainerState::running;
-    told_.push_back(std::move(command));
-  }
   std::shared_ptr<const training::Snapshot> snapshot() const override {
     const std::lock_guard lock(mutex_);
     return std::make_shared<const training::Snapshot>(now_);
@@ -145,6 +139,13 @@ class Training : public training::Source {
   }
 
  private:
+  void queue(training::Command command, std::uint64_t /*number*/) override {
+    const std::lock_guard lock(mutex_);
+    if (std::holds_alternative<training::Pause>(command)) now_.state = training::TrainerState::paused;
+    if (std::holds_alternative<training::Resume>(command)) now_.state = training::TrainerState::running;
+    told_.push_back(std::move(command));
+  }
+
   mutable std::mutex mutex_;
   training::Snapshot now_;
   std::vector<training::Command> told_;

@@ -179,7 +179,7 @@ TEST(Memberships, OfARowSumUpToTheLogarithmOfItsNeighbours) {
     for (std::size_t k = 0; k < 14; ++k) sum += static_cast<double>(made.weights[i * 14 + k]);
     ASSERT_NEAR(sum, std::log2(15.0), 1e-4);
     ASSERT_EQ(made.weights[i * 14], 1.0f) << "the nearest has distance rho";
-    // Of the form exp(-(d - rho) / sigma): logarithms are proportional to d - rho.
+    // They have the form exp(-(d - rho) / sigma): logarithms are proportional to d - rho.
     const auto distance = [&](std::size_t k) {
       return std::sqrt(static_cast<double>(neighbours.squared_distances[i * 14 + k]));
     };

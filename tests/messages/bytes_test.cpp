@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -5,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
+#include "tests/support/damaged_message.h"
 #include "tests/support/random_message.h"
 
 namespace warpscope::training {
@@ -37,26 +39,10 @@ TEST(Commands, OfEachKindComeBack) {
   }
 }
 
-/// Reading throws nothing but a sentence; true if it throws.
-template <class T>
-bool is_refused(const auto& read) {
-  try {
-    read();
-    return false;
-  } catch (const core::BadInput& error) {
-    const std::string text = error.what();
-    EXPECT_TRUE(text.starts_with("a message from the other process is damaged: ") ||
-                text.starts_with("the other process is another version of warpscope"))
-        << text;
-    EXPECT_EQ(text.find('\n'), std::string::npos);
-    return true;
-  }
-}
-
 TYPED_TEST(Messages, ThatAreCutOffOrChangedAreRefused) {
   const std::string whole = MessageWriter().write(RandomMessage(7).make<TypeParam>());
   const auto refused = [](const std::string& text) {
-    return is_refused<TypeParam>([&] { MessageReader().read<TypeParam>(text); });
+    return tests::is_refused([&] { MessageReader().read<TypeParam>(text); });
   };
   const std::size_t step = 1 + whole.size() / 200;
   for (std::size_t end = 0; end < whole.size(); end += step)
@@ -69,27 +55,100 @@ TYPED_TEST(Messages, ThatAreCutOffOrChangedAreRefused) {
   }
 }
 
-// As if the checksum were right: what is read then may be wrong, but is whole.
 TYPED_TEST(Messages, AreReadWithoutHarmWhateverTheirBytes) {
-  std::mt19937 bits(3);
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
-    const std::string body =
-        MessageWriter().write(RandomMessage(seed).make<TypeParam>()).substr(MessageHead::kBytes);
-    const auto read = [](const std::string& text) {
-      return is_refused<TypeParam>([&] { MessageReader().read_body<TypeParam>(text); });
-    };
-    for (int change = 0; change < 60; ++change) {
-      std::string other = body;
-      other[bits() % other.size()] = static_cast<char>(bits());
-      read(other);
-      std::string huge = body;  // a count, as it may stand anywhere
-      const std::uint64_t count =
-          bits() % 2 == 0 ? ~std::uint64_t{0} : std::uint64_t{1} << (20 + bits() % 40);
-      if (huge.size() >= 8) std::memcpy(huge.data() + bits() % (huge.size() - 7), &count, 8);
-      read(huge);
-      EXPECT_TRUE(read(body.substr(0, bits() % body.size()))) << "cut off";
-    }
+  tests::read_damaged<TypeParam>();
+}
+
+template <class T>
+void expect_refused(const char* why, void (*spoil)(T&)) {
+  EXPECT_TRUE(
+      tests::holds(tests::refusal_of<T>(spoil), {"a message from the other process is damaged", why}));
+}
+
+TEST(Inconsistent, OpsAndNetworksAreRefused) {
+  expect_refused<ops::OpShape>("the shape of an op", [](auto& shape) { shape.stride = 0; });
+  expect_refused<ops::OpShape>("the shape of an op", [](auto& shape) { shape.factor = std::nanf(""); });
+  expect_refused<ops::OpShape>("the shape of an op", [](auto& shape) { shape.width = -1; });
+  expect_refused<OpTiming>("the shape of an op", [](auto& timing) { timing.shape.dilation = 0; });
+  expect_refused<Snapshot>("the network", [](auto& snapshot) {
+    models::Model network = models::find_model("mlp");
+    network.layers.pop_back();
+    snapshot.network = std::make_shared<const models::Model>(network);
+  });
+  expect_refused<Snapshot>("the network", [](auto& snapshot) {
+    models::Model network = models::find_model("autoencoder");
+    network.layers.front().kernel = 0;
+    snapshot.network = std::make_shared<const models::Model>(network);
+  });
+}
+
+TEST(Inconsistent, TheLargestRateThatANetworkMayHaveIsNot) {
+  models::Model network = models::find_model("char_cnn");
+  for (models::Layer& layer : network.layers) {
+    if (layer.kind == models::LayerKind::dropout) layer.rate = 0.99f;
   }
+  Snapshot snapshot;
+  snapshot.network = std::make_shared<const models::Model>(network);
+  EXPECT_EQ(inconsistency_in(snapshot), "");
+}
+
+TEST(Inconsistent, EvaluationsAreRefused) {
+  expect_refused<Evaluation>("the confusion matrix", [](auto& e) { e.classes = 4; });
+  expect_refused<Evaluation>("the confusion matrix", [](auto& e) { e.classes = -3; });
+  expect_refused<Evaluation>("as many predictions",
+                             [](auto& e) { e.predicted.resize(e.image_losses.size() + 1); });
+  expect_refused<Evaluation>("a class is predicted", [](auto& e) {
+    e.image_losses = {1};
+    e.predicted = {3};
+  });
+  expect_refused<Evaluation>("as many places",
+                             [](auto& e) { e.positions.resize(e.image_losses.size() + 1); });
+  expect_refused<Evaluation>("do not rise", [](auto& e) {
+    e.image_losses = {1, 1};
+    e.predicted.clear();
+    e.positions = {5, 5};
+  });
+  expect_refused<ImageFacts>("as many labels",
+                             [](auto& facts) { facts.labels.resize(facts.labels.size() + 1); });
+  expect_refused<Snapshot>("an image has a class", [](auto& snapshot) {
+    Evaluation evaluation;
+    evaluation.classes = 2;
+    evaluation.confusion.resize(4);
+    DataView data;
+    data.test = {1, 1, 1, 1, false, {2}};
+    snapshot.evaluation = std::make_shared<const Evaluation>(evaluation);
+    snapshot.data = std::make_shared<const DataView>(data);
+  });
+}
+
+TEST(Inconsistent, ObservationsAreRefused) {
+  expect_refused<LayerOutput>("the output of a layer", [](auto& output) { output.values.push_back(0); });
+  expect_refused<LayerOutput>("the output of a layer", [](auto& output) {
+    output.values.clear();
+    output.height = output.width = output.channels = 1 << 22;  // whose product is 4 * 2^64
+  });
+  expect_refused<Inspection>("as many gradients",
+                             [](auto& inspection) { inspection.parameters.push_back(0); });
+  expect_refused<LatentMap>("the map of the latents", [](auto& map) { map.count = 4; });
+  expect_refused<LatentMap>("the map of the latents", [](auto& map) { map.sigmas.clear(); });
+  expect_refused<LatentMap>("the size of the latents is impossible",
+                            [](auto& map) { map.latent.extent.height = -1; });
+  expect_refused<LatentMap>("a reason why", [](auto& map) { map.problem = "too few images"; });
+  expect_refused<LatentPictures>("as many pictures of latents",
+                                 [](auto& pictures) { pictures.places.push_back({}); });
+  expect_refused<ComparisonRequest>("a negative number of images", [](auto& request) { request.count = -1; });
+  expect_refused<Comparison>("not each network",
+                             [](auto& comparison) { comparison.reconstructions.push_back({}); });
+  expect_refused<Comparison>("pictures have another size",
+                             [](auto& comparison) { comparison.original.push_back(0); });
+  expect_refused<Distributions>("a moment is missing", [](auto& seen) { seen.moments.push_back(nullptr); });
+  expect_refused<ChannelActivations>("as many activations", [](auto& a) { a.maxima.push_back(0); });
+  expect_refused<TextAttribution>("a class that does not exist", [](auto& text) { text.target = 2; });
+  expect_refused<TextAttribution>("as many shares", [](auto& text) { text.known.push_back(1); });
+  expect_refused<AugmentedImages>("images have another size",
+                                  [](auto& seen) { seen.images.pixels.push_back(0); });
+  expect_refused<data::OwnImages>("as many names", [](auto& own) { own.names.emplace_back(); });
+  expect_refused<ShownImages>("pictures have another size", [](auto& images) { images.errors.push_back(0); });
 }
 
 TEST(MessageHead, OfAnotherVersionIsToldAsSuch) {
@@ -114,6 +173,7 @@ class SharedObjects : public testing::Test {
   static std::shared_ptr<const Inspection> inspection() {
     Inspection made;
     made.parameters.resize(1000);
+    made.gradients.resize(1000);
     return std::make_shared<const Inspection>(made);
   }
   MessageWriter writer;

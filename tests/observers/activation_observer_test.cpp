@@ -1,7 +1,5 @@
 // How strongly channels answer to test images is what the network computes: against a model in double precision.
 
-#include "gpu/observers/activation_observer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -13,6 +11,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
+#include "gpu/observers/observer_table.h"
 #include "tests/support/double_network.h"
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
@@ -36,7 +35,7 @@ ObservationRequest of_output(std::size_t output) {
   return request;
 }
 
-std::shared_ptr<const ChannelActivations> wait_for(ActivationObserver& observer) {
+std::shared_ptr<const ChannelActivations> wait_for(Observer& observer) {
   Observations seen;
   while (!observer.take(seen)) std::this_thread::yield();
   return seen.activations;
@@ -60,14 +59,14 @@ class Activations : public testing::TestWithParam<Case> {
     return std::make_unique<Engine>(options, data, device);
   }
   std::shared_ptr<const ChannelActivations> look(Engine& engine, std::size_t output) {
-    EXPECT_TRUE(observer.ask(of_output(output)));
-    EXPECT_TRUE(observer.start(engine.scene()));
-    return wait_for(observer);
+    EXPECT_TRUE(observer->ask(of_output(output)));
+    EXPECT_TRUE(observer->start(engine.scene()));
+    return wait_for(*observer);
   }
 
   const std::shared_ptr<core::Device> device = tests::device_of(GetParam().streams);
   const std::shared_ptr<data::DataSet> data = make_data();
-  ActivationObserver observer;
+  const std::unique_ptr<Observer> observer = make_activation_observer();
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -137,28 +136,28 @@ TEST_P(Activations, FollowTheSelectionAndRefuseLayersThatAreNotThere) {
   engine->set_selection(tests::other_selection(GetParam().streams));
   EXPECT_EQ(look(*engine, 3)->output, 3u);
   Observations seen;
-  observer.ask(of_output(engine->model().layers.size() + 1));
-  EXPECT_THROW(observer.start(engine->scene()), core::BadInput);
-  EXPECT_FALSE(observer.take(seen));
+  observer->ask(of_output(engine->model().layers.size() + 1));
+  EXPECT_THROW(observer->start(engine->scene()), core::BadInput);
+  EXPECT_FALSE(observer->take(seen));
 }
 
 TEST(ActivationsUnderWay, OfALayerThatIsNoLongerAskedForAreDropped) {
   const auto device = std::make_shared<tests::AsyncDevice>();
   Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
-  ActivationObserver observer;
+  const std::unique_ptr<Observer> observer = make_activation_observer();
   Observations seen;
   auto held = device->hold();
-  observer.ask(of_output(1));
-  EXPECT_TRUE(observer.start(engine.scene()));
-  EXPECT_FALSE(observer.start(engine.scene())) << "the one before is under way";
-  EXPECT_FALSE(observer.take(seen));
-  observer.ask(of_output(4));
+  observer->ask(of_output(1));
+  EXPECT_TRUE(observer->start(engine.scene()));
+  EXPECT_FALSE(observer->start(engine.scene())) << "the one before is under way";
+  EXPECT_FALSE(observer->take(seen));
+  observer->ask(of_output(4));
   held.reset();
-  while (!observer.start(engine.scene())) EXPECT_FALSE(observer.take(seen));
-  EXPECT_EQ(wait_for(observer)->output, 4u);
-  observer.start(engine.scene());
-  observer.end(seen);
-  EXPECT_FALSE(observer.take(seen));
+  while (!observer->start(engine.scene())) EXPECT_FALSE(observer->take(seen));
+  EXPECT_EQ(wait_for(*observer)->output, 4u);
+  observer->start(engine.scene());
+  observer->end(seen);
+  EXPECT_FALSE(observer->take(seen));
 }
 
 TEST(MostExciting, ImagesComeStrongestFirst) {

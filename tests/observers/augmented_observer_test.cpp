@@ -1,10 +1,9 @@
-#include "gpu/observers/augmented_observer.h"
-
 #include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "gpu/observers/observer_table.h"
 #include "tests/support/tiny_engine.h"
 
 namespace warpscope::training {
@@ -25,15 +24,15 @@ class Augmented : public testing::Test {
   }
   /// A look of an observer of its own: one shows its pictures for a while.
   static std::shared_ptr<const AugmentedImages> look(Engine& engine) {
-    AugmentedObserver observer;
+    const std::unique_ptr<Observer> observer = make_augmented_observer();
     ObservationRequest request;
     request.augmented = true;
-    EXPECT_TRUE(observer.ask(request));
-    EXPECT_FALSE(observer.ask(request));
-    EXPECT_TRUE(observer.start(engine.scene()));
-    EXPECT_FALSE(observer.start(engine.scene())) << "the one before is not taken";
+    EXPECT_TRUE(observer->ask(request));
+    EXPECT_FALSE(observer->ask(request));
+    EXPECT_TRUE(observer->start(engine.scene()));
+    EXPECT_FALSE(observer->start(engine.scene())) << "the one before is not taken";
     Observations seen;
-    while (!observer.take(seen)) std::this_thread::yield();
+    while (!observer->take(seen)) std::this_thread::yield();
     return seen.augmented;
   }
 
@@ -44,7 +43,7 @@ TEST_F(Augmented, AreTheImagesThemselvesWithNothingOn) {
   const auto engine = make({});
   run_steps(*engine, 1);
   const auto seen = look(*engine);
-  ASSERT_EQ(seen->images.count, AugmentedObserver::kImages);
+  ASSERT_EQ(seen->images.count, 16);
   EXPECT_EQ(seen->step, 1u);
   EXPECT_EQ(seen->own_share, 1);
   const auto from = data->train.pixels.begin() + 20 * data->train.image_bytes();
@@ -86,17 +85,17 @@ TEST_F(Augmented, LookingDisturbsNothing) {
 
 TEST_F(Augmented, EndWithTheRequest) {
   const auto engine = make(kMany);
-  AugmentedObserver observer;
+  const std::unique_ptr<Observer> observer = make_augmented_observer();
   ObservationRequest request;
   request.augmented = true;
-  observer.ask(request);
-  EXPECT_TRUE(observer.wanted());
-  EXPECT_TRUE(observer.start(engine->scene()));
+  observer->ask(request);
+  EXPECT_TRUE(observer->wanted());
+  EXPECT_TRUE(observer->start(engine->scene()));
   Observations seen;
-  EXPECT_TRUE(observer.ask({}));
-  EXPECT_FALSE(observer.wanted());
-  observer.end(seen);
-  EXPECT_FALSE(observer.take(seen));
+  EXPECT_TRUE(observer->ask({}));
+  EXPECT_FALSE(observer->wanted());
+  observer->end(seen);
+  EXPECT_FALSE(observer->take(seen));
   EXPECT_EQ(seen.augmented, nullptr);
 }
 

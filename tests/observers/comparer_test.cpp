@@ -1,7 +1,5 @@
 // What a comparison brings is what the networks compute: against a model in double precision.
 
-#include "gpu/observers/comparer.h"
-
 #include <cmath>
 #include <memory>
 #include <string>
@@ -14,6 +12,7 @@
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
 #include "gpu/models/parameters.h"
+#include "gpu/observers/observer_table.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/double_network.h"
 #include "tests/support/stream_kinds.h"
@@ -56,7 +55,7 @@ class Comparisons : public testing::TestWithParam<tests::Streams> {
   std::unique_ptr<Engine> make(EngineOptions options) const {
     return std::make_unique<Engine>(std::move(options), data, device);
   }
-  static std::shared_ptr<const Comparison> look(Engine& engine, Comparer& comparer,
+  static std::shared_ptr<const Comparison> look(Engine& engine, Observer& comparer,
                                                 const ObservationRequest& request) {
     comparer.ask(request);
     while (!comparer.start(engine.scene())) std::this_thread::yield();
@@ -88,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Streams, Comparisons, testing::ValuesIn(tests::kAllStre
 TEST_P(Comparisons, ShowTheSameImagesByEachReconstructorOfTheSameStep) {
   const auto engine = make(options());
   tests::run_steps(*engine, 3);
-  Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}, by(tests::other_selection(GetParam()))}, 10));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(*engine, *comparer, asking({{}, by(tests::other_selection(GetParam()))}, 10));
   EXPECT_EQ(found->step, 3u);
   EXPECT_EQ(found->number, 1u);
   EXPECT_EQ(found->shape, (ImageShape{10, 8, 8, 3}));
@@ -105,8 +104,8 @@ TEST_P(Comparisons, ShowTheSameImagesByEachReconstructorOfTheSameStep) {
 
 TEST_P(Comparisons, TellTheErrorOfEachImage) {
   const auto engine = make(options());
-  Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}}, 5));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(*engine, *comparer, asking({{}}, 5));
   const Reconstruction& one = found->reconstructions.front();
   ASSERT_EQ(one.errors.size(), 5u);
   const std::size_t elements = 8 * 8 * 3;
@@ -121,8 +120,8 @@ TEST_P(Comparisons, TellTheErrorOfEachImage) {
 
 TEST_P(Comparisons, OfManyImagesAllAreShown) {
   const auto engine = make(options());
-  Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}}, 1000));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(*engine, *comparer, asking({{}}, 1000));
   EXPECT_EQ(found->shape.count, 300);
   const std::vector<float> parameters = engine->parameters();
   for (const int image : {0, 99, 100, 201, 299}) {
@@ -138,8 +137,8 @@ TEST_P(Comparisons, TakeWeightsFromAFile) {
   const std::vector<float> before = engine->parameters();
   models::save_parameters(file, tests::tiny_model(), before);
   tests::run_steps(*engine, 20);
-  Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}, from(file)}, 4));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(*engine, *comparer, asking({{}, from(file)}, 4));
   expect_near(found->reconstructions[0].values, 2, wanted(engine->parameters(), data->test, 2));
   expect_near(found->reconstructions[1].values, 2, wanted(before, data->test, 2));
 }
@@ -151,11 +150,11 @@ TEST_P(Comparisons, WhatCannotBeSaysWhyAndTheOthersAreShown) {
   const std::string other = (folder.path() / "other.safetensors").string();
   const models::Model classifier = tests::tiny_classifier();
   models::save_parameters(other, classifier, models::initial_parameters(classifier, 1));
-  Comparer comparer;
+  const std::unique_ptr<Observer> comparer = make_comparer();
   Reconstructor unheard;
   unheard.selection = tests::plain_selection(GetParam());
   unheard.selection->variants[ops::Op::conv2d_forward] = "unheard";
-  const auto found = look(*engine, comparer, asking({from(missing), from(other), unheard, {}}, 4));
+  const auto found = look(*engine, *comparer, asking({from(missing), from(other), unheard, {}}, 4));
   EXPECT_NE(found->reconstructions[0].failure.find(missing), std::string::npos)
       << found->reconstructions[0].failure;
   EXPECT_NE(found->reconstructions[1].failure.find(other), std::string::npos)
@@ -171,8 +170,8 @@ TEST_P(Comparisons, ReconstructImagesOfAPersonsOwn) {
   const auto engine = make(options());
   auto own = std::make_shared<data::OwnImages>();
   own->set = tests::smooth_images(3, 99);
-  Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}}, 10, own));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(*engine, *comparer, asking({{}}, 10, own));
   EXPECT_EQ(found->shape.count, 3);
   for (const int image : {0, 2}) {
     expect_near(found->original, image, tests::image_of(own->set, image), 1e-6);
@@ -184,54 +183,54 @@ TEST_P(Comparisons, ImagesOfAnotherSizeAreRefusedWithASentence) {
   const auto engine = make(options());
   auto own = std::make_shared<data::OwnImages>();
   own->set = {4, 8, 3, 1, std::vector<std::uint8_t>(96, 7), {}};
-  Comparer comparer;
-  const auto found = look(*engine, comparer, asking({{}}, 10, own));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(*engine, *comparer, asking({{}}, 10, own));
   EXPECT_NE(found->reconstructions.front().failure.find("4 x 8 x 3"), std::string::npos)
       << found->reconstructions.front().failure;
 }
 
 TEST_P(Comparisons, FollowTheSelectionOfTheTrainingWhereTheyHaveNone) {
   const auto engine = make(options());
-  Comparer comparer;
-  const auto before = look(*engine, comparer, asking({{}, by(tests::plain_selection(GetParam()))}, 2));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto before = look(*engine, *comparer, asking({{}, by(tests::plain_selection(GetParam()))}, 2));
   EXPECT_EQ(before->reconstructions[0].values, before->reconstructions[1].values);
   engine->set_selection(tests::other_selection(GetParam()));
-  const auto after = look(*engine, comparer, asking({{}, by(tests::other_selection(GetParam()))}, 2));
+  const auto after = look(*engine, *comparer, asking({{}, by(tests::other_selection(GetParam()))}, 2));
   EXPECT_EQ(after->reconstructions[0].values, after->reconstructions[1].values);
 }
 
 TEST_P(Comparisons, DisturbNothing) {
   const auto engine = make(options());
   const auto twin = make(options());
-  Comparer comparer;
-  look(*engine, comparer, asking({{}, by(tests::other_selection(GetParam()))}, 10));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  look(*engine, *comparer, asking({{}, by(tests::other_selection(GetParam()))}, 10));
   EXPECT_EQ(tests::losses(tests::run_steps(*engine, 5)), tests::losses(tests::run_steps(*twin, 5)));
-  look(*engine, comparer, asking({by(tests::other_selection(GetParam()))}, 10));
+  look(*engine, *comparer, asking({by(tests::other_selection(GetParam()))}, 10));
   EXPECT_EQ(tests::losses(tests::run_steps(*engine, 5)), tests::losses(tests::run_steps(*twin, 5)));
 }
 
 TEST_P(Comparisons, WhatIsNoLongerAskedForIsDropped) {
   const auto engine = make(options());
-  Comparer comparer;
-  EXPECT_TRUE(comparer.ask(asking({{}}, 4)));
-  EXPECT_FALSE(comparer.ask(asking({{}}, 4)));
-  while (!comparer.start(engine->scene())) std::this_thread::yield();
-  EXPECT_FALSE(comparer.start(engine->scene())) << "the one before has not been taken";
-  EXPECT_TRUE(comparer.ask({}));
-  EXPECT_FALSE(comparer.wanted());
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  EXPECT_TRUE(comparer->ask(asking({{}}, 4)));
+  EXPECT_FALSE(comparer->ask(asking({{}}, 4)));
+  while (!comparer->start(engine->scene())) std::this_thread::yield();
+  EXPECT_FALSE(comparer->start(engine->scene())) << "the one before has not been taken";
+  EXPECT_TRUE(comparer->ask({}));
+  EXPECT_FALSE(comparer->wanted());
   Observations seen;
   seen.comparison = std::make_shared<const Comparison>();
-  comparer.end(seen);
+  comparer->end(seen);
   EXPECT_EQ(seen.comparison, nullptr);
-  EXPECT_FALSE(comparer.take(seen));
+  EXPECT_FALSE(comparer->take(seen));
 }
 
 TEST_P(Comparisons, ANetworkThatClassifiesSaysThatItReconstructsNothing) {
   EngineOptions of_classes = options();
   of_classes.model = tests::tiny_classifier();
   Engine engine(of_classes, std::make_shared<data::DataSet>(tests::labelled_data(40, 12)), device);
-  Comparer comparer;
-  const auto found = look(engine, comparer, asking({{}}, 4));
+  const std::unique_ptr<Observer> comparer = make_comparer();
+  const auto found = look(engine, *comparer, asking({{}}, 4));
   EXPECT_NE(found->reconstructions.front().failure.find("classifies"), std::string::npos);
   EXPECT_TRUE(found->original.empty());
 }

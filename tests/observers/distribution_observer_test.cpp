@@ -1,8 +1,6 @@
 // Distributions are those of what the training holds: against its weights, its own figures and a model in double
 // precision.
 
-#include "gpu/observers/distribution_observer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -14,6 +12,7 @@
 
 #include "gpu/engine/engine.h"
 #include "gpu/models/parameters.h"
+#include "gpu/observers/observer_table.h"
 #include "tests/support/double_network.h"
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
@@ -31,7 +30,7 @@ struct Case {
   bool classifies = false;
 };
 
-Observations wait_for(DistributionObserver& observer) {
+Observations wait_for(Observer& observer) {
   Observations seen;
   do {
     while (!observer.take(seen)) std::this_thread::yield();
@@ -71,7 +70,7 @@ class Distributing : public testing::TestWithParam<Case> {
     return std::make_unique<Engine>(options, data_, device_);
   }
   /// A look across one step, which must not be the first.
-  static DistributionMoment look(Engine& engine, DistributionObserver& observer, StepResult* step = nullptr) {
+  static DistributionMoment look(Engine& engine, Observer& observer, StepResult* step = nullptr) {
     ObservationRequest request;
     request.distributions = true;
     observer.ask(request);
@@ -99,8 +98,8 @@ TEST_P(Distributing, CountsWeightsGradientsAndTheUpdateOfOneStep) {
   const auto engine = make();
   run_steps(*engine, 2);
   const std::vector<float> before = engine->parameters();
-  DistributionObserver observer;
-  const DistributionMoment moment = look(*engine, observer);
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
+  const DistributionMoment moment = look(*engine, *observer);
   EXPECT_EQ(moment.step, 3u);
   EXPECT_EQ(moment.update_steps, 1u);
   const std::vector<float> weights = engine->parameters(), gradients = engine->gradients();
@@ -126,10 +125,10 @@ TEST_P(Distributing, CountsWeightsGradientsAndTheUpdateOfOneStep) {
 TEST_P(Distributing, AgreesWithWhatTheStepTellsOfItself) {
   const auto engine = make();
   run_steps(*engine, 2);
-  DistributionObserver observer;
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
   StepResult step;
   const std::vector<float> before = engine->parameters();
-  const DistributionMoment moment = look(*engine, observer, &step);
+  const DistributionMoment moment = look(*engine, *observer, &step);
   double gradients = 0, updates = 0, weights = 0;
   for (const auto& [key, distribution] : moment.distributions) {
     if (key.second == Quantity::gradients) gradients += distribution.squares;
@@ -143,8 +142,8 @@ TEST_P(Distributing, AgreesWithWhatTheStepTellsOfItself) {
 TEST_P(Distributing, CountsWhatLayersMakeOfTheFirstTestImages) {
   const auto engine = make();
   run_steps(*engine, 3);
-  DistributionObserver observer;
-  const DistributionMoment moment = look(*engine, observer);
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
+  const DistributionMoment moment = look(*engine, *observer);
   const models::Model& model = engine->model();
   const std::vector<float> narrow = engine->parameters();
   const std::vector<double> parameters(narrow.begin(), narrow.end());
@@ -177,8 +176,8 @@ TEST_P(Distributing, DisturbsNothing) {
   const auto twin = make();
   run_steps(*engine, 2);
   run_steps(*twin, 3);
-  DistributionObserver observer;
-  look(*engine, observer);
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
+  look(*engine, *observer);
   EXPECT_EQ(tests::losses(run_steps(*engine, 4)), tests::losses(run_steps(*twin, 4)));
 }
 
@@ -190,8 +189,8 @@ TEST_P(Distributing, SeesAReluDieWhoseBiasIsFarBelowZero) {
   for (const std::size_t channel : {std::size_t{1}, std::size_t{3}})
     state.parameters[bias.offset + channel] = -1e3f;
   engine->restore(state);
-  DistributionObserver observer;
-  const DistributionMoment moment = look(*engine, observer);
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
+  const DistributionMoment moment = look(*engine, *observer);
   const DeadUnits& dead = moment.dead.at(2);
   EXPECT_EQ(dead.channels, 4);
   EXPECT_GE(dead.dead_channels, 2);
@@ -213,9 +212,9 @@ TEST_P(Distributing, GradientsAreWithoutTheScaleThatTheirStepHad) {
   scale_the_loss(*engine);
   run_steps(*engine, 2);
   run_steps(*plain, 3);
-  DistributionObserver observer;
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
   StepResult step;
-  const DistributionMoment moment = look(*engine, observer, &step);
+  const DistributionMoment moment = look(*engine, *observer, &step);
   EXPECT_EQ(step.loss_scale, 1024) << "it is another one by now";
   const std::vector<float> wanted = plain->gradients();
   EXPECT_EQ(engine->gradients()[0], 1024 * wanted[0]);
@@ -237,14 +236,14 @@ class DistributionLooks : public testing::Test {
   }
   Engine engine_{tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()),
                  core::open_device("cpu")};
-  DistributionObserver observer_;
+  std::unique_ptr<Observer> observer_ = make_distribution_observer();
 };
 
 TEST_F(DistributionLooks, AtATrainingThatStandsStillHaveNoUpdates) {
-  EXPECT_TRUE(observer_.ask(wanted(true)));
-  EXPECT_FALSE(observer_.start(engine_.scene()));
-  EXPECT_TRUE(observer_.start(engine_.scene()));
-  const Observations seen = wait_for(observer_);
+  EXPECT_TRUE(observer_->ask(wanted(true)));
+  EXPECT_FALSE(observer_->start(engine_.scene()));
+  EXPECT_TRUE(observer_->start(engine_.scene()));
+  const Observations seen = wait_for(*observer_);
   const DistributionMoment& moment = *seen.distributions->moments.back();
   EXPECT_EQ(moment.update_steps, 0u);
   EXPECT_NE(moment.find(1, Quantity::weights), nullptr);
@@ -254,12 +253,12 @@ TEST_F(DistributionLooks, AtATrainingThatStandsStillHaveNoUpdates) {
 }
 
 TEST_F(DistributionLooks, ThatComeLateDivideTheUpdateByTheStepsBetween) {
-  observer_.ask(wanted(true));
-  observer_.start(engine_.scene());
+  observer_->ask(wanted(true));
+  observer_->start(engine_.scene());
   const std::vector<float> before = engine_.parameters();
   run_steps(engine_, 3);
-  EXPECT_TRUE(observer_.start(engine_.scene()));
-  const Observations seen = wait_for(observer_);
+  EXPECT_TRUE(observer_->start(engine_.scene()));
+  const Observations seen = wait_for(*observer_);
   const DistributionMoment& moment = *seen.distributions->moments.back();
   EXPECT_EQ(moment.update_steps, 3u);
   const models::ParameterLayout layout = models::parameter_layout(engine_.model());
@@ -273,59 +272,59 @@ TEST_F(DistributionLooks, ThatComeLateDivideTheUpdateByTheStepsBetween) {
 }
 
 TEST_F(DistributionLooks, DoNotTakeAResetForAnUpdate) {
-  observer_.ask(wanted(true));
+  observer_->ask(wanted(true));
   run_steps(engine_, 5);
-  EXPECT_FALSE(observer_.start(engine_.scene()));
+  EXPECT_FALSE(observer_->start(engine_.scene()));
   engine_.reset();
   run_steps(engine_, 1);
-  EXPECT_FALSE(observer_.start(engine_.scene())) << "the weights of before are not of this training";
+  EXPECT_FALSE(observer_->start(engine_.scene())) << "the weights of before are not of this training";
   run_steps(engine_, 1);
-  EXPECT_TRUE(observer_.start(engine_.scene()));
+  EXPECT_TRUE(observer_->start(engine_.scene()));
 }
 
 TEST_F(DistributionLooks, KeepTheirHistoryWhileNobodyAsks) {
-  observer_.ask(wanted(true));
-  observer_.start(engine_.scene());
+  observer_->ask(wanted(true));
+  observer_->start(engine_.scene());
   run_steps(engine_, 1);
-  observer_.start(engine_.scene());
-  Observations seen = wait_for(observer_);
-  EXPECT_TRUE(observer_.ask(wanted(false)));
-  EXPECT_FALSE(observer_.wanted());
-  observer_.end(seen);
+  observer_->start(engine_.scene());
+  Observations seen = wait_for(*observer_);
+  EXPECT_TRUE(observer_->ask(wanted(false)));
+  EXPECT_FALSE(observer_->wanted());
+  observer_->end(seen);
   EXPECT_EQ(seen.distributions, nullptr);
-  observer_.ask(wanted(true));
-  EXPECT_TRUE(observer_.take(seen));
+  observer_->ask(wanted(true));
+  EXPECT_TRUE(observer_->take(seen));
   ASSERT_NE(seen.distributions, nullptr);
   EXPECT_EQ(seen.distributions->moments.size(), 1u);
   EXPECT_EQ(seen.distributions->images, 12);
-  EXPECT_FALSE(observer_.take(seen)) << "there is nothing newer";
+  EXPECT_FALSE(observer_->take(seen)) << "there is nothing newer";
 }
 
 TEST_F(DistributionLooks, FollowTheSelection) {
-  observer_.ask(wanted(true));
+  observer_->ask(wanted(true));
   for (const bool reference : {false, true}) {
     if (reference) engine_.set_selection(tests::all_of("reference"));
-    EXPECT_FALSE(observer_.start(engine_.scene()));
+    EXPECT_FALSE(observer_->start(engine_.scene()));
     run_steps(engine_, 1);
-    EXPECT_TRUE(observer_.start(engine_.scene()));
-    EXPECT_EQ(wait_for(observer_).distributions->moments.back()->step, engine_.steps());
+    EXPECT_TRUE(observer_->start(engine_.scene()));
+    EXPECT_EQ(wait_for(*observer_).distributions->moments.back()->step, engine_.steps());
   }
 }
 
 TEST(DistributionLooksUnderWay, AreNotStartedTwiceAndMayBeEnded) {
   const auto device = std::make_shared<tests::AsyncDevice>();
   Engine engine(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device);
-  DistributionObserver observer;
+  const std::unique_ptr<Observer> observer = make_distribution_observer();
   Observations seen;
-  observer.start(engine.scene());
+  observer->start(engine.scene());
   run_steps(engine, 1);
   auto held = device->hold();
-  EXPECT_TRUE(observer.start(engine.scene()));
-  EXPECT_FALSE(observer.start(engine.scene()));
-  EXPECT_FALSE(observer.take(seen));
+  EXPECT_TRUE(observer->start(engine.scene()));
+  EXPECT_FALSE(observer->start(engine.scene()));
+  EXPECT_FALSE(observer->take(seen));
   held.reset();
-  observer.end(seen);
-  EXPECT_FALSE(observer.take(seen));
+  observer->end(seen);
+  EXPECT_FALSE(observer->take(seen));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // What a probe says of the latents: classes that they hold are found, and those that they do not hold are not.
 
-#include "gpu/observers/feature_prober.h"
-
 #include <chrono>
 #include <memory>
 #include <string>
@@ -13,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
 #include "gpu/engine/engine.h"
+#include "gpu/observers/observer_table.h"
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
@@ -54,12 +53,12 @@ class Probes : public testing::TestWithParam<tests::Streams> {
     return std::make_unique<Engine>(options, std::make_shared<data::DataSet>(std::move(data)), device);
   }
   static FeatureProbe look(Engine& engine) {
-    FeatureProber prober;
-    EXPECT_TRUE(prober.ask(asked()));
-    EXPECT_TRUE(prober.start(engine.scene()));
+    const std::unique_ptr<Observer> prober = make_feature_prober();
+    EXPECT_TRUE(prober->ask(asked()));
+    EXPECT_TRUE(prober->start(engine.scene()));
     Observations seen;
-    while (!prober.take(seen)) std::this_thread::yield();
-    EXPECT_GT(prober.seconds(), 0);
+    while (!prober->take(seen)) std::this_thread::yield();
+    EXPECT_GT(prober->seconds(), 0);
     return *seen.probe;
   }
   const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
@@ -92,18 +91,18 @@ TEST_P(Probes, DisturbNothing) {
 
 TEST_P(Probes, KeepTheirDistance) {
   const auto engine = make(bright_data(false));
-  FeatureProber prober;
-  prober.ask(asked());
+  const std::unique_ptr<Observer> prober = make_feature_prober();
+  prober->ask(asked());
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_TRUE(prober.start(engine->scene()));
-  EXPECT_FALSE(prober.start(engine->scene())) << "the one before has not been taken";
+  EXPECT_TRUE(prober->start(engine->scene()));
+  EXPECT_FALSE(prober->start(engine->scene())) << "the one before has not been taken";
   Observations seen;
-  while (!prober.take(seen)) std::this_thread::yield();
-  const bool started = prober.start(engine->scene());
+  while (!prober->take(seen)) std::this_thread::yield();
+  const bool started = prober->start(engine->scene());
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-  EXPECT_TRUE(!started || passed.count() >= FeatureProber::kSecondsBetween) << "it is too soon";
-  EXPECT_TRUE(prober.ask(asked(false)));
-  prober.end(seen);
+  EXPECT_TRUE(!started || passed.count() >= 3) << "it is too soon";
+  EXPECT_TRUE(prober->ask(asked(false)));
+  prober->end(seen);
   EXPECT_EQ(seen, Observations{});
 }
 
@@ -112,11 +111,11 @@ TEST_P(Probes, OfDataWithoutClassesAreRefused) {
   data.classes.resize(1);
   for (auto& label : data.test.labels) label = 0;
   const auto engine = make(std::move(data));
-  FeatureProber prober;
-  prober.ask(asked());
-  EXPECT_THROW(prober.start(engine->scene()), core::BadInput);
+  const std::unique_ptr<Observer> prober = make_feature_prober();
+  prober->ask(asked());
+  EXPECT_THROW(prober->start(engine->scene()), core::BadInput);
   const auto few = make(tests::tiny_data());
-  EXPECT_THROW(prober.start(few->scene()), core::BadInput);
+  EXPECT_THROW(prober->start(few->scene()), core::BadInput);
 }
 
 TEST_P(Probes, OfLatentsThatAreNotFiniteSaySo) {

@@ -1,7 +1,5 @@
 // What an inspection brings is what the network computes: against a model in double precision.
 
-#include "gpu/observers/inspector.h"
-
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
+#include "gpu/observers/observer_table.h"
 #include "gpu/plan/plan.h"
 #include "tests/support/double_network.h"
 #include "tests/support/stream_kinds.h"
@@ -42,7 +41,7 @@ std::vector<float> part_of(const std::vector<float>& values, const models::Param
 }
 
 /// The inspection that is under way.
-Inspection wait_for(Inspector& inspector) {
+Inspection wait_for(Observer& inspector) {
   Observations seen;
   while (!inspector.take(seen)) std::this_thread::yield();
   return *seen.inspection;
@@ -67,7 +66,7 @@ class Inspections : public testing::TestWithParam<Case> {
     if (GetParam().classifies) return std::make_shared<data::DataSet>(tests::labelled_data(40, 12));
     return std::make_shared<data::DataSet>(tests::tiny_data());
   }
-  static Inspection look(Engine& engine, Inspector& inspector, std::int64_t image,
+  static Inspection look(Engine& engine, Observer& inspector, std::int64_t image,
                          std::size_t parameters_of = 0) {
     inspector.ask(of_image(image, parameters_of));
     EXPECT_TRUE(inspector.start(engine.scene()));
@@ -88,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Streams, Inspections,
 TEST_P(Inspections, HoldTheOutputOfEveryLayerAndTheWeightsThatMadeIt) {
   const auto engine = make(options());
   run_steps(*engine, 4);
-  Inspector inspector;
-  const Inspection found = look(*engine, inspector, 7);
+  const std::unique_ptr<Observer> inspector = make_inspector();
+  const Inspection found = look(*engine, *inspector, 7);
   EXPECT_EQ(found.step, 4u);
   EXPECT_EQ(found.image, 7);
   EXPECT_TRUE(found.parameters.empty()) << "nobody asked for them";
@@ -115,10 +114,10 @@ TEST_P(Inspections, HoldTheParametersOfTheLayerThatIsAskedFor) {
   run_steps(*engine, 2);
   const models::ParameterLayout layout = models::parameter_layout(engine->model());
   const std::vector<float> parameters = engine->parameters(), gradients = engine->gradients();
-  Inspector inspector;
+  const std::unique_ptr<Observer> inspector = make_inspector();
   for (const models::Parameter& tensor : layout.parameters) {
     SCOPED_TRACE(tensor.name);
-    const Inspection found = look(*engine, inspector, 0, tensor.layer + 1);
+    const Inspection found = look(*engine, *inspector, 0, tensor.layer + 1);
     ASSERT_TRUE(found.has(tensor));
     EXPECT_LT(found.parameters.size(), layout.elements);
     EXPECT_EQ(std::vector(found.parameter(tensor), found.parameter(tensor) + tensor.elements),
@@ -140,9 +139,9 @@ TEST_P(Inspections, HoldGradientsWithoutTheScaleThatTheirStepHad) {
   for (int step = 1; step <= 3; ++step) {
     run_steps(*engine, 1);
     run_steps(*plain, 1);
-    Inspector inspector;
+    const std::unique_ptr<Observer> inspector = make_inspector();
     const std::vector<float> gradients = plain->gradients();
-    const Inspection found = look(*engine, inspector, 0, 1);
+    const Inspection found = look(*engine, *inspector, 0, 1);
     ASSERT_FALSE(found.gradients.empty());
     const auto begin = gradients.begin() + static_cast<std::ptrdiff_t>(found.first);
     EXPECT_TRUE(std::equal(found.gradients.begin(), found.gradients.end(), begin)) << "step " << step;
@@ -154,30 +153,30 @@ TEST_P(Inspections, DisturbNothing) {
   const auto twin = make(options());
   run_steps(*engine, 3);
   run_steps(*twin, 3);
-  Inspector inspector;
-  look(*engine, inspector, 2);
-  look(*engine, inspector, 5);
+  const std::unique_ptr<Observer> inspector = make_inspector();
+  look(*engine, *inspector, 2);
+  look(*engine, *inspector, 5);
   EXPECT_EQ(tests::losses(run_steps(*engine, 5)), tests::losses(run_steps(*twin, 5)));
 }
 
 TEST_P(Inspections, FollowTheSelection) {
   const auto engine = make(options());
-  Inspector inspector;
-  look(*engine, inspector, 0);
+  const std::unique_ptr<Observer> inspector = make_inspector();
+  look(*engine, *inspector, 0);
   engine->set_selection(tests::other_selection(GetParam().streams));
-  const Inspection found = look(*engine, inspector, 1);
+  const Inspection found = look(*engine, *inspector, 1);
   EXPECT_EQ(found.image, 1);
   EXPECT_EQ(found.outputs.size(), engine->model().layers.size() + 1);
 }
 
 TEST_P(Inspections, OfImagesThatAreNotThereAreRefused) {
   const auto engine = make(options());
-  Inspector inspector;
+  const std::unique_ptr<Observer> inspector = make_inspector();
   Observations seen;
   for (const std::int64_t image : {std::int64_t{-1}, data->test.count}) {
-    inspector.ask(of_image(image));
-    EXPECT_THROW(inspector.start(engine->scene()), core::BadInput);
-    EXPECT_FALSE(inspector.take(seen));
+    inspector->ask(of_image(image));
+    EXPECT_THROW(inspector->start(engine->scene()), core::BadInput);
+    EXPECT_FALSE(inspector->take(seen));
   }
 }
 
@@ -186,40 +185,40 @@ class InspectionsUnderWay : public testing::Test {
  protected:
   const std::shared_ptr<tests::AsyncDevice> device = std::make_shared<tests::AsyncDevice>();
   Engine engine{tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()), device};
-  Inspector inspector;
+  const std::unique_ptr<Observer> inspector = make_inspector();
   Observations seen;
 };
 
 TEST_F(InspectionsUnderWay, AreNotStartedTwiceAndNotTakenEarly) {
   auto held = device->hold();
-  EXPECT_TRUE(inspector.ask(of_image(3)));
-  EXPECT_TRUE(inspector.start(engine.scene()));
-  EXPECT_FALSE(inspector.start(engine.scene()));
-  EXPECT_FALSE(inspector.take(seen));
+  EXPECT_TRUE(inspector->ask(of_image(3)));
+  EXPECT_TRUE(inspector->start(engine.scene()));
+  EXPECT_FALSE(inspector->start(engine.scene()));
+  EXPECT_FALSE(inspector->take(seen));
   held.reset();
-  EXPECT_EQ(wait_for(inspector).image, 3);
-  EXPECT_FALSE(inspector.take(seen)) << "it is taken once";
+  EXPECT_EQ(wait_for(*inspector).image, 3);
+  EXPECT_FALSE(inspector->take(seen)) << "it is taken once";
 }
 
 TEST_F(InspectionsUnderWay, MayBeEnded) {
-  inspector.ask(of_image(3));
-  EXPECT_TRUE(inspector.start(engine.scene()));
-  inspector.end(seen);
-  EXPECT_FALSE(inspector.take(seen));
-  inspector.ask(of_image(4));
-  EXPECT_TRUE(inspector.start(engine.scene()));
-  EXPECT_EQ(wait_for(inspector).image, 4);
+  inspector->ask(of_image(3));
+  EXPECT_TRUE(inspector->start(engine.scene()));
+  inspector->end(seen);
+  EXPECT_FALSE(inspector->take(seen));
+  inspector->ask(of_image(4));
+  EXPECT_TRUE(inspector->start(engine.scene()));
+  EXPECT_EQ(wait_for(*inspector).image, 4);
 }
 
 TEST_F(InspectionsUnderWay, OfAnImageThatIsNoLongerAskedForAreDropped) {
   auto held = device->hold();
-  inspector.ask(of_image(3));
-  EXPECT_TRUE(inspector.start(engine.scene()));
-  EXPECT_TRUE(inspector.ask(of_image(4)));
-  EXPECT_FALSE(inspector.ask(of_image(4))) << "nothing has changed";
+  inspector->ask(of_image(3));
+  EXPECT_TRUE(inspector->start(engine.scene()));
+  EXPECT_TRUE(inspector->ask(of_image(4)));
+  EXPECT_FALSE(inspector->ask(of_image(4))) << "nothing has changed";
   held.reset();
-  while (!inspector.start(engine.scene())) EXPECT_FALSE(inspector.take(seen));
-  EXPECT_EQ(wait_for(inspector).image, 4);
+  while (!inspector->start(engine.scene())) EXPECT_FALSE(inspector->take(seen));
+  EXPECT_EQ(wait_for(*inspector).image, 4);
 }
 
 }  // namespace

@@ -9,8 +9,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
-#include "gpu/observers/latent_decoder.h"
-#include "gpu/observers/latent_mapper.h"
+#include "gpu/observers/observer_table.h"
 #include "tests/support/double_network.h"
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
@@ -44,23 +43,23 @@ class Latents : public testing::TestWithParam<tests::Streams> {
     return options;
   }
   std::shared_ptr<const LatentMap> look() {
-    EXPECT_TRUE(mapper.start(engine->scene()));
-    wait_for(mapper, seen);
+    EXPECT_TRUE(mapper->start(engine->scene()));
+    wait_for(*mapper, seen);
     return seen.latents;
   }
   std::shared_ptr<const LatentPictures> decode(const std::vector<LatentRecipe>& recipes) {
-    decoder.ask(request_of(recipes));
-    EXPECT_FALSE(decoder.take(seen));
-    EXPECT_TRUE(decoder.start(engine->scene()));
-    wait_for(decoder, seen);
+    decoder->ask(request_of(recipes));
+    EXPECT_FALSE(decoder->take(seen));
+    EXPECT_TRUE(decoder->start(engine->scene()));
+    wait_for(*decoder, seen);
     return seen.latent_pictures;
   }
 
   const std::shared_ptr<core::Device> device = tests::device_of(GetParam());
   const std::shared_ptr<data::DataSet> data = std::make_shared<data::DataSet>(tests::tiny_data());
   std::unique_ptr<Engine> engine;
-  LatentMapper mapper;
-  LatentDecoder decoder;
+  const std::unique_ptr<Observer> mapper = make_latent_mapper();
+  const std::unique_ptr<Observer> decoder = make_latent_decoder();
   Observations seen;
 };
 
@@ -128,28 +127,28 @@ TEST_P(Latents, AreDecodedByTheWeightsThatMadeThem) {
   run_steps(*engine, 6);
   Observations anew;
   anew.latents = seen.latents;
-  LatentDecoder other;
-  other.ask(request_of({{3}}));
-  EXPECT_FALSE(other.take(anew));
-  EXPECT_TRUE(other.start(engine->scene()));
-  wait_for(other, anew);
+  const std::unique_ptr<Observer> other = make_latent_decoder();
+  other->ask(request_of({{3}}));
+  EXPECT_FALSE(other->take(anew));
+  EXPECT_TRUE(other->start(engine->scene()));
+  wait_for(*other, anew);
   EXPECT_EQ(anew.latent_pictures->pixels, before->pixels);
 }
 
 TEST_P(Latents, AreDecodedOnceAndAgainWithTheNextMap) {
   look();
   decode({{1}, {2}});
-  EXPECT_FALSE(decoder.start(engine->scene())) << "all pictures are there";
-  EXPECT_TRUE(decoder.ask(request_of({{1}, {4}})));
-  EXPECT_TRUE(decoder.start(engine->scene()));
-  wait_for(decoder, seen);
+  EXPECT_FALSE(decoder->start(engine->scene())) << "all pictures are there";
+  EXPECT_TRUE(decoder->ask(request_of({{1}, {4}})));
+  EXPECT_TRUE(decoder->start(engine->scene()));
+  wait_for(*decoder, seen);
   EXPECT_NE(seen.latent_pictures->find({1}), nullptr) << "it is kept";
   EXPECT_NE(seen.latent_pictures->find({4}), nullptr);
   EXPECT_EQ(seen.latent_pictures->find({2}), nullptr) << "nobody asks for it any more";
   look();
-  EXPECT_FALSE(decoder.take(seen));
-  EXPECT_TRUE(decoder.start(engine->scene()));
-  wait_for(decoder, seen);
+  EXPECT_FALSE(decoder->take(seen));
+  EXPECT_TRUE(decoder->start(engine->scene()));
+  wait_for(*decoder, seen);
   EXPECT_EQ(seen.latent_pictures->map, 2u);
 }
 
@@ -159,8 +158,8 @@ TEST_P(Latents, ThatAreManyAreDecodedInSeveralLooks) {
   for (int i = 0; i < 13; ++i) recipes.push_back({0, 1, static_cast<float>(i) / 12});
   decode(recipes);
   EXPECT_EQ(seen.latent_pictures->recipes.size(), 10u);
-  EXPECT_TRUE(decoder.start(engine->scene()));
-  wait_for(decoder, seen);
+  EXPECT_TRUE(decoder->start(engine->scene()));
+  wait_for(*decoder, seen);
   for (const LatentRecipe& recipe : recipes) EXPECT_NE(seen.latent_pictures->find(recipe), nullptr);
 }
 
@@ -183,18 +182,18 @@ TEST_P(Latents, DisturbNothing) {
 
 TEST_P(Latents, MayBeLetGoWhileTheyAreUnderWay) {
   look();
-  decoder.ask(request_of({{0}}));
-  decoder.take(seen);
-  EXPECT_TRUE(decoder.start(engine->scene()));
-  EXPECT_TRUE(mapper.start(engine->scene()));
-  EXPECT_FALSE(mapper.start(engine->scene())) << "the one before has not been taken";
-  EXPECT_FALSE(decoder.start(engine->scene()));
-  EXPECT_TRUE(mapper.ask(request_of())) << "it was never asked";
-  EXPECT_TRUE(mapper.ask({}));
-  decoder.end(seen);
-  mapper.end(seen);
+  decoder->ask(request_of({{0}}));
+  decoder->take(seen);
+  EXPECT_TRUE(decoder->start(engine->scene()));
+  EXPECT_TRUE(mapper->start(engine->scene()));
+  EXPECT_FALSE(mapper->start(engine->scene())) << "the one before has not been taken";
+  EXPECT_FALSE(decoder->start(engine->scene()));
+  EXPECT_TRUE(mapper->ask(request_of())) << "it was never asked";
+  EXPECT_TRUE(mapper->ask({}));
+  decoder->end(seen);
+  mapper->end(seen);
   EXPECT_EQ(seen, Observations{});
-  EXPECT_FALSE(mapper.take(seen));
+  EXPECT_FALSE(mapper->take(seen));
 }
 
 TEST(LatentsThatAreNotFinite, SaySo) {
@@ -205,15 +204,15 @@ TEST(LatentsThatAreNotFinite, SaySo) {
   EngineState state = engine.state();
   for (float& value : state.parameters) value = 1e38f;
   engine.restore(state);
-  LatentMapper mapper;
+  const std::unique_ptr<Observer> mapper = make_latent_mapper();
   Observations seen;
-  EXPECT_TRUE(mapper.start(engine.scene()));
-  wait_for(mapper, seen);
+  EXPECT_TRUE(mapper->start(engine.scene()));
+  wait_for(*mapper, seen);
   EXPECT_EQ(seen.latents->problem, "The latents of step 1 hold numbers that are not finite.");
-  LatentDecoder decoder;
-  decoder.ask(request_of({{0}}));
-  decoder.take(seen);
-  EXPECT_FALSE(decoder.start(engine.scene()));
+  const std::unique_ptr<Observer> decoder = make_latent_decoder();
+  decoder->ask(request_of({{0}}));
+  decoder->take(seen);
+  EXPECT_FALSE(decoder->start(engine.scene()));
 }
 
 TEST(LatentsOfAClassifier, HaveNoPictures) {
@@ -221,17 +220,17 @@ TEST(LatentsOfAClassifier, HaveNoPictures) {
   options.model = tests::tiny_classifier();
   Engine engine(options, std::make_shared<data::DataSet>(tests::labelled_data(40, 12)),
                 core::open_device("cpu"));
-  LatentMapper mapper;
+  const std::unique_ptr<Observer> mapper = make_latent_mapper();
   Observations seen;
-  EXPECT_TRUE(mapper.start(engine.scene()));
-  wait_for(mapper, seen);
+  EXPECT_TRUE(mapper->start(engine.scene()));
+  wait_for(*mapper, seen);
   EXPECT_EQ(seen.latents->latent.layer, "relu2");
   EXPECT_FALSE(seen.latents->latent.decodes);
   EXPECT_EQ(seen.latents->rank, 6u);
-  LatentDecoder decoder;
-  decoder.ask(request_of({{0}}));
-  decoder.take(seen);
-  EXPECT_THROW(decoder.start(engine.scene()), core::BadInput);
+  const std::unique_ptr<Observer> decoder = make_latent_decoder();
+  decoder->ask(request_of({{0}}));
+  decoder->take(seen);
+  EXPECT_THROW(decoder->start(engine.scene()), core::BadInput);
 }
 
 }  // namespace

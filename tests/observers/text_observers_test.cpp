@@ -1,7 +1,5 @@
 // The shares of characters are what the network computes: against differences of a model in double precision.
 
-#include "gpu/observers/text_observers.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -17,6 +15,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/text_encoding.h"
 #include "gpu/engine/engine.h"
+#include "gpu/observers/observer_table.h"
 #include "tests/support/double_network.h"
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_engine.h"
@@ -141,14 +140,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(Texts, TypedHaveTheSharesOfTheDefinition) {
   const auto engine = make();
   run_steps(*engine, 4);
-  TypedTextObserver observer;
+  const std::unique_ptr<Observer> observer = make_typed_text_observer();
   const std::string text =
       "the Quick brown fox! jumps over a lazy dog";  // 42 characters, of which 40 are read
   for (const std::optional<int> target : {std::optional<int>(), std::optional<int>(3)}) {
-    EXPECT_TRUE(observer.ask(typed(text, target)));
-    EXPECT_FALSE(observer.ask(typed(text, target)));
-    ASSERT_TRUE(observer.start(engine->scene()));
-    const TextAttributions found = wait_for(observer);
+    EXPECT_TRUE(observer->ask(typed(text, target)));
+    EXPECT_FALSE(observer->ask(typed(text, target)));
+    ASSERT_TRUE(observer->start(engine->scene()));
+    const TextAttributions found = wait_for(*observer);
     EXPECT_EQ(found.step, 4u);
     ASSERT_EQ(found.texts.size(), 1u);
     const TextAttribution& one = found.texts.front();
@@ -171,13 +170,13 @@ TEST_P(Texts, TypedHaveTheSharesOfTheDefinition) {
 TEST_P(Texts, OfTheHeldOutSetComeInTheOrderAskedFor) {
   const auto engine = make();
   run_steps(*engine, 2);
-  HeldOutTextObserver observer;
+  const std::unique_ptr<Observer> observer = make_held_out_text_observer();
   std::vector<std::int64_t> places(11);  // more than a batch
   std::iota(places.begin(), places.end(), 3);
   std::reverse(places.begin(), places.end());
-  observer.ask(held_out(places));
-  ASSERT_TRUE(observer.start(engine->scene()));
-  const TextAttributions found = wait_for(observer);
+  observer->ask(held_out(places));
+  ASSERT_TRUE(observer->start(engine->scene()));
+  const TextAttributions found = wait_for(*observer);
   ASSERT_EQ(found.texts.size(), places.size());
   int compared = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -195,21 +194,21 @@ TEST_P(Texts, DisturbNothing) {
   const auto engine = make(), twin = make();
   run_steps(*engine, 3);
   run_steps(*twin, 3);
-  TypedTextObserver one;
-  HeldOutTextObserver many;
-  one.ask(typed("hello"));
-  many.ask(held_out({0, 1, 2}));
-  EXPECT_TRUE(one.start(engine->scene()));
-  EXPECT_TRUE(many.start(engine->scene()));
-  wait_for(one);
-  wait_for(many);
+  const std::unique_ptr<Observer> one = make_typed_text_observer();
+  const std::unique_ptr<Observer> many = make_held_out_text_observer();
+  one->ask(typed("hello"));
+  many->ask(held_out({0, 1, 2}));
+  EXPECT_TRUE(one->start(engine->scene()));
+  EXPECT_TRUE(many->start(engine->scene()));
+  wait_for(*one);
+  wait_for(*many);
   EXPECT_EQ(tests::losses(run_steps(*engine, 5)), tests::losses(run_steps(*twin, 5)));
 }
 
 TEST_P(Texts, OfAnyKindAreRead) {
   const auto engine = make();
   run_steps(*engine, 1);
-  TypedTextObserver observer;
+  const std::unique_ptr<Observer> observer = make_typed_text_observer();
   struct Odd {
     std::string text;
     std::size_t read, left_out;
@@ -221,9 +220,9 @@ TEST_P(Texts, OfAnyKindAreRead) {
                      {std::string("a\0b\n", 4), 4, 0},
                      {std::string(100000, 'x'), 40, 99960}};
   for (const Odd& each : odd) {
-    observer.ask(typed(each.text));
-    ASSERT_TRUE(observer.start(engine->scene()));
-    const TextAttribution one = wait_for(observer).texts.front();
+    observer->ask(typed(each.text));
+    ASSERT_TRUE(observer->start(engine->scene()));
+    const TextAttribution one = wait_for(*observer).texts.front();
     EXPECT_EQ(one.shares.size(), each.read);
     EXPECT_EQ(one.known.size(), each.read);
     EXPECT_EQ(one.left_out, each.left_out);
@@ -235,15 +234,15 @@ TEST_P(Texts, OfAnyKindAreRead) {
 TEST_P(Texts, InEveryPrecisionHaveSharesLikeThoseInFp32) {
   const auto engine = make();
   run_steps(*engine, 2);
-  TypedTextObserver observer;
-  observer.ask(typed("the quick brown fox jumps over a lazy do", 1));
-  ASSERT_TRUE(observer.start(engine->scene()));
-  const TextAttribution exact = wait_for(observer).texts.front();
+  const std::unique_ptr<Observer> observer = make_typed_text_observer();
+  observer->ask(typed("the quick brown fox jumps over a lazy do", 1));
+  ASSERT_TRUE(observer->start(engine->scene()));
+  const TextAttribution exact = wait_for(*observer).texts.front();
   for (const core::Precision precision : plan::training_precisions(device->info())) {
     if (precision == core::Precision::fp32) continue;
     engine->set_selection({precision, {}});
-    ASSERT_TRUE(observer.start(engine->scene()));
-    const TextAttribution one = wait_for(observer).texts.front();
+    ASSERT_TRUE(observer->start(engine->scene()));
+    const TextAttribution one = wait_for(*observer).texts.front();
     double off = 0, all = 0;
     for (std::size_t i = 0; i < exact.shares.size(); ++i) {
       off += std::abs(one.shares[i] - exact.shares[i]);
@@ -259,19 +258,19 @@ TEST(TextObservers, RefuseWhatIsNotThere) {
   options.model = tests::tiny_text_model();
   Engine engine(options, std::make_shared<data::DataSet>(tests::tiny_text_data(80, 30)),
                 core::open_device("cpu"));
-  TypedTextObserver one;
-  one.ask(typed("hello", 4));
-  EXPECT_THROW(one.start(engine.scene()), core::BadInput);
-  one.ask(typed("hello", -1));
-  EXPECT_THROW(one.start(engine.scene()), core::BadInput);
-  HeldOutTextObserver many;
-  many.ask(held_out({0, 30}));
-  EXPECT_THROW(many.start(engine.scene()), core::BadInput);
+  const std::unique_ptr<Observer> one = make_typed_text_observer();
+  one->ask(typed("hello", 4));
+  EXPECT_THROW(one->start(engine.scene()), core::BadInput);
+  one->ask(typed("hello", -1));
+  EXPECT_THROW(one->start(engine.scene()), core::BadInput);
+  const std::unique_ptr<Observer> many = make_held_out_text_observer();
+  many->ask(held_out({0, 30}));
+  EXPECT_THROW(many->start(engine.scene()), core::BadInput);
   Engine images(tests::tiny_engine_options(), std::make_shared<data::DataSet>(tests::tiny_data()),
                 core::open_device("cpu"));
-  TypedTextObserver of_images;
-  of_images.ask(typed("hello"));
-  EXPECT_THROW(of_images.start(images.scene()), core::BadInput);
+  const std::unique_ptr<Observer> of_images = make_typed_text_observer();
+  of_images->ask(typed("hello"));
+  EXPECT_THROW(of_images->start(images.scene()), core::BadInput);
 }
 
 TEST(TextObservers, DropWhatIsNoLongerAskedFor) {
@@ -279,21 +278,21 @@ TEST(TextObservers, DropWhatIsNoLongerAskedFor) {
   EngineOptions options = tests::tiny_engine_options();
   options.model = tests::tiny_text_model();
   Engine engine(options, std::make_shared<data::DataSet>(tests::tiny_text_data(80, 30)), device);
-  TypedTextObserver observer;
+  const std::unique_ptr<Observer> observer = make_typed_text_observer();
   Observations seen;
   auto held = device->hold();
-  observer.ask(typed("one"));
-  EXPECT_TRUE(observer.start(engine.scene()));
-  EXPECT_FALSE(observer.start(engine.scene())) << "the one before is under way";
-  EXPECT_FALSE(observer.take(seen));
-  observer.ask(typed("one", 2));
+  observer->ask(typed("one"));
+  EXPECT_TRUE(observer->start(engine.scene()));
+  EXPECT_FALSE(observer->start(engine.scene())) << "the one before is under way";
+  EXPECT_FALSE(observer->take(seen));
+  observer->ask(typed("one", 2));
   held.reset();
-  while (!observer.start(engine.scene())) EXPECT_FALSE(observer.take(seen));
-  EXPECT_EQ(wait_for(observer).texts.front().target, 2);
-  observer.ask({});
-  EXPECT_FALSE(observer.wanted());
-  observer.end(seen);
-  EXPECT_FALSE(observer.take(seen));
+  while (!observer->start(engine.scene())) EXPECT_FALSE(observer->take(seen));
+  EXPECT_EQ(wait_for(*observer).texts.front().target, 2);
+  observer->ask({});
+  EXPECT_FALSE(observer->wanted());
+  observer->end(seen);
+  EXPECT_FALSE(observer->take(seen));
   EXPECT_EQ(seen.typed_text, nullptr);
 }
 

@@ -258,7 +258,7 @@ TEST(Augment, CutsOutASquareWhoseMiddleIsOnEachPixelAsOften) {
   EXPECT_EQ(middles.begin()->first, 0);
   EXPECT_EQ(middles.rbegin()->first, kGrid.height - 1);
   EXPECT_LT(chi_square(middles, 8.0 * kGrid.batch / kGrid.height, kGrid.height), kChiSquare);
-  // Of 4 rows those inside: 2, 3, then 4, and 3 at the end; likewise of columns.
+  // Those of 4 rows that are inside: 2, 3, then 4, and 3 at the end; likewise of columns.
   const double inside_rows = (2 + 3 + 4.0 * (kGrid.height - 3) + 3) / kGrid.height;
   const double inside_columns = (2 + 3 + 4.0 * (kGrid.width - 3) + 3) / kGrid.width;
   EXPECT_NEAR(grey / (8.0 * kGrid.batch), inside_rows * inside_columns, 0.2);

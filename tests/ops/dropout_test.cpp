@@ -52,7 +52,7 @@ double share_of_zeros(const Values& values) {
          static_cast<double>(values.size());
 }
 
-/// Of a share of `count` independent events of this probability.
+/// The deviation of a share of `count` independent events of this probability.
 double deviation(double probability, std::size_t count) {
   return std::sqrt(probability * (1 - probability) / static_cast<double>(count));
 }

@@ -149,6 +149,24 @@ TEST_P(OpenVariant, LetsNanThrough) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, OpenVariant, testing::ValuesIn(open_variants()), test_name);
 
+/// Ops whose rows do not say it: where a NaN reaches many outputs, or the input is symbols.
+constexpr ops::OpSet kNotOpen{Op::images_widen,       Op::one_hot_forward,    Op::embedding_forward,
+                              Op::conv2d_forward,     Op::linear_forward,     Op::bias_forward,
+                              Op::upsample2d_forward, Op::layer_norm_forward, Op::batch_norm_forward,
+                              Op::batch_norm_infer};
+
+TEST(OpTests, SayOfEachOpThatMakesAnOutputOfAnInputWhetherANanShows) {
+  for (const ops::OpContract& contract : ops::contracts()) {
+    const auto has = [&](Name name, ops::Access access) {
+      return std::any_of(
+          contract.operands.begin(), contract.operands.end(),
+          [&](const ops::Operand& operand) { return operand.name == name && operand.access == access; });
+    };
+    if (!has(Name::input, ops::Access::read) || !has(Name::output, ops::Access::write)) continue;
+    EXPECT_NE(ops::tests_of(contract.op).lets_nan_through, kNotOpen.has(contract.op)) << contract.name;
+  }
+}
+
 /// The variants of the ops in which a NaN makes NaN of all that shares its mean, and nothing else. They compute the op
 /// by itself.
 std::vector<Variant> normalizing_variants() {

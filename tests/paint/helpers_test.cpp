@@ -1,5 +1,3 @@
-#include "ui/paint/helpers.h"
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/waiting.h"
+#include "ui/paint/painter.h"
 
 namespace warpscope::ui::paint {
 namespace {

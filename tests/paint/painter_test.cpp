@@ -122,7 +122,7 @@ class PainterTest : public testing::Test {
   TextureStore store_;
 };
 
-// Of a nearest texel the exact place decides: a pixel whose texture place falls between two texels may take
+// The exact place decides which texel is nearest: a pixel whose texture place falls between two texels may take
 // either.
 double apart(std::uint32_t pixel, const Channels& wanted) {
   double most = 0;

@@ -79,7 +79,7 @@ class ActionsTest : public testing::Test {
     return {};
   }
 
-  // Of a query that is a setting.
+  // A query that is a setting.
   Action typed(const std::string& query) {
     auto actions = typed_settings(query, scene());
     if (actions.size() == 1) return actions.front();
@@ -198,16 +198,17 @@ TEST_F(ActionsTest, ALayoutIsSavedByATypedName) {
 
 TEST_F(ActionsTest, PlotsAreAddedAndRemoved) {
   find("plot.add").run();
-  EXPECT_EQ(plot.metrics, (std::vector<int>{0, 2})) << "what is not shown yet and has values";
+  EXPECT_EQ(plot.metrics, (std::vector{Metric::loss, Metric::gradient_norm}))
+      << "what is not shown yet and has values";
   find("plot.remove").run();
-  EXPECT_EQ(plot.metrics, std::vector<int>{0});
+  EXPECT_EQ(plot.metrics, std::vector{Metric::loss});
   EXPECT_EQ(find("plot.remove").why_not, "There is one plot, which stays.");
-  plot.metrics.assign(kMostPlots, 0);
+  plot.metrics.assign(kMostPlots, Metric::loss);
   EXPECT_EQ(find("plot.add").why_not, "There are 8 plots, the most there can be.");
 }
 
 TEST_F(ActionsTest, TheAxesOfTheCurvesAreChosen) {
-  plot.metrics = {0, 4};
+  plot.metrics = {Metric::loss, Metric::learning_rate};
   find("plot.linear").run();
   EXPECT_FALSE(plot.logarithmic[0]);
   EXPECT_FALSE(plot.logarithmic[4]) << "those of all plots";

@@ -1,6 +1,6 @@
-#include "ui/palette/fuzzy.h"
-
 #include <gtest/gtest.h>
+
+#include "ui/palette/palette_box.h"
 
 namespace warpscope::ui {
 namespace {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
+#include "gpu/settings/setting.h"
 #include "tests/support/changes.h"
 
 namespace warpscope::ui {
@@ -14,10 +15,15 @@ namespace {
 
 using training::Snapshot;
 
-Snapshot at_batch(int batch, std::uint64_t notice_id = 0) {
+Snapshot at_batch(int batch) {
   Snapshot snapshot;
   tests::settings_of(snapshot).batch = batch;
-  snapshot.notice_id = notice_id;
+  return snapshot;
+}
+
+/// The trainer has looked at all commands up to `last`.
+Snapshot answered(Snapshot snapshot, std::uint64_t last, std::vector<std::uint64_t> refused = {}) {
+  snapshot.answers = {last, std::move(refused)};
   return snapshot;
 }
 
@@ -45,7 +51,7 @@ std::uint64_t returned_to(const Change& change) {
   return std::get<training::ReturnTo>(*command_of(change.after)).training;
 }
 
-ViewChoices with_metric(int metric) {
+ViewChoices with_metric(training::Metric metric) {
   ViewChoices view;
   view.plot.metrics = {metric};
   return view;
@@ -116,7 +122,7 @@ TEST(Undo, ANetworkComesBackWhole) {
   taken.network = std::make_shared<const models::Model>(edited);
   taken.network_number = 1;
   begin_training(taken, 30);
-  EXPECT_EQ(undo.settle(taken).size(), 1u);
+  undo.settle(answered(taken, 1));
   const auto back = undo.undo();
   ASSERT_TRUE(back);
   EXPECT_EQ(returned_to(*back), 0u) << "with its weights";
@@ -132,8 +138,7 @@ TEST(Undo, ANetworkThatIsRefusedLeavesNothingToUndo) {
   Undo undo;
   undo.sent(training::SetNetwork{unfit}, snapshot);
   EXPECT_EQ(describe(*undo.undoable()), "network: without fc3");
-  ++snapshot.notice_id;
-  EXPECT_TRUE(undo.settle(snapshot).empty());
+  undo.settle(answered(snapshot, 1, {1}));
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
@@ -147,56 +152,115 @@ TEST(Undo, ANewChangeClearsWhatCouldBeRedone) {
 
 TEST(Undo, ItsOwnCommandsAreNotChangesOfTheirOwn) {
   Undo undo;
-  undo.sent(tests::change("batch", 8), at_batch(4));
-  undo.settle(at_batch(8));
+  EXPECT_EQ(undo.sent(tests::change("batch", 8), at_batch(4)), 1u);
+  undo.settle(answered(at_batch(8), 1));
   const auto back = undo.undo();
-  undo.sent(*command_of(back->after), at_batch(8), true);
+  EXPECT_EQ(undo.sent(*command_of(back->after), at_batch(8), true), 2u);
   EXPECT_EQ(undo.undoable(), nullptr);
   EXPECT_NE(undo.redoable(), nullptr);
-  EXPECT_EQ(undo.settle(at_batch(4)).size(), 1U);
 }
 
-TEST(Undo, SettleTellsWhatTheTrainerHasTakenOnce) {
+TEST(Undo, WhatComesIsKnownUntilItIsAnswered) {
   Undo undo;
   undo.sent(tests::change("batch", 8), at_batch(4));
-  EXPECT_TRUE(undo.settle(at_batch(4)).empty());
-  const auto taken = undo.settle(at_batch(8));
-  ASSERT_EQ(taken.size(), 1U);
-  EXPECT_EQ(option_text(taken.front()), "--batch 8");
-  EXPECT_TRUE(undo.settle(at_batch(8)).empty());
-}
-
-TEST(Undo, SettleTellsThoseThatWerePassedBetweenTwoLooks) {
-  Undo undo;
-  undo.sent(tests::change("batch", 8), at_batch(4));
-  undo.sent(tests::change("batch", 16), at_batch(4));
-  EXPECT_EQ(undo.settle(at_batch(16)).size(), 2U);
+  undo.sent(tests::change("crop", 2), at_batch(4));
+  undo.settle(at_batch(4));
+  EXPECT_EQ(undo.coming_settings(at_batch(4)).batch, 8);
+  undo.settle(answered(at_batch(8), 1));
+  EXPECT_EQ(undo.coming_settings(at_batch(16)).batch, 16) << "somebody else has changed it since";
+  EXPECT_EQ(undo.coming_settings(at_batch(16)).augment.crop, 2);
 }
 
 TEST(Undo, WhatTheTrainerRefusesLeavesNothing) {
   Undo undo;
   undo.sent(tests::change("batch", 60000), at_batch(4));
-  EXPECT_TRUE(undo.settle(at_batch(4, 1)).empty());
+  undo.settle(answered(at_batch(4), 1, {1}));
   EXPECT_EQ(undo.undoable(), nullptr);
+  EXPECT_EQ(undo.coming_settings(at_batch(4)).batch, 4);
+}
+
+TEST(Undo, ANoticeOfSomethingElseRefusesNothing) {
+  Undo undo;
+  undo.sent(tests::change("batch", 8), at_batch(4));
+  Snapshot snapshot = at_batch(4);
+  ++snapshot.notice_id;
+  undo.settle(snapshot);
+  EXPECT_NE(undo.undoable(), nullptr);
 }
 
 TEST(Undo, AChangeBehindARefusedOneStartsFromBeforeThat) {
   Undo undo;
   undo.sent(tests::change("batch", 60000), at_batch(4));
   undo.sent(tests::change("batch", 8), at_batch(4));
-  undo.settle(at_batch(4, 1));
-  EXPECT_EQ(undo.settle(at_batch(8, 1)).size(), 1U);
+  undo.settle(answered(at_batch(8), 2, {1}));
   EXPECT_EQ(undo.undo()->after, batch(4));
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
-TEST(Undo, ARefusedChangeLeavesThoseOfOtherSettings) {
+TEST(Undo, AChangeBackBehindARefusedOneIsNone) {
   Undo undo;
   undo.sent(tests::change("batch", 60000), at_batch(4));
-  undo.sent(tests::change("crop", 2), at_batch(4));
-  Snapshot taken = at_batch(4, 1);
-  tests::settings_of(taken).augment.crop = 2;
-  EXPECT_EQ(undo.settle(taken).size(), 1U);
+  undo.sent(tests::change("batch", 4), at_batch(4));
+  undo.settle(answered(at_batch(4), 2, {1}));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, ARefusedUndoOrRedoCanBeTriedAgain) {
+  Undo undo;
+  undo.sent(tests::change("batch", 8), at_batch(4));
+  undo.settle(answered(at_batch(8), 1));
+  undo.sent(*command_of(undo.undo()->after), at_batch(8), true);
+  undo.settle(answered(at_batch(8), 2, {2}));
+  EXPECT_EQ(undo.redoable(), nullptr);
+  ASSERT_NE(undo.undoable(), nullptr);
+  undo.sent(*command_of(undo.undo()->after), at_batch(8), true);
+  undo.settle(answered(at_batch(4), 3, {2}));
+  undo.sent(*command_of(undo.redo()->after), at_batch(4), true);
+  undo.settle(answered(at_batch(4), 4, {2, 4}));
+  EXPECT_EQ(undo.undoable(), nullptr);
+  EXPECT_NE(undo.redoable(), nullptr);
+}
+
+TEST(Undo, AResetBehindARefusedNetworkHasTheNumberThatItGets) {
+  Snapshot snapshot;
+  snapshot.network = std::make_shared<const models::Model>(models::find_model("mlp"));
+  models::Model unfit = *snapshot.network;
+  unfit.layers.pop_back();
+  Undo undo;
+  undo.sent(training::SetNetwork{unfit}, snapshot);
+  undo.sent(training::Reset{}, snapshot);
+  begin_training(snapshot, 9);
+  undo.settle(answered(snapshot, 2, {1}));
+  const auto back = undo.undo();
+  ASSERT_TRUE(back);
+  EXPECT_EQ(returned_to(*back), 0u);
+  undo.sent(*command_of(back->after), snapshot, true);
+  return_to(snapshot, 0, 3);
+  undo.settle(answered(snapshot, 3, {1}));
+  ASSERT_NE(undo.redoable(), nullptr);
+  EXPECT_EQ(returned_to(*undo.redo()), 1u);
+}
+
+/// The settings of both commands.
+training::Command both(training::Command first, const training::Command& second) {
+  auto& settings = std::get<training::Change>(first).settings;
+  for (const training::Setting& row : training::settings()) {
+    const auto* const value = std::get<training::Change>(second).settings.find(row.name);
+    if (value != nullptr) settings.put(row, *value);
+  }
+  return first;
+}
+
+TEST(Undo, EachSettingOfARefusedChangeComesBackInTheNextChangeOfIt) {
+  Undo undo;
+  const Snapshot snapshot = at_batch(4);
+  undo.sent(both(tests::change("batch", 60000), tests::change("crop", 5)), snapshot);
+  undo.sent(tests::change("crop", 2), snapshot);
+  undo.sent(tests::change("batch", 8), snapshot);
+  undo.sent(tests::change("crop", 3), snapshot);
+  undo.settle(answered(snapshot, 1, {1}));
+  EXPECT_EQ(undo.undo()->after, Changeable(tests::change("crop", 2).settings));
+  EXPECT_EQ(undo.undo()->after, batch(4));
   EXPECT_EQ(undo.undo()->after, Changeable(tests::change("crop", 0).settings));
   EXPECT_EQ(undo.undoable(), nullptr);
 }
@@ -208,7 +272,7 @@ TEST(Undo, AnotherRuleComesBackWithItsNumbers) {
   const auto lion = training::with_rule(was, ops::UpdateRule::lion);
   undo.sent(tests::change(was, lion), snapshot);
   tests::settings_of(snapshot).optimizer = lion;
-  undo.settle(snapshot);
+  undo.settle(answered(snapshot, 1));
   training::TrainingSettings back = *snapshot.settings;
   apply(std::get<training::Configuration>(undo.undo()->after), back);
   EXPECT_EQ(back.optimizer, was);
@@ -220,18 +284,18 @@ TEST(Undo, AResetIsTakenBackAndMadeAgain) {
   undo.sent(tests::change("batch", 8), snapshot);
   tests::settings_of(snapshot).batch = 8;
   snapshot.step = 12340;
-  undo.settle(snapshot);
+  undo.settle(answered(snapshot, 1));
   undo.sent(training::Reset{}, snapshot);
   EXPECT_EQ(describe(*undo.undoable()), "reset at step 12,340");
   begin_training(snapshot, 12345);  // it was some steps further
-  undo.settle(snapshot);
+  undo.settle(answered(snapshot, 2));
   EXPECT_EQ(describe(*undo.undoable()), "reset at step 12,345");
   const auto back = undo.undo();
   EXPECT_EQ(returned_to(*back), 0u);
   EXPECT_EQ(describe(*back), "reset at step 12,345");
   undo.sent(*command_of(back->after), snapshot, true);
   return_to(snapshot, 0, 7);
-  undo.settle(snapshot);
+  undo.settle(answered(snapshot, 3));
   const auto again = undo.redo();
   ASSERT_TRUE(again);
   EXPECT_EQ(returned_to(*again), 1u) << "to where the new training had come, and no further reset";
@@ -247,7 +311,7 @@ TEST(Undo, TwoResetsInARowAreTwo) {
   undo.sent(training::Reset{}, snapshot);
   begin_training(snapshot, 5);
   begin_training(snapshot, 1);
-  undo.settle(snapshot);
+  undo.settle(answered(snapshot, 2));
   EXPECT_EQ(returned_to(*undo.undo()), 1u);
   EXPECT_EQ(returned_to(*undo.undo()), 0u);
   EXPECT_FALSE(undo.undo());
@@ -278,7 +342,7 @@ TEST(Undo, ATrainingThatIsKeptNoMoreCannotComeBack) {
   undo.sent(training::Reset{}, snapshot);
   begin_training(snapshot, 5);
   snapshot.left = std::make_shared<std::vector<training::LeftTraining>>();
-  undo.settle(snapshot);
+  undo.settle(answered(snapshot, 1));
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
@@ -303,8 +367,8 @@ TEST(Undo, ADragBackToWhereItBeganIsNone) {
 
 TEST(Undo, TheViewThatIsPutBackIsNoChange) {
   Undo undo;
-  undo.see(with_metric(0), 0);
-  undo.see(with_metric(2), 0);
+  undo.see(with_metric(training::Metric::loss), 0);
+  undo.see(with_metric(training::Metric::gradient_norm), 0);
   undo.see(std::get<ViewChoices>(undo.undo()->after), 0);
   EXPECT_EQ(undo.undoable(), nullptr);
   ASSERT_NE(undo.redoable(), nullptr);
@@ -314,9 +378,9 @@ TEST(Undo, TheViewThatIsPutBackIsNoChange) {
 
 TEST(Undo, WhatNobodyDidIsNotTakenBack) {
   Undo undo;
-  undo.see(with_metric(0), 0);
-  undo.start_from(with_metric(2));
-  undo.see(with_metric(2), 0);
+  undo.see(with_metric(training::Metric::loss), 0);
+  undo.start_from(with_metric(training::Metric::gradient_norm));
+  undo.see(with_metric(training::Metric::gradient_norm), 0);
   EXPECT_EQ(undo.undoable(), nullptr);
 }
 
@@ -349,7 +413,7 @@ TEST(Changes, AreToldInWordsAndAsOptions) {
   EXPECT_EQ(options("zscore", 0.0, 4.0), "--zscore 4.0");
   EXPECT_EQ(options("schedule", "constant", "cosine:warmup=0"), "--schedule cosine:warmup=0");
   EXPECT_EQ(options("flip", true, false), "--no-flip");
-  EXPECT_EQ(option_text({with_metric(0), with_metric(1)}), "");
+  EXPECT_EQ(option_text({with_metric(training::Metric::loss), with_metric(training::Metric::accuracy)}), "");
 }
 
 TEST(Changes, OfManyOperationsAreOneLineAndTheOthersOnDemand) {

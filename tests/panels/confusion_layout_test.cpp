@@ -1,8 +1,8 @@
-#include "ui/panels/confusion_layout.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "ui/panels/confusion_matrix.h"
 
 namespace warpscope::ui {
 namespace {

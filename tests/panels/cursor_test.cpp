@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_classifier.h"
-#include "ui/input/pointing.h"
-#include "ui/panels/image_selection.h"
+#include "ui/panels/selection_chip.h"
 
 namespace warpscope::ui {
 namespace {

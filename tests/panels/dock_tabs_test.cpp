@@ -1,9 +1,9 @@
-#include "ui/docking/dock_tabs.h"
-
 #include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,5 +1,3 @@
-#include "ui/panels/features_rows.h"
-
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_classifier.h"
+#include "ui/jobs/features_controller.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,4 +1,3 @@
-#include "ui/panels/kernel_rows.h"
 
 #include <vector>
 

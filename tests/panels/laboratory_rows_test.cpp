@@ -4,7 +4,7 @@
 
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/ladder_rows.h"
-#include "ui/panels/verify_rows.h"
+#include "ui/panels/verify_panel.h"
 
 namespace warpscope::ui {
 namespace {

@@ -256,7 +256,7 @@ TEST(LossHistory, ProbesOfTheFeaturesAreACurveOfTheirOwn) {
   EXPECT_TRUE(history.curves(0).test.empty()) << "a test has none";
   history.consume(tests::probe_point(1, 0.1, 1, 0.25f));
   history.consume(tests::probe_point(9, 0.9, 9, 0.5f));
-  history.consume(tests::probe_point(4, 0.4, 10, 0.75f));  // late, of before the training went on
+  history.consume(tests::probe_point(4, 0.4, 10, 0.75f));  // late, from before the training went on
   ASSERT_EQ(history.curves(0).test.size(), 2u);
   EXPECT_EQ(history.curves(0).test.x(1), 9);
   EXPECT_FLOAT_EQ(history.curves(0).test.y(1), 50);
@@ -287,11 +287,11 @@ TEST(Metrics, ANewPlotShowsWhatIsNotShownYet) {
   training::Snapshot snapshot;
   snapshot.state = training::TrainerState::running;
   const MetricsSeen none{};
-  EXPECT_EQ(metric_for_another(std::vector<int>{1}, snapshot, none), Metric::loss);
-  EXPECT_EQ(metric_for_another(std::vector<int>{0}, snapshot, none), Metric::gradient_norm)
+  EXPECT_EQ(metric_for_another(std::vector{Metric::accuracy}, snapshot, none), Metric::loss);
+  EXPECT_EQ(metric_for_another(std::vector{Metric::loss}, snapshot, none), Metric::gradient_norm)
       << "an autoencoder has no accuracy";
-  std::vector<int> all;
-  for (int i = 0; i < static_cast<int>(kMetrics); ++i) all.push_back(i);
+  std::vector<Metric> all;
+  for (const MetricFacts& facts : training::metrics()) all.push_back(facts.metric);
   EXPECT_EQ(metric_for_another(all, snapshot, none), Metric::loss);
 }
 

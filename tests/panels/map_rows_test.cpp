@@ -1,13 +1,12 @@
 // What is said of maps by t-SNE and UMAP, and what can be chosen.
 
-#include "ui/panels/map_rows.h"
-
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_classifier.h"
-#include "ui/widgets/value_scale.h"
+#include "ui/jobs/map_controller.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,5 +1,3 @@
-#include "ui/panels/memory_rows.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -10,6 +8,7 @@
 #include "gpu/core/device.h"
 #include "tests/support/changes.h"
 #include "tests/support/tiny.h"
+#include "ui/panels/memory_panel.h"
 
 namespace warpscope::ui {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "tests/support/inspections.h"
 #include "tests/support/tiny_classifier.h"
-#include "ui/panels/sum_rows.h"
+#include "ui/panels/sum_view.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,7 +1,5 @@
 // What the Network panel shows of an inspection, made by a thread.
 
-#include "ui/panels/network_scene.h"
-
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -11,6 +9,7 @@
 
 #include "tests/support/inspections.h"
 #include "tests/support/tiny.h"
+#include "ui/panels/network_rows.h"
 
 namespace warpscope::ui {
 namespace {

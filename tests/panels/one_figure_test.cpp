@@ -13,8 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "gpu/export/export_csv.h"
-#include "gpu/export/export_json.h"
+#include "gpu/export/export.h"
 #include "gpu/runs/curves.h"
 #include "gpu/runs/figure_table.h"
 #include "gpu/runs/run_recorder.h"

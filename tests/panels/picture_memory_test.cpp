@@ -1,5 +1,3 @@
-#include "ui/panels/picture_memory.h"
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 
 #include "gpu/runs/checkpoint_store.h"
 #include "tests/core/temporary_folder.h"
+#include "ui/panels/picture_rows.h"
 
 namespace warpscope::ui {
 namespace {

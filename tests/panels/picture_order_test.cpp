@@ -1,8 +1,8 @@
-#include "ui/panels/picture_order.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
+
+#include "ui/panels/picture_figures.h"
 
 namespace warpscope::ui {
 namespace {

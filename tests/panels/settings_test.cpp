@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -29,7 +30,8 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   close_panel(saved.docking, "runs");
   float_panel(saved.docking, "images", {0.25f, 0.5f, 0.25f, 0.25f});
   saved.layouts = {{"talk", *find_layout("present", {})}};
-  saved.plot = {{2, 7, 2}, 1, true, 10, true, false, false, false, {}};
+  const std::vector plots{Metric::gradient_norm, Metric::psnr, Metric::gradient_norm};
+  saved.plot = {plots, 1, true, 10, true, false, false, false, {}};
   saved.images = {4, true, 0.5f};
   saved.images.rows.precision = core::Precision::bf16;
   set_shown(saved.images.rows, PictureRow::other, true);
@@ -43,7 +45,7 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.docking, saved.docking);
   EXPECT_EQ(read.layouts, saved.layouts);
   EXPECT_EQ(read.problem, "");
-  EXPECT_EQ(read.plot.metrics, (std::vector<int>{2, 7, 2}));
+  EXPECT_EQ(read.plot.metrics, plots);
   EXPECT_TRUE(read.plot.logarithmic_x);
   EXPECT_EQ(read.plot.over, 1);
   for (const bool logarithmic : read.plot.logarithmic) EXPECT_FALSE(logarithmic);
@@ -58,7 +60,7 @@ TEST_F(SettingsFile, ComesBackAsItWasSaved) {
 
 TEST_F(SettingsFile, ABrokenFileIsAsNone) {
   const Settings standard;
-  for (const char* text : {"", "{", "[1,2]", "\"text\"", "{\"window\": 3}", "\x01\xFF\xFE"}) {
+  for (const char* text : {"", "{", "[1,2]", "\"text\"", "{\"format\": 1, \"window\": 3}", "\x01\xFF\xFE"}) {
     write(text);
     EXPECT_EQ(load_settings(file_).window.width, standard.window.width) << text;
   }
@@ -67,7 +69,7 @@ TEST_F(SettingsFile, ABrokenFileIsAsNone) {
 }
 
 TEST_F(SettingsFile, ValuesThatCannotBeAreLeftOut) {
-  write(R"({"window": {"width": 1e99, "height": -4, "x": "left"},
+  write(R"({"format": 1, "window": {"width": 1e99, "height": -4, "x": "left"},
             "plot": {"smoothing_steps": null, "logarithmic": 1}, "zoom": 100, "theme": "pink", "text_size": 40})");
   const Settings read = load_settings(file_);
   const Settings standard;
@@ -80,10 +82,14 @@ TEST_F(SettingsFile, ValuesThatCannotBeAreLeftOut) {
 }
 
 TEST_F(SettingsFile, PlotsThatCannotBeAreLeftOut) {
-  for (const char* metrics : {"[]", "[0, 99]", "[-1]", "[1.5]", "2", "[0,0,0,0,0,0,0,0,0]", "[[0]]"}) {
-    write(std::string(R"({"plot": {"metrics": )") + metrics + "}}");
-    EXPECT_EQ(load_settings(file_).plot.metrics, std::vector<int>{0}) << metrics;
+  for (const char* metrics :
+       {"[]", R"(["gone"])", "[7]", R"("psnr")", R"([["psnr"]])",
+        R"(["psnr", "psnr", "psnr", "psnr", "psnr", "psnr", "psnr", "psnr", "psnr"])"}) {
+    write(std::string(R"({"format": 1, "plot": {"metrics": )") + metrics + "}}");
+    EXPECT_EQ(load_settings(file_).plot.metrics, std::vector{Metric::loss}) << metrics;
   }
+  write(R"({"format": 1, "plot": {"metrics": ["psnr", "gone", "loss"]}})");
+  EXPECT_EQ(load_settings(file_).plot.metrics, (std::vector{Metric::psnr, Metric::loss}));
 }
 
 TEST_F(SettingsFile, ABuiltInLayoutIsKeptByItsName) {
@@ -97,21 +103,43 @@ TEST_F(SettingsFile, ABuiltInLayoutIsKeptByItsName) {
 }
 
 TEST_F(SettingsFile, ALayoutThatCannotBeIsLeftOutAndTold) {
-  write(R"({"layout": {"docked": {"panels": ["gone"]}}, "zoom": 1.5})");
+  write(R"({"format": 1, "layout": {"docked": {"panels": ["gone"]}}, "zoom": 1.5})");
   const Settings read = load_settings(file_);
   EXPECT_EQ(read.docking, *find_layout("train", {}));
   EXPECT_EQ(read.problem,
             "window.json: the layout of the panels names the panel \"gone\", which there is none of; it is "
             "left out");
   EXPECT_FLOAT_EQ(read.look.zoom, 1.5f);
-  write(R"({"layout": "nowhere"})");
+  write(R"({"format": 1, "layout": "nowhere"})");
   EXPECT_EQ(load_settings(file_).problem, "window.json: there is no layout \"nowhere\"; it is left out");
-  write(R"({"layouts": {"train": {"docked": {"panels": []}}, "mine": {"docked": {"panels": ["time"]}}}})");
+  write(
+      R"({"format": 1, "layouts": {"train": {"docked": {"panels": []}}, "mine": {"docked": {"panels": ["time"]}}}})");
   const Settings named = load_settings(file_);
   ASSERT_EQ(named.layouts.size(), 1U);
   EXPECT_EQ(named.layouts[0].name, "mine");
   EXPECT_EQ(named.problem,
             "window.json: \"train\" is built in; give the layout another name; it is left out");
+}
+
+TEST_F(SettingsFile, OneOfAnotherFormatIsNotUsedAndStays) {
+  const std::string text = R"({"format": 2, "zoom": 1.5})";
+  write(text);
+  const Settings read = load_settings(file_);
+  EXPECT_EQ(read.look, Look{});
+  EXPECT_FALSE(read.first_start);
+  EXPECT_NE(read.problem.find("window settings, and this Warpscope reads only 1"), std::string::npos)
+      << read.problem;
+  EXPECT_NE(read.problem.find("delete or rename the file"), std::string::npos) << read.problem;
+  save_settings(file_, read);
+  std::ifstream stream(file_);
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>(stream), {}}), text);
+}
+
+TEST_F(SettingsFile, OneWithoutANumberIsOfTheFirstFormat) {
+  write(R"({"zoom": 1.5})");
+  const Settings read = load_settings(file_);
+  EXPECT_EQ(read.look.zoom, 1.5f);
+  EXPECT_EQ(read.problem, "");
 }
 
 void expect_inside(const Area& area, ImVec2 size) {

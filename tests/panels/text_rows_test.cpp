@@ -1,5 +1,3 @@
-#include "ui/panels/text_rows.h"
-
 #include <cmath>
 #include <limits>
 #include <string>
@@ -8,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/typed_field.h"
-#include "ui/widgets/contrast.h"
+#include "ui/panels/predictions_panel.h"
+#include "ui/panels/tinted_text.h"
 #include "ui/widgets/theme.h"
 
 namespace warpscope::ui {

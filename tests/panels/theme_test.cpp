@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "ui/images/conversion.h"
-#include "ui/widgets/contrast.h"
 
 namespace warpscope::ui {
 namespace {

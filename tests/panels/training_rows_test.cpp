@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/changes.h"
-#include "ui/panels/divergence_watch.h"
-#include "ui/panels/finder_curve.h"
-#include "ui/panels/optimizer_words.h"
-#include "ui/panels/pending.h"
+#include "ui/panels/divergence_box.h"
+#include "ui/panels/finder_view.h"
 #include "ui/panels/results_rows.h"
-#include "ui/panels/schedule_preview.h"
+#include "ui/panels/schedule_view.h"
+#include "ui/panels/settings_controller.h"
+#include "ui/panels/training_panel.h"
 #include "ui/settings/setting_spec.h"
 #include "ui/text/terms.h"
 

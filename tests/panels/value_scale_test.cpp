@@ -1,10 +1,10 @@
 // Sliders and typed numbers.
 
-#include "ui/widgets/value_scale.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
 namespace {

@@ -1,5 +1,3 @@
-#include "ui/panels/weights_list.h"
-
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_folder.h"
+#include "ui/panels/picture_menu.h"
 
 namespace warpscope::ui {
 namespace {
@@ -21,7 +20,7 @@ class FindWeights : public testing::Test {
                 const std::vector<std::string>& files) const {
     const fs::path run = folder.path() / name;
     fs::create_directories(run / "checkpoints");
-    tests::write_text(run / "run.json", R"({"configuration": {"model": ")" + model + R"("}})");
+    tests::write_text(run / "run.json", R"({"format": 1, "configuration": {"model": ")" + model + R"("}})");
     for (const std::string& file : files) tests::write_text(run / "checkpoints" / file, "weights");
     return run;
   }

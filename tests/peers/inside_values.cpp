@@ -33,8 +33,7 @@
 #include "gpu/inspect/explain.h"
 #include "gpu/models/model_file.h"
 #include "gpu/models/parameters.h"
-#include "gpu/observers/activation_observer.h"
-#include "gpu/observers/inspector.h"
+#include "gpu/observers/observer_table.h"
 
 namespace {
 
@@ -121,7 +120,7 @@ void append(std::vector<NamedTensor>& tensors, std::vector<NamedTensor> more) {
 }
 
 /// How strongly the channels of output `number` answer to each test image.
-std::vector<NamedTensor> activations(training::Engine& engine, training::ActivationObserver& observer,
+std::vector<NamedTensor> activations(training::Engine& engine, training::Observer& observer,
                                      std::size_t number) {
   training::ObservationRequest request;
   request.activations_of = number;
@@ -140,26 +139,26 @@ void look_inside(char** arguments) {
   training::Engine engine(options, read_data(arguments[2], model), device);
   engine.set_learning_rate(0);
   engine.step(false);
-  training::Inspector inspector;
+  const std::unique_ptr<training::Observer> inspector = training::make_inspector();
   training::ObservationRequest request;
   request.inspected_image = std::stoll(arguments[7]);
-  const auto inspection = look(engine, inspector, request).inspection;
+  const auto inspection = look(engine, *inspector, request).inspection;
 
   std::vector<NamedTensor> tensors = models::to_tensors(model, engine.parameters(), "weights.");
   append(tensors, models::to_tensors(model, engine.gradients(), "gradients."));
   json layers = json::array(), explanations = json::array();
-  training::ActivationObserver observer;
+  const std::unique_ptr<training::Observer> observer = training::make_activation_observer();
   for (std::size_t number = 0; number < inspection->outputs.size(); ++number) {
     const training::LayerOutput& output = inspection->outputs[number];
     layers.push_back(output.layer);
     tensors.push_back(
         {fmt::format("values.{}", number), {output.height, output.width, output.channels}, output.values});
-    append(tensors, activations(engine, observer, number));
+    append(tensors, activations(engine, *observer, number));
   }
   const models::ParameterLayout layout = models::parameter_layout(model);
   for (const inspect::Place& place : read_places(arguments[8])) {
     request.inspected_parameters = inspect::output_of_sum(model, place.output);
-    const auto of_place = look(engine, inspector, request).inspection;
+    const auto of_place = look(engine, *inspector, request).inspection;
     explanations.push_back(to_json(inspect::explain(model, layout, *of_place, place)));
   }
   files::write_safetensors(arguments[9], tensors);

@@ -7,6 +7,8 @@
 // first and the second state (0 where the rule has none) and the step's gradient norm; all FP32. SETTINGs are
 // fields of StepControl: rate, first_decay, second_decay, epsilon, weight_decay, clip_norm, clip_value,
 // loss_scale (the gradients get multiplied by it).
+//
+//   optimizer_steps rules    prints the names of all rules
 
 #include <cstring>
 #include <exception>
@@ -141,6 +143,10 @@ void step_through(char** arguments, StepControl control) {
 
 int main(int count, char** arguments) {
   try {
+    if (count == 2 && arguments[1] == std::string("rules")) {
+      for (const ops::RuleRow& row : ops::kUpdateRules) std::cout << row.name << "\n";
+      return 0;
+    }
     if (count < 8) throw std::runtime_error("too few arguments");
     step_through(arguments, settings(count - 8, arguments + 8));
   } catch (const std::exception& error) {

@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     options.gamma_rule = classifiers::GammaRule::number;
     options.gamma = std::atof(argv[5]);
   }
-  const auto machine = classifiers::fit_rbf_svm(place, {features, labels, std::atoi(argv[3])}, options);
+  const auto machine =
+      classifiers::make_rbf_svm_problem(place, {features, labels, std::atoi(argv[3])})->fit(options);
   const std::size_t pairs = machine->model().pairs();
   std::printf("%.17g\n", machine->model().gamma);
   for (std::size_t pair = 0; pair < pairs; ++pair) {

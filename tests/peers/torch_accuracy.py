@@ -4,7 +4,7 @@ News, by the recipes of part `accuracy` of tests/gpu/run.sh.
 
     torch_accuracy.py WARPSCOPE DATA NETWORK [--optimizer nesterov] [--rate 0.2] [--epochs 75] [--weight-decay 0.001]
                       [--batch 512] [--warmup 5] [--cutout 8] [--mirrored] [--shift 2] [--seeds 1]
-                      [--precision bf16] [--limit-rows N] [--mode reduce-overhead] [--device cuda:0]
+                      [--precision bf16] [--limit-rows N] [--mode reduce-overhead] [--device cuda:0] [--csv FILE]
 
 DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name or a
 file. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
@@ -15,7 +15,8 @@ PyTorch's. --mirrored and --shift evaluate them also by the mean of the logits o
 warpscope make: the image, shifted to the four corners, and all mirrored. Texts stay as they are and lie on the device
 as bytes, of which each step makes one-hot channels; weights begin as the program's: He's normal ones, biases 0.
 
-Prints the accuracy over the test set and the seconds of all steps, of several seeds each and the mean. The CPU trains
+Prints the accuracy over the test set and the seconds of all steps, of several seeds each and the mean. --csv:
+docs/measurements/cifar10.csv of images, ag_news.csv of texts. The CPU trains
 in FP32 and BF16. Exit code 77 if PyTorch or the device is missing.
 """
 import argparse
@@ -32,6 +33,7 @@ except ImportError:
     sys.exit(77)
 
 import torch_texts
+from torch_autoencoder import measurements
 from torch_network_speed import Description, Network, text_of
 
 FILES = [f"data_batch_{number}.bin" for number in range(1, 6)], ["test_batch.bin"]
@@ -192,7 +194,7 @@ def views_of(images, mirrored, shift):
 
 
 def share_of(step, warm, total):
-    """Of the rate: up to 1 in `warm` steps, then a cosine down to 0."""
+    """The share of the rate: up to 1 in `warm` steps, then a cosine down to 0."""
     return (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / (total - warm)))
 
 
@@ -209,6 +211,22 @@ def take_step(loss, optimizer, scaler):
 def in_words(accuracies, seconds):
     return ", ".join(f"{name} {100 * value:.2f} % (error {100 - 100 * value:.2f} %)"
                      for name, value in zip(("accuracy", "by views"), accuracies)) + f", {seconds:.1f} s of steps"
+
+
+def write_row(arguments, is_text, results):
+    """Results are each training's accuracies, the last of them by all views, and its seconds."""
+    version = "PyTorch " + ".".join(torch.__version__.split(".")[:2])
+    last = [100 * accuracies[-1] for accuracies, _ in results]
+    if is_text:
+        row = {"network": arguments.network, "rule, rate": f"{arguments.optimizer} {arguments.rate:.9f}".rstrip("0"),
+               f"errors of {version}": ", ".join(f"{100 - value:.2f}" for value in last) + " %",
+               "mean of these, %": f"{100 - statistics.mean(last):.2f}"}
+        return measurements.write(arguments.csv, ("network", "rule, rate"), [row], arguments.device)
+    row = {"network": f"{version}, {arguments.network}", "`--lr`": f"{arguments.rate:g}", "`--epochs`": str(arguments.epochs),
+           "seeds": ", ".join(str(seed + 1) for seed in range(len(results))),
+           "accuracy": ", ".join(f"{value:.2f}" for value in last) + " %",
+           "seconds from start": f"{statistics.mean(seconds for _, seconds in results):.1f}, steps only"}
+    return measurements.write(arguments.csv, ("network", "`--lr`", "`--epochs`", "seeds"), [row], arguments.device)
 
 
 def parse():
@@ -230,6 +248,7 @@ def parse():
     parser.add_argument("--limit-rows", type=int, default=0, help="the first so many of each set; 0: all")
     parser.add_argument("--mode", default="reduce-overhead")
     parser.add_argument("--device", default="cuda:0")
+    measurements.add_option(parser)
     return parser.parse_args()
 
 
@@ -251,6 +270,7 @@ def main():
         seconds = training.run(seed)
         results.append((training.accuracies(), seconds))
         print(f"seed {seed}: {in_words(*results[-1])}", flush=True)
+    write_row(arguments, training.data.is_text, results)
     accuracies = [statistics.mean(values) for values in zip(*(accuracies for accuracies, _ in results))]
     mean = in_words(accuracies, statistics.mean(seconds for _, seconds in results))
     print(f"PyTorch {torch.__version__}, {arguments.network}, {arguments.precision}, {arguments.optimizer}, rate "

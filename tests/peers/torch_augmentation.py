@@ -112,7 +112,7 @@ class Draws:
         return self.word(image, 3) >> 63 == 1
 
     def share(self, alpha):
-        """Of an image itself in what is made of it and the next."""
+        """The share of an image itself in what is made of it and the next."""
         bits = random_bits(self.key, ALL_BITS)
         u, v = ((2 * (bits >> first & 0x7FFFFF) + 1) * 2.0 ** -24 for first in (0, 23))
         w, s, c = u ** (1 / alpha), math.sin(math.pi / 2 * v), math.cos(math.pi / 2 * v)

@@ -1,12 +1,13 @@
 """The speed of the autoencoder's training step in PyTorch and in Warpscope, alternately, in one run.
 
     torch_autoencoder.py WARPSCOPE [--device cuda:0] [--cases bf16:1024,fp16:1024,...] [--modes eager,default,...]
-                                   [--layouts contiguous,channels_last] [--optimizer adam] [--json FILE]
+                                   [--layouts contiguous,channels_last] [--optimizer adam] [--json FILE] [--csv FILE]
 
 Both train on random images that lie on the device, with Adam (PyTorch's fused one) or plain SGD, from He-normal weights.
 PyTorch runs eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best counts. Warpscope
 runs its default selection of the precision (--select to choose another). Every figure is a median over three rounds; prints
-the ratios. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
+the ratios. --csv: docs/measurements/torch_autoencoder.csv, torch_autotune.csv or, on a CPU, torch_cpu.csv. Exit code 0
+whatever they are; 77 if PyTorch or the device is missing.
 """
 import argparse
 import json
@@ -22,6 +23,9 @@ try:
 except ImportError:
     print("PyTorch is not installed here")
     sys.exit(77)
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import measurements  # noqa: E402
 
 ROUNDS = 3
 SECONDS = 1.0  # of steps in one round
@@ -161,6 +165,27 @@ def compare(arguments, precision, batch):
             "ratio": own / best}
 
 
+def speeds_of(result, modes):
+    """The cells of a table with a comparison's speeds: the best layout of each mode, Warpscope's, their ratio."""
+    cells = {}
+    for number, mode in enumerate(modes):
+        layouts = [speed for way, speed in result["torch"].items() if way.split(",")[0] == mode]
+        cells[f"PyTorch `{mode}`" if number == 0 else f"`{mode}`"] = f"{max(layouts):.0f}" if layouts else ""
+    return {**cells, "Warpscope": f"{result['warpscope']:.0f}", "times the best": f"{result['ratio']:.2f}"}
+
+
+def write_row(arguments, result):
+    if arguments.device.startswith("cuda"):
+        row = {"precision": result["precision"], "batch": str(result["batch"]), **speeds_of(result, arguments.modes.split(","))}
+        return measurements.write(arguments.csv, ("precision", "batch"), [row], arguments.device)
+    version = ".".join(torch.__version__.split(".")[:2])
+    row = {"CPU": f"{len(os.sched_getaffinity(0))} cores, PyTorch {version}",
+           "PyTorch": f"{result['torch'].get('eager', float('nan')):.0f}",
+           "PyTorch, channels_last": f"{result['torch'].get('eager, channels_last', float('nan')):.0f}",
+           "Warpscope (`onednn`)": f"{result['warpscope']:.0f}", "times the best": f"{result['ratio']:.2f}"}
+    return measurements.write(arguments.csv, ("CPU",), [row], arguments.device)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -172,6 +197,7 @@ def main():
     parser.add_argument("--select", default="")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--json", default="")
+    measurements.add_option(parser)
     arguments = parser.parse_args()
     arguments.program = os.path.abspath(arguments.program)
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
@@ -183,6 +209,7 @@ def main():
     for case in arguments.cases.split(","):
         precision, batch = case.split(":")
         results.append(compare(arguments, precision, int(batch)))
+        write_row(arguments, results[-1])
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(results, file, indent=1)

@@ -79,7 +79,7 @@ def main():
             metadata = file.metadata()
         rest = json.loads(metadata["checkpoint"])
         assert metadata["format"] == "pt" and metadata["model"] == "autoencoder", metadata
-        assert (rest["version"], rest["step"], rest["optimizer"]["rule"]) == (1, 123, "adam"), rest
+        assert (rest["format"], rest["step"], rest["optimizer"]["rule"]) == (2, 123, "adam"), rest
         tensors = load_file(path)
         assert len(tensors) == 30, len(tensors)
         model = make_autoencoder()

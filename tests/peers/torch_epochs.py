@@ -1,7 +1,7 @@
 """After twenty epochs the test loss is no worse than PyTorch's in the same precision.
 
 usage: torch_epochs.py WARPSCOPE DATA [--device cuda:0] [--epochs 20] [--precisions bf16,fp16,tf32,fp32] [--rate 0.0005]
-                       [--inits 2] [--first-init 1] [--json FILE]
+                       [--inits 2] [--first-init 1] [--json FILE] [--csv docs/measurements/twenty_epochs.csv]
 
 DATA is a folder with cifar-10-batches-bin. Both train the autoencoder from the same initial weights with Adam (rate 0.0005,
 batch 256, one epoch of warm-up, then the rate falls to zero along half a cosine, no clipping) on the same images in the same
@@ -29,6 +29,9 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import measurements  # noqa: E402
 
 BATCH, TOLERANCE = 256, 0.02
 TOGETHER, TOLERANCE_TOGETHER = 50, 1e-4
@@ -127,6 +130,14 @@ def run_warpscope(arguments, precision, init_file, seed, folder):
     return [p["test_loss"] for p in points if "test_loss" in p][-1], steps[-1]["seconds"], [p["loss"] for p in steps[:TOGETHER]]
 
 
+def table_row(found):
+    ratio = statistics.mean(found["warpscope"]) / statistics.mean(found["torch"])
+    return {"precision": found["precision"], "pairs of runs": str(len(found["torch"])),
+            "Warpscope's test MSE, means, against PyTorch's": f"{100 * (ratio - 1):+.2f} %",
+            "seconds of steps": f"{statistics.mean(found['seconds']):.1f}",
+            "PyTorch": f"{statistics.mean(found['torch_seconds']):.1f}"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", type=os.path.abspath)
@@ -138,6 +149,7 @@ def main():
     parser.add_argument("--inits", type=int, default=2)
     parser.add_argument("--first-init", type=int, default=1)
     parser.add_argument("--json", default="")
+    measurements.add_option(parser)
     arguments = parser.parse_args()
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
         print("PyTorch sees no GPU here")
@@ -174,6 +186,7 @@ def main():
                   f"PyTorch {each['torch']} in {statistics.mean(found['torch_seconds']):.1f} s, {100 * (ratio - 1):+.2f} %; "
                   f"{TOGETHER} steps within {apart:.1e}", flush=True)
             results.append(found)
+            measurements.write(arguments.csv, ("precision",), [table_row(found)], arguments.device)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(results, file, indent=1)

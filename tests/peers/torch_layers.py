@@ -190,7 +190,7 @@ def draw_add(place):
 
 
 def draw_batch_norm(place):
-    # Of few numbers all are +-1 but for epsilon, whatever comes in: nothing to compare but rounding.
+    # Where there are few numbers all are +-1 but for epsilon, whatever comes in: nothing to compare but rounding.
     return {} if place.extent[0] * place.extent[1] >= 4 else None
 
 
@@ -233,7 +233,7 @@ class Kind(typing.NamedTuple):
     prefix: str = ""  # of the name that the program gives such a layer, with its number among those; "": it is always given one
     terms: typing.Callable = lambda extent, batch: 0  # of its sums, if it has no weights; 0: it does not round
     probe: tuple = (12, 12, 2)  # images on which one is tried, to find out whether the program has the kind
-    first: bool = False  # it stands first alone
+    first: bool = False  # it stands only first
 
 
 KINDS = [
@@ -422,7 +422,7 @@ def finish(network, dice):
 
 
 def random_network(dice, kinds, extent):
-    """Of layers of `kinds`, on images of `extent`."""
+    """A network of layers of `kinds`, on images of `extent`."""
     while True:
         network = Network(extent, dice.choice([0, dice.randint(10, 14)]))
         firsts = [kind for kind in kinds if kind.first]

@@ -1,7 +1,7 @@
 """The speed of networks in files (docs/networks.md) in PyTorch and in Warpscope, alternately, in one run.
 
     torch_network_speed.py WARPSCOPE [--cases resnet9:bf16:512:train,char_cnn_ln:fp16:512:infer,...] [--device cuda:0]
-                                     [--modes eager,...] [--layouts contiguous,channels_last] [--json FILE]
+                                     [--modes eager,...] [--layouts contiguous,channels_last] [--json FILE] [--csv docs/measurements/torch_networks.csv]
 
 A case is a network (a built-in name or a file), a precision, a batch, and train or
 infer. Training as in torch_autoencoder.py, with Adam and random labels. In inference PyTorch has weights and inputs in 16
@@ -27,6 +27,7 @@ from torch_layers import KINDS
 
 CASES = ("resnet9:bf16:512:train,classifier_bn:bf16:512:train,classifier:bf16:256:train,char_cnn_ln:fp16:512:train,"
          "char_cnn_ln:fp16:512:infer,char_cnn_ln:fp16:2048:infer")
+USUAL_BATCH = 512  # tables name the others
 
 
 class Flat(torch.nn.Module):
@@ -224,6 +225,14 @@ def compare(arguments, case):
             "ratio": own / best}
 
 
+def write_row(arguments, result):
+    label = f"{result['network']}, {result['precision'].upper()}, {'training' if result['what'] == 'train' else 'inference'}"
+    if result["batch"] != USUAL_BATCH:
+        label += f", batch {result['batch']}"
+    row = {"images or texts a second": label, **peer.speeds_of(result, arguments.modes.split(","))}
+    peer.measurements.write(arguments.csv, ("images or texts a second",), [row], arguments.device)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -234,6 +243,7 @@ def main():
     parser.add_argument("--select", default="")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--json", default="")
+    peer.measurements.add_option(parser)
     arguments = parser.parse_args()
     arguments.program, arguments.optimizer = os.path.abspath(arguments.program), "adam"
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
@@ -241,7 +251,10 @@ def main():
         return 77
     start = time.perf_counter()
     print(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name() if arguments.device != 'cpu' else 'CPU'}")
-    results = [compare(arguments, case) for case in arguments.cases.split(",")]
+    results = []
+    for case in arguments.cases.split(","):
+        results.append(compare(arguments, case))
+        write_row(arguments, results[-1])
     print(f"{time.perf_counter() - start:.0f} s")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

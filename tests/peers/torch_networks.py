@@ -51,7 +51,7 @@ MARGIN = 1e-5
 DRAWS = 30  # of initial weights, before a network is given up
 IMAGES = 64
 STEPS = 10
-COUNTERS = "num_batches_tracked"  # of PyTorch's batch normalization alone
+COUNTERS = "num_batches_tracked"  # only of PyTorch's batch normalization
 
 
 # --- images

@@ -126,6 +126,9 @@ def worst_differences(ours, theirs):
 
 def main():
     program = os.path.abspath(sys.argv[1])
+    rules = subprocess.run([program, "rules"], capture_output=True, text=True, check=True).stdout.split()
+    if rules != list(RULES):
+        sys.exit(f"RULES has {', '.join(RULES)}, but the program {', '.join(rules)}")
     runs = [("cpu", "loops")]
     if torch.cuda.is_available():
         runs += [("cuda:0", "naive"), ("cuda:0", "vectorized")]

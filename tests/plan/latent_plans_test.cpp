@@ -1,4 +1,4 @@
-// Plans of the encoder and of the decoder alone do together what the whole network does.
+// Plans of only the encoder and only the decoder do together what the whole network does.
 
 #include <cstring>
 #include <string>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kUnused = -1;
 
-/// When a tensor's contents matter, found from the calls alone: from the node that writes it to the last that
+/// When a tensor's contents matter, found only from the calls: from the node that writes it to the last that
 /// reads it.
 struct Life {
   int first = kUnused;

@@ -32,7 +32,7 @@ TEST(RangeFigures, FindTheLineOnTheAxesOfThePlot) {
       }
       const Fit fit = figures_of(series, {log_x, log_y}, 0, 5000).fit;
       ASSERT_TRUE(fit.valid);
-      // The values are floats: those of the flattest line differ in their last digits alone.
+      // The values are floats: those of the flattest line differ only in their last digits.
       EXPECT_NEAR(fit.slope, -0.0005, log_x ? 5e-5 : 1e-7);
       EXPECT_NEAR(fit.at(1e6 + 1234), static_cast<double>(series.y(1234)), 1e-4);
     }

@@ -1,13 +1,12 @@
 // Which variants are best by the rows of a bench, among variants made for it.
 
-#include "gpu/profiling/ranking.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/ops/chains.h"
+#include "gpu/profiling/bench.h"
 
 namespace warpscope::profiling {
 namespace {

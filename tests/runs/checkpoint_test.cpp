@@ -17,6 +17,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/files/format.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/models/parameters.h"
 #include "tests/core/temporary_folder.h"
@@ -43,7 +44,7 @@ class CheckpointFiles : public testing::Test {
     return message;
   }
   std::string refusal() const { return refusal(model); }
-  /// As files of before are that do not hold their network.
+  /// As older files are, which do not hold their network.
   void tell_no_network() const {
     std::map<std::string, std::string> metadata;
     const std::vector<files::NamedTensor> tensors =
@@ -83,7 +84,7 @@ TEST_F(CheckpointFiles, HoldAHeadBesideTheLayers) {
   const Checkpoint found = load_checkpoint(path, model);
   EXPECT_EQ(found.head_classes, 3);
   tests::expect_same(found, checkpoint);
-  // For those who look at the layers alone.
+  // For those who look only at the layers.
   const std::vector<float> weights = models::load_parameters(path.string(), model);
   const std::size_t bare = models::parameter_layout(model).elements;
   ASSERT_EQ(weights.size(), bare);
@@ -249,14 +250,20 @@ class ForgedCheckpoints : public CheckpointFiles {
   json good;
 };
 
-TEST_F(ForgedCheckpoints, OfAnotherVersionAreRefused) {
-  EXPECT_TRUE(holds(refused_with("/version", 1), {"version 1", "only 2", "use the Warpscope that wrote it"}));
+TEST_F(ForgedCheckpoints, OfAnotherFormatAreRefused) {
+  const std::string only = fmt::format("reads only {}", files::kCheckpointFormat.number);
+  EXPECT_TRUE(holds(refused_with("/format", 1), {"format 1", only, "use the Warpscope that wrote it"}));
+  good.erase("format");  // as the first ones, which had a "version"
+  const std::string refusal = refused_with("/version", 1);
+  EXPECT_TRUE(holds(refusal, {"no format number", only, "use the Warpscope that wrote it"}));
+  EXPECT_EQ(refusal.find("older checkpoint"), std::string::npos) << refusal;
 }
 
 TEST_F(ForgedCheckpoints, AreRefusedByMember) {
   EXPECT_TRUE(holds(refused("{"), {"not JSON"}));
   EXPECT_TRUE(holds(refused("[]"), {"not a JSON object"}));
   for (const auto& [name, value] : good.items()) {
+    if (name == files::kFormat) continue;
     json forged = good;
     forged.erase(name);
     EXPECT_TRUE(holds(refused(forged.dump()), {"checkpoint." + name, "missing"}));

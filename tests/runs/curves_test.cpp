@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
-#include "gpu/export/export_svg.h"
+#include "gpu/export/export.h"
 #include "gpu/runs/text.h"
 #include "tests/runs/run_maker.h"
 

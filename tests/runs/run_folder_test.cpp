@@ -88,7 +88,7 @@ TEST(RunFolder, TakesAFolderWithOtherFiles) {
 TEST(RunFolder, RefusesAFolderThatAnotherProcessUses) {
   const TemporaryFolder folder;
   const RunFolder run = RunFolder::create(folder.path());
-  // Without its files the lock alone is left to refuse.
+  // Without its files only the lock is left to refuse.
   fs::remove(folder / "metrics.jsonl");
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/format.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::tests {
@@ -33,7 +34,8 @@ inline std::string marker_line(std::uint64_t step, const std::string& text) {
 
 /// run.json of a run on the CPU, without results.
 inline nlohmann::json run_head(const std::string& status) {
-  return {{"status", status},
+  return {{files::kFormat, files::kRunFormat.number},
+          {"status", status},
           {"configuration",
            {{"model", "autoencoder"},
             {"data", "CIFAR-10"},

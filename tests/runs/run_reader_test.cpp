@@ -71,15 +71,13 @@ TEST_F(RunReaderTest, AFolderThatHoldsNoRunIsRefusedInOneSentence) {
 TEST_F(RunReaderTest, ALineWithoutItsEndWaits) {
   make(step_line(1, 0.5));
   RunFollower follower(path());
-  EXPECT_EQ(follower.poll().first_step, 0u);
+  follower.poll();
   const std::string line = step_line(2, 0.25);
   append_text(metrics(), line.substr(0, 20));
-  EXPECT_EQ(follower.poll().first_step, 1u);
+  follower.poll();
   EXPECT_EQ(follower.run().points.steps.size(), 1u);
   append_text(metrics(), line.substr(20) + "{\"st");
-  const RunUpdate update = follower.poll();
-  EXPECT_EQ(update.first_step, 1u);
-  EXPECT_FALSE(update.restarted);
+  EXPECT_FALSE(follower.poll().restarted);
   EXPECT_EQ(losses(follower.run()), (std::vector<double>{0.5, 0.25}));
   EXPECT_EQ(follower.run().damaged_lines, 0u);
 }
@@ -96,15 +94,11 @@ TEST_F(RunReaderTest, BytesThatComeInAnyPortionsGiveTheSameRun) {
   make("");
   RunFollower follower(path());
   std::mt19937 dice(3);
-  std::size_t seen = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = std::min<std::size_t>(text.size() - at, dice() % 400);
     append_text(metrics(), text.substr(at, bytes));
     at += bytes;
-    const RunUpdate update = follower.poll();
-    EXPECT_FALSE(update.restarted);
-    EXPECT_EQ(update.first_step, seen);
-    seen = follower.run().points.steps.size();
+    EXPECT_FALSE(follower.poll().restarted);
   }
   EXPECT_EQ(follower.run().points.steps.step, whole.points.steps.step);
   EXPECT_EQ(losses(follower.run()), losses(whole));
@@ -132,9 +126,7 @@ TEST_F(RunReaderTest, AFileThatWasCutAndWentOnIsReadAnew) {
   std::string other;
   for (std::uint64_t n = 101; n <= 200; ++n) other += step_line(n, 3);
   make(kept + other);
-  const RunUpdate update = follower.poll();
-  EXPECT_TRUE(update.restarted);
-  EXPECT_EQ(update.first_step, 0u);
+  EXPECT_TRUE(follower.poll().restarted);
   EXPECT_EQ(follower.run().points.steps.size(), 200u);
   EXPECT_EQ(losses(follower.run())[100], 3);
 }
@@ -199,6 +191,7 @@ TEST_F(RunReaderTest, RandomDamageNeverCrashes) {
   for (std::uint64_t n = 1; n <= 40; ++n) text += step_line(n, 1) + (n % 10 == 0 ? test_line(n, 1) : "");
   const std::string head = run_head("finished").dump();
   std::mt19937 dice(11);
+  int reads = 0;
   for (int round = 0; round < 300; ++round) {
     std::string damaged = text;
     std::string damaged_head = head;
@@ -206,11 +199,17 @@ TEST_F(RunReaderTest, RandomDamageNeverCrashes) {
     for (int i = 0; i < 3; ++i) damaged_head[dice() % damaged_head.size()] = static_cast<char>(dice());
     tests::write_text(folder / "run/run.json", damaged_head);
     tests::write_text(metrics(), damaged.substr(0, dice() % damaged.size()));
-    const runs::Run run = read_run(path());
-    const PointTable& steps = run.points.steps;
-    EXPECT_TRUE(std::is_sorted(steps.step.begin(), steps.step.end()));
-    for (const Series& series : steps.series) EXPECT_EQ(series.values.size(), steps.size());
+    try {
+      const runs::Run run = read_run(path());
+      const PointTable& steps = run.points.steps;
+      EXPECT_TRUE(std::is_sorted(steps.step.begin(), steps.step.end()));
+      for (const Series& series : steps.series) EXPECT_EQ(series.values.size(), steps.size());
+      ++reads;
+    } catch (const core::BadInput& error) {
+      EXPECT_TRUE(tests::holds(error.what(), {"format"}));
+    }
   }
+  EXPECT_GT(reads, 150) << "only a format that can be read, of another number, is refused";
 }
 
 TEST_F(RunReaderTest, PollReadsInPortionsIfAsked) {
@@ -241,6 +240,25 @@ TEST_F(RunReaderTest, AReplacedRunJsonIsNoticed) {
   EXPECT_TRUE(tests::holds(follower.run().notes.at(0), {"run.json", "damaged"}));
 }
 
+TEST_F(RunReaderTest, ARunOfAnotherFormatIsRefusedAndStays) {
+  make(step_line(1, 1));
+  nlohmann::json head = run_head("finished");
+  const auto refusal = [&] {
+    tests::write_text(folder / "run/run.json", head.dump());
+    return tests::message_of<core::BadInput>([&] { RunFollower{path()}; });
+  };
+  RunFollower before(path());
+  before.poll();
+  head[files::kFormat] = 7;
+  EXPECT_TRUE(tests::holds(refusal(), {"run.json has format 7 of runs", "reads only 1"}));
+  EXPECT_FALSE(before.poll().head_changed);
+  EXPECT_TRUE(tests::holds(before.run().notes.at(0), {"format 7 of runs"}))
+      << "one that is replaced meanwhile";
+  head[files::kFormat] = "1";
+  EXPECT_TRUE(tests::holds(refusal(), {"run.json has no format number of runs", "reads only 1"}));
+  EXPECT_EQ(tests::read_text(folder / "run/run.json"), head.dump());
+}
+
 TEST_F(RunReaderTest, ADeeplyNestedRunJsonIsDamaged) {
   std::string nested = "{\"configuration\":";
   for (int i = 0; i < 100'000; ++i) nested += "[";
@@ -257,9 +275,7 @@ TEST_F(RunReaderTest, AFolderThatIsAwayForAWhileLosesNothing) {
   EXPECT_EQ(follower.run().points.steps.size(), 1u);
   std::filesystem::rename(folder / "away", path());
   append_text(metrics(), step_line(2, 2));
-  const RunUpdate update = follower.poll();
-  EXPECT_FALSE(update.restarted);
-  EXPECT_EQ(update.first_step, 1u);
+  EXPECT_FALSE(follower.poll().restarted);
   EXPECT_EQ(losses(follower.run()), (std::vector<double>{1, 2}));
 }
 

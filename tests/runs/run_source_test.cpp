@@ -1,5 +1,6 @@
 #include "gpu/runs/run_source.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -99,8 +100,8 @@ class Viewed : public testing::Test {
   void write_status(const training::Snapshot& status) const {
     tests::write_text(run() / "status.json", json(status).dump());
   }
-  void open() {
-    source = std::make_unique<RunSource>(run());
+  void open(Reads reads = Reads::all) {
+    source = std::make_unique<RunSource>(run(), reads);
     feed = source->subscribe();
   }
 
@@ -248,6 +249,24 @@ TEST_F(Viewed, WhatAResumeCutsOffIsGoneAndTheRestIsNotSentAgain) {
   EXPECT_EQ(Steps(seen.begin(), seen.begin() + 3), (Steps{1, 2, 3}));
   EXPECT_EQ(Steps(seen.end() - 2, seen.end()), (Steps{2, 3}));
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 0), 0) << "no restart: it is the same training";
+}
+
+TEST_F(Viewed, WhereOnlyTheEndIsCutOffTheLastStepIsSentAgainWithItsTest) {
+  const std::string kept = step_line(1, 0.5) + step_line(2, 0.4) + test_line(2, 0.45);
+  make_run(run(), run_head("running"), kept + step_line(3, 0.3));
+  const Lock lock(run());
+  open();
+  ASSERT_TRUE(wait_for_step(3));
+  items.clear();
+  tests::write_text(run() / "other", kept);
+  std::filesystem::rename(run() / "other", run() / "metrics.jsonl");  // never seen half written
+  ASSERT_TRUE(wait_until([this](const training::Snapshot&) { return !steps().empty(); }));
+  EXPECT_EQ(steps(), (Steps{2}));
+  const auto is_test = [](const training::FeedItem& item) {
+    const auto* const point = std::get_if<training::Point>(&item);
+    return point != nullptr && point->split == training::Split::test && point->step == 2;
+  };
+  EXPECT_EQ(std::count_if(items.begin(), items.end(), is_test), 1);
 }
 
 TEST_F(Viewed, ARollBackGoesBack) {
@@ -399,6 +418,33 @@ TEST_F(Viewed, AllPicturesOfTheRunAreItsHistory) {
   writer.write(two_pictures(3, 0.8f));  // a training that went back
   ASSERT_TRUE(kept({1, 3}));
   EXPECT_NEAR(history->at(3)->reconstruction[3], 0.8f, 0.003f);
+}
+
+TEST_F(Viewed, PicturesAreLeftAloneWhereNobodyWantsThem) {
+  make_run(run(), run_head("running"), step_line(1, 0.5));
+  training::RunImages(run()).write(two_pictures(1, 0.2f));
+  open(Reads::curves);
+  ASSERT_TRUE(wait_for_step(1));
+  append_text(run() / "metrics.jsonl", step_line(2, 0.5));
+  ASSERT_TRUE(wait_for_step(2));
+  EXPECT_EQ(source->images(), nullptr);
+  EXPECT_EQ(source->history(), nullptr);
+}
+
+TEST_F(Viewed, CurvesFollowARunThatGoesBackOrIsReplaced) {
+  make_run(run(), run_head("running"), step_line(1, 0.5) + step_line(2, 0.4) + step_line(3, 0.3));
+  open(Reads::curves);
+  ASSERT_TRUE(wait_for_step(3));
+  append_text(run() / "metrics.jsonl", step_line(3, 0.35) + step_line(4, 0.25));
+  ASSERT_TRUE(wait_for_step(4));
+  append_text(run() / "metrics.jsonl", step_line(5, 0.2));
+  ASSERT_TRUE(wait_for_step(5));
+  EXPECT_EQ(steps(), (Steps{1, 2, 3, 3, 4, 5}));
+  items.clear();
+  tests::write_text(run() / "other", step_line(1, 0.5) + step_line(2, 0.4));
+  std::filesystem::rename(run() / "other", run() / "metrics.jsonl");  // never seen half written
+  ASSERT_TRUE(wait_for_step(2));
+  EXPECT_EQ(steps(), (Steps{1, 2}));
 }
 
 TEST_F(Viewed, ADamagedPictureIsToldAndTheOthersAreShown) {

@@ -215,8 +215,8 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j) + members_of<Snapshot>();
   // figures, started, determinism, data, variants, network, network_number, rate_search, run_dir, can, training, trainings,
-  // left, may_close, kept_in: in the points, in run.json, in the folder itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 15);
+  // left, may_close, kept_in, answers: in the points, in run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 16);
 }
 
 TEST(SnapshotJson, AFreshSnapshotComesBackToo) {
@@ -256,6 +256,20 @@ TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
     }
     EXPECT_EQ(snapshot.step, 5u) << key;
   }
+}
+
+TEST(SnapshotJson, MetricsAndParametersThatCameAfterTheRunHaveTheirStandard) {
+  json earlier = full();
+  earlier["last"].erase("loss");
+  for (const ops::ParameterRow& row : ops::kParameters)
+    earlier["timings"][0]["shape"].erase(std::string(row.name));
+  Snapshot snapshot = full();
+  from_json(earlier, snapshot);
+  EXPECT_TRUE(std::isnan(snapshot.last[Metric::loss]));
+  EXPECT_EQ(snapshot.last[Metric::accuracy], full().last[Metric::accuracy]);
+  ops::OpShape standard = timing().shape;
+  ops::visit_parameters(standard, [](ops::Parameter, auto& value, auto usual) { value = usual; });
+  EXPECT_EQ(snapshot.timings[0].shape, standard);
 }
 
 TEST(SnapshotJson, WhatHasAnotherTypeIsRefused) {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
-#include "gpu/export/export_json.h"
+#include "gpu/export/export.h"
 #include "gpu/runs/run_folder.h"
 #include "gpu/runs/settings.h"
 #include "tests/runs/run_maker.h"
@@ -66,7 +66,7 @@ TEST(SummaryTest, AnUnfinishedRunIsSummedUpFromItsPoints) {
   std::string lines;
   for (std::uint64_t n = 1; n <= 80; ++n) lines += step_line(n, static_cast<double>(n));
   lines += test_line(80, 0.3, R"(,"accuracy":0.75)");
-  // Results of before it was resumed must not be taken for those of now.
+  // Results from before it was resumed must not be taken for those of now.
   json head = finished(99, 99);
   head["status"] = "running";
   make_run(folder / "a", head, lines);
@@ -147,12 +147,33 @@ TEST(SummaryTest, WhatIsDamagedIsStillListed) {
   tests::write_text(folder / "a/run.json", "{");
   tests::write_text(
       folder / "b/run.json",
-      R"({"status":5,"configuration":[1],"device":"x","steps":-1,"test_loss":"low","started":{}})");
+      R"({"format":1,"status":5,"configuration":[1],"device":"x","steps":-1,"test_loss":"low","started":{}})");
   const std::vector<RunSummary> list = list_runs(folder.path());
   ASSERT_EQ(list.size(), 2u);
   for (const RunSummary& run : list) {
     EXPECT_EQ(run.status, "interrupted");
     EXPECT_EQ(run.notes.size(), run.name == "a" ? 1u : 0u);
+  }
+}
+
+TEST(SummaryTest, RunsOfAnotherFormatAreListedWithTheReason) {
+  const tests::TemporaryFolder folder;
+  json head = finished(0.3, 150);
+  make_run(folder / "a", head, "");
+  head[files::kFormat] = files::kRunFormat.number + 1;
+  make_run(folder / "b", head, "");
+  head.erase(files::kFormat);
+  make_run(folder / "c", head, "");
+  std::vector<RunSummary> list = list_runs(folder.path());
+  sort_runs(list, RunOrder::test_loss);
+  EXPECT_EQ(names(list), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(list[0].status, "finished");
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_EQ(list[i].status, "refused");
+    EXPECT_EQ(list[i].steps, 0u);
+    ASSERT_EQ(list[i].notes.size(), 1u);
+    EXPECT_TRUE(tests::holds(list[i].notes[0], {(list[i].folder / "run.json").string(),
+                                                i == 1 ? "format 2" : "no format number", "reads only 1"}));
   }
 }
 

@@ -20,7 +20,7 @@ fs::path make(const fs::path& parent, const std::string& name, int minute, std::
   const fs::path folder = parent / name;
   fs::create_directories(folder / "checkpoints");
   std::ofstream(folder / "checkpoints" / ("step-00000" + std::to_string(1000 + step) + ".safetensors")) << "";
-  std::ofstream(folder / "run.json") << R"({"configuration": {"model": "mlp\u0007"}})";
+  std::ofstream(folder / "run.json") << R"({"format": 1, "configuration": {"model": "mlp\u0007"}})";
   fs::last_write_time(folder / "run.json", fs::file_time_type::clock::now() + std::chrono::minutes(minute));
   return folder;
 }
@@ -43,6 +43,18 @@ TEST(Unsaved, AreListedNewestFirst) {
   EXPECT_EQ(first.step, 1012u);
   EXPECT_EQ(first.model.find('\a'), std::string::npos) << "escaped: it is shown";
   EXPECT_TRUE(unsaved_trainings(folder / "nowhere").empty());
+}
+
+TEST(Unsaved, OneOfAnotherFormatSaysSoAndStays) {
+  const tests::TemporaryFolder folder;
+  make(folder.path(), "a", 3);
+  std::ofstream(make(folder.path(), "b", 1) / "run.json")
+      << R"({"format": 7, "configuration": {"model": "mlp"}})";
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(unsaved_trainings(folder.path())[0].other_format);
+  EXPECT_TRUE(unsaved_trainings(folder.path())[1].other_format);
+  keep_newest_unsaved(folder.path(), 0);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"b"}));
 }
 
 TEST(Unsaved, TheOldestGoButForThoseInUse) {

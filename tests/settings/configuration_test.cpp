@@ -381,9 +381,9 @@ TEST(ConfigurationJson, NumbersHaveTheirShortestDigits) {
   EXPECT_EQ(to_json(c).dump(), R"({"learning_rate":0.1})");
 }
 
-/// What version 0.1.0 wrote.
+/// What a run's folder tells.
 const char* const kRun =
-    R"({"configuration": {"batch": 4, "data": "built-in scenes", "data_source": "builtin",
+    R"({"format": 1, "configuration": {"batch": 4, "data": "built-in scenes", "data_source": "builtin",
   "device": "cpu", "epochs": 0, "init": "", "learning_rate": 0.009999999776482582, "model": "autoencoder",
   "optimizer": "sgd", "precision": "fp32", "seed": 5, "chosen": {"conv2d.forward": "onednn", "mse.forward": "loops"},
   "shuffle": true, "steps": 3, "test_images": 8, "train_images": 50000},
@@ -415,7 +415,7 @@ TEST(ConfigurationJson, AConfigurationFromARunLeavesItsFilesAlone) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "run.json";
   std::ofstream(file)
-      << R"({"configuration": {"run_dir": "runs/1", "save": "last.safetensors", "batch": 8}})";
+      << R"({"format": 1, "configuration": {"run_dir": "runs/1", "save": "last.safetensors", "batch": 8}})";
   EXPECT_EQ(read_run(file).text("save"), "last.safetensors");
   const Configuration c = read_configuration(file).configuration;
   EXPECT_EQ(c, configuration_with({{"batch", std::int64_t{8}}}));
@@ -438,14 +438,20 @@ TEST(ConfigurationJson, BrokenRunsAreRefusedInOneSentence) {
   refused("{\"configuration\":", {"run.json:1:"});
   refused("", {"run.json:1:1: "});
   refused("[]", {"holds no object \"configuration\""});
-  refused(R"({"configuration": 3})", {"holds no object \"configuration\""});
-  refused(R"({"configuration": {"batch": "many"}})", {"\"batch\" takes a whole number, not 'many'"});
-  refused(R"({"configuration": {"batch": [1]}})", {"\"batch\" takes a single value, not an array"});
-  refused(R"({"configuration": {"batch": 0}})", {"\"batch\" must be 1 or more, not 0"});
-  refused(R"({"configuration": {"seed": 18446744073709551615}})",
+  refused(R"({"format": 1, "configuration": 3})", {"holds no object \"configuration\""});
+  refused(R"({"format": 2, "settings": {}})", {"has format 2 of runs", "reads only 1"});
+  refused(R"({"format": 1, "configuration": {"batch": "many"}})",
+          {"\"batch\" takes a whole number, not 'many'"});
+  refused(R"({"format": 1, "configuration": {"batch": [1]}})",
+          {"\"batch\" takes a single value, not an array"});
+  refused(R"({"format": 1, "configuration": {"batch": 0}})", {"\"batch\" must be 1 or more, not 0"});
+  refused(R"({"format": 1, "configuration": {"seed": 18446744073709551615}})",
           {"\"seed\" must be at most 9223372036854775807"});
-  refused(R"({"configuration": {"model": "magic"}})", {"\"model\": unknown model 'magic'"});
-  refused(R"({"configuration": {"chosen": {"conv2d.forward": 3}}})", {"chosen", "conv2d.forward"});
+  refused(R"({"format": 1, "configuration": {"model": "magic"}})", {"\"model\": unknown model 'magic'"});
+  refused(R"({"format": 1, "configuration": {"chosen": {"conv2d.forward": 3}}})",
+          {"chosen", "conv2d.forward"});
+  refused(R"({"format": 2, "configuration": {"batch": 4}})", {"has format 2 of runs", "reads only 1"});
+  refused(R"({"configuration": {"batch": 4}})", {"has no format number of runs", "reads only 1"});
 }
 
 TEST(Configuration, WhatIsGivenOverWins) {

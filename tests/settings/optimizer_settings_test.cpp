@@ -1,9 +1,11 @@
 #include "gpu/settings/optimizer_settings.h"
 
+#include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -37,11 +39,13 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
     UpdateRule rule;
     float learning_rate, beta2, weight_decay;
   };
-  for (const Expected& expected :
-       {Expected{UpdateRule::sgd, 0.005f, 0.999f, 0}, Expected{UpdateRule::momentum, 0.0005f, 0.999f, 0},
-        Expected{UpdateRule::nesterov, 0.0005f, 0.999f, 0}, Expected{UpdateRule::adam, 0.0003f, 0.999f, 0},
-        Expected{UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, Expected{UpdateRule::rmsprop, 0.001f, 0.999f, 0},
-        Expected{UpdateRule::lion, 1e-4f, 0.99f, 0}}) {
+  constexpr Expected kExpected[] = {
+      {UpdateRule::sgd, 0.005f, 0.999f, 0},       {UpdateRule::momentum, 0.0005f, 0.999f, 0},
+      {UpdateRule::nesterov, 0.0005f, 0.999f, 0}, {UpdateRule::adam, 0.0003f, 0.999f, 0},
+      {UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, {UpdateRule::rmsprop, 0.001f, 0.999f, 0},
+      {UpdateRule::lion, 1e-4f, 0.99f, 0}};
+  static_assert(std::size(kExpected) == ops::kUpdateRuleCount);
+  for (const Expected& expected : kExpected) {
     const OptimizerSettings settings = defaults_of(expected.rule);
     EXPECT_EQ(settings.rule, expected.rule);
     EXPECT_EQ(settings.learning_rate, expected.learning_rate);
@@ -63,18 +67,21 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
 
 TEST(OptimizerSettings, ShowsTheFieldsThatMatter) {
   using Keys = std::vector<std::string>;
-  EXPECT_EQ(keys_of(UpdateRule::sgd),
-            (Keys{"learning_rate", "weight_decay", "clip_norm", "clip_value", "joint"}));
-  EXPECT_EQ(keys_of(UpdateRule::momentum),
-            (Keys{"learning_rate", "momentum", "weight_decay", "clip_norm", "clip_value", "joint"}));
-  EXPECT_EQ(keys_of(UpdateRule::nesterov), keys_of(UpdateRule::momentum));
-  EXPECT_EQ(keys_of(UpdateRule::adam), (Keys{"learning_rate", "beta1", "beta2", "epsilon", "weight_decay",
-                                             "clip_norm", "clip_value", "joint"}));
-  EXPECT_EQ(keys_of(UpdateRule::adamw), keys_of(UpdateRule::adam));
-  EXPECT_EQ(keys_of(UpdateRule::rmsprop),
-            (Keys{"learning_rate", "alpha", "epsilon", "weight_decay", "clip_norm", "clip_value", "joint"}));
-  EXPECT_EQ(keys_of(UpdateRule::lion),
-            (Keys{"learning_rate", "beta1", "beta2", "weight_decay", "clip_norm", "clip_value", "joint"}));
+  const Keys velocity{"learning_rate", "momentum", "weight_decay", "clip_norm", "clip_value", "joint"};
+  const Keys moments{"learning_rate", "beta1",     "beta2",      "epsilon",
+                     "weight_decay",  "clip_norm", "clip_value", "joint"};
+  const std::map<UpdateRule, Keys> expected{
+      {UpdateRule::sgd, {"learning_rate", "weight_decay", "clip_norm", "clip_value", "joint"}},
+      {UpdateRule::momentum, velocity},
+      {UpdateRule::nesterov, velocity},
+      {UpdateRule::adam, moments},
+      {UpdateRule::adamw, moments},
+      {UpdateRule::rmsprop,
+       {"learning_rate", "alpha", "epsilon", "weight_decay", "clip_norm", "clip_value", "joint"}},
+      {UpdateRule::lion,
+       {"learning_rate", "beta1", "beta2", "weight_decay", "clip_norm", "clip_value", "joint"}}};
+  EXPECT_EQ(std::ssize(expected), ops::kUpdateRuleCount);
+  for (const auto& [rule, keys] : expected) EXPECT_EQ(keys_of(rule), keys) << ops::to_string(rule);
   EXPECT_EQ(keys_of(UpdateRule::momentum, true),
             (Keys{"learning_rate", "momentum", "weight_decay", "joint"}));
 }
@@ -117,11 +124,15 @@ TEST(OptimizerSettings, FillsTheControlWithWhatEachFormulaReads) {
     UpdateRule rule;
     float first_decay, second_decay, epsilon;
   };
-  for (const Expected& expected :
-       {Expected{UpdateRule::sgd, 0, 0, 0}, Expected{UpdateRule::momentum, 0.12f, 0, 0},
-        Expected{UpdateRule::nesterov, 0.12f, 0, 0}, Expected{UpdateRule::adam, 0.13f, 0.14f, 0.16f},
-        Expected{UpdateRule::adamw, 0.13f, 0.14f, 0.16f}, Expected{UpdateRule::rmsprop, 0, 0.15f, 0.16f},
-        Expected{UpdateRule::lion, 0.13f, 0.14f, 0}}) {
+  constexpr Expected kExpected[] = {{UpdateRule::sgd, 0, 0, 0},
+                                    {UpdateRule::momentum, 0.12f, 0, 0},
+                                    {UpdateRule::nesterov, 0.12f, 0, 0},
+                                    {UpdateRule::adam, 0.13f, 0.14f, 0.16f},
+                                    {UpdateRule::adamw, 0.13f, 0.14f, 0.16f},
+                                    {UpdateRule::rmsprop, 0, 0.15f, 0.16f},
+                                    {UpdateRule::lion, 0.13f, 0.14f, 0}};
+  static_assert(std::size(kExpected) == ops::kUpdateRuleCount);
+  for (const Expected& expected : kExpected) {
     ops::step::StepControl control;
     control.first_decay = control.second_decay = control.epsilon = 9;
     control.step = 5;
@@ -136,22 +147,19 @@ TEST(OptimizerSettings, FillsTheControlWithWhatEachFormulaReads) {
     EXPECT_EQ(control.clip_norm, 0.18f);
     EXPECT_EQ(control.clip_value, 0.19f);
     EXPECT_EQ(control.joint, 0.21f);
-    EXPECT_EQ(control.micro_batches, 20u);
     EXPECT_EQ(control.step, 5u);
     EXPECT_EQ(control.loss_scale, 1024);
     EXPECT_EQ(control.updates, 7u);
   }
 }
 
-TEST(OptimizerSettings, PerSampleClipsNothingAndLeavesTheMicroBatches) {
+TEST(OptimizerSettings, PerSampleClipsNothing) {
   OptimizerSettings settings = distinct(UpdateRule::adam);
   settings.per_sample = true;
   ops::step::StepControl control;
-  control.micro_batches = 64;
   fill_control(settings, control);
   EXPECT_EQ(control.clip_norm, 0);
   EXPECT_EQ(control.clip_value, 0);
-  EXPECT_EQ(control.micro_batches, 64u);
   EXPECT_EQ(control.first_decay, 0.13f);
 }
 

@@ -1,5 +1,6 @@
 #include "gpu/settings/stability.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -181,7 +182,7 @@ TEST(Leap, FourBadStepsThatComeBackAreNone) {
 std::size_t steps_to_forget(const std::vector<double>& losses, std::size_t changed_at = 390) {
   SpikeState state;
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    if (i == changed_at) state.changed = state.count;
+    if (i == changed_at) watch_for_forgetting(state);
     const Stability stability = observe({.guessing = 2.3}, state, losses[i], false).stability;
     if (stability == Stability::forgotten) return i + 1;
     EXPECT_EQ(stability, Stability::fine) << i;
@@ -200,7 +201,7 @@ std::vector<double> learned(double level, const std::vector<double>& then) {
 TEST(Forgetting, IsSeenWithinTwentySteps) {
   EXPECT_EQ(steps_to_forget(learned(0.02, std::vector(40, 2.0))), 416u);
   EXPECT_EQ(steps_to_forget(learned(0.8, std::vector(40, 2.3))), 416u);
-  // Of a small network whose rate was dragged to 0.039.
+  // A small network whose rate was dragged to 0.039.
   const std::vector<double> dragged{35.17, 7.41, 5.27, 4.77, 4.18, 2.74, 2.13, 1.81, 1.80, 1.47,
                                     1.71,  1.20, 1.81, 1.53, 1.46, 1.81, 1.45, 1.62, 1.23, 1.22};
   EXPECT_EQ(steps_to_forget(learned(0.2, dragged)), 417u);
@@ -224,11 +225,43 @@ TEST(Forgetting, NothingElseIsTakenForIt) {
   EXPECT_EQ(steps_to_forget(forgets, 200), 0u) << "that was long ago";
 }
 
+TEST(Forgetting, IsWatchedForFromTheFirstLossAndOverAnotherStart) {
+  for (const bool restarts : {false, true}) {
+    SpikeState state;
+    watch_for_forgetting(state);
+    std::vector<double> losses(60, 0.02);
+    losses.insert(losses.end(), 20, 2.0);
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < losses.size() && seen == 0; ++i) {
+      if (restarts && i == 30) restart(state);
+      if (observe({.guessing = 2.3}, state, losses[i], false).stability == Stability::forgotten) seen = i + 1;
+    }
+    EXPECT_EQ(seen, 76u) << restarts;
+  }
+}
+
+TEST(Forgetting, TheBoundHoldsForAllLossesThatCount) {
+  SpikeState state;
+  watch_for_forgetting(state);
+  for (int i = 0; i < 100; ++i) observe({.guessing = 2.3}, state, 0.54, false);
+  std::vector<double> losses;
+  Verdict verdict;
+  while (verdict.stability == Stability::fine && losses.size() < 40) {
+    losses.push_back(1.16 +
+                     0.02 * static_cast<double>(losses.size()));  // as twice their mean rises, so do they
+    verdict = observe({.guessing = 2.3}, state, losses.back(), false);
+  }
+  ASSERT_EQ(verdict.stability, Stability::forgotten);
+  EXPECT_GE(std::count_if(losses.begin(), losses.end(), [&](double loss) { return loss > verdict.bound; }),
+            kForgetting);
+}
+
 TEST(Forgetting, IsToldInWords) {
-  EXPECT_EQ(describe({.stability = Stability::forgotten, .bound = 1.15}, 812, 2.01),
-            "the network has forgotten what it had learned: the loss of step 812 is 2.01, and of the last 20 "
-            "steps 16 "
-            "were above 1.15, at least twice their mean before");
+  EXPECT_EQ(
+      describe({.stability = Stability::forgotten, .bound = 1.15}, 812, 2.01),
+      "the network has forgotten what it had learned: the loss of step 812 is 2.01, and of the last 20 "
+      "steps at least 16 were above 1.15, half the loss of a network that has learned nothing, and above "
+      "twice the mean before them");
 }
 
 TEST(Leap, IsToldInWords) {

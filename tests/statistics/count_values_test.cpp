@@ -173,7 +173,7 @@ Reference reference_of(const std::vector<double>& values) {
 }
 
 TEST_P(Counting, SortsEveryKindOfNumberAndAddsTheFiniteOnes) {
-  // Of odd sizes, shorter and longer than a chunk, and one that ends with it.
+  // Odd sizes, shorter and longer than a chunk, and one that ends with it.
   for (const std::size_t size : {std::size_t{1}, std::size_t{1021}, static_cast<std::size_t>(kChunkElements),
                                  static_cast<std::size_t>(3 * kChunkElements + 77)}) {
     SCOPED_TRACE(size);

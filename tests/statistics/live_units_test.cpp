@@ -2,6 +2,7 @@
 
 #include "gpu/statistics/live_units.h"
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>

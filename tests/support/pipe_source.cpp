@@ -32,6 +32,7 @@ using training::FeedItem;
 using training::ImageExchange;
 using training::ImageHistory;
 using training::MessageHead;
+using training::NumberedCommand;
 using training::Observations;
 using training::OneImage;
 using training::ShownImages;
@@ -47,7 +48,7 @@ struct AskedImage {
 
   auto operator<=>(const AskedImage&) const = default;
 };
-using ToSource = std::variant<Command, AskedImage, jobs::Request>;
+using ToSource = std::variant<NumberedCommand, AskedImage, jobs::Request>;
 
 /// What has changed since the one before. What is shared is sent once, so that what has not changed costs its number.
 struct Update {
@@ -131,7 +132,7 @@ class Server {
   }
 
  private:
-  void take(Command& command) { source_->send(std::move(command)); }
+  void take(NumberedCommand& asked) { source_->send(std::move(asked.command), asked.number); }
   void take(jobs::Request& request) { source_->jobs()->ask(std::move(request)); }
   void take(const AskedImage& asked) {
     const auto data = writer_.find<DataView>(asked.data);
@@ -309,7 +310,6 @@ class PipeSource final : public training::Source, public jobs::Jobs {
   ~PipeSource() override {
     told_->end();  // the writer closes its pipe, then the server its own, which ends the reader
   }
-  void send(Command command) override { told_->ask(std::move(command)); }
   std::shared_ptr<const Snapshot> snapshot() const override { return told_->snapshot(); }
   std::shared_ptr<training::Feed> subscribe() override { return told_->subscribe(); }
   std::shared_ptr<ImageExchange> images() const override { return told_->images(); }
@@ -320,6 +320,9 @@ class PipeSource final : public training::Source, public jobs::Jobs {
   jobs::States states() const override { return told_->jobs(); }
 
  private:
+  void queue(Command command, std::uint64_t number) override {
+    told_->ask(NumberedCommand{std::move(command), number});
+  }
   void read() {
     training::MessageReader reader;
     reader.made = [told = std::weak_ptr<Told>(told_)](std::type_index type, void* object,

@@ -1,5 +1,5 @@
 #pragma once
-// A cover in which each op runs alone, by no variant in particular: for tests of what follows from the
+// A cover in which each op runs by itself, by no variant in particular: for tests of what follows from the
 // contracts.
 
 #include <algorithm>

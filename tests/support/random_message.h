@@ -1,12 +1,124 @@
 #pragma once
 // Messages with random contents.
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "gpu/core/enumerators.h"
 #include "gpu/messages/bytes_of_messages.h"
+
+namespace warpscope::ops {
+
+// What counts is made to fit what it counts, by an overload for each object that a reader looks at (consistent.h).
+inline void make_consistent(OpShape& shape) {
+  shape = {.batch = shape.batch & 0xFFFF,
+           .height = shape.height & 0xFF,
+           .covered = shape.covered,
+           .rule = shape.rule,
+           .stride = 2,
+           .valid = shape.valid,
+           .salt = shape.salt,
+           .factor = 0.5f};
+}
+
+}  // namespace warpscope::ops
+
+namespace warpscope::data {
+
+inline void make_consistent(ImageSet& set) {
+  set.height = 2;
+  set.width = 3;
+  set.channels = 1;
+  set.count = static_cast<std::int64_t>(set.labels.size());
+  set.pixels.resize(6 * set.labels.size());
+  set.texts.clear();
+}
+inline void make_consistent(OwnImages& images) {
+  images.names.resize(images.set.labels.size());
+}
+
+}  // namespace warpscope::data
+
+namespace warpscope::training {
+
+inline void make_consistent(Evaluation& e) {
+  e.classes = 3;
+  e.confusion.resize(9);
+  e.predicted.resize(e.image_losses.size());
+  for (std::uint8_t& predicted : e.predicted) predicted %= 3;
+  e.positions.clear();
+}
+inline void make_consistent(ImageFacts& facts) {
+  facts.height = facts.width = facts.channels = 1;
+  facts.count = static_cast<std::int64_t>(facts.labels.size());
+  for (std::uint8_t& label : facts.labels) label %= 3;
+}
+inline void make_consistent(Snapshot& snapshot) {
+  if (snapshot.network) snapshot.network = std::make_shared<models::Model>(models::find_model("mlp"));
+}
+inline void make_consistent(LayerOutput& output) {
+  output.height = output.width = 1;
+  output.channels = static_cast<int>(output.values.size());
+}
+inline void make_consistent(Inspection& inspection) {
+  inspection.gradients.resize(inspection.parameters.size());
+}
+inline void make_consistent(LatentMap& map) {
+  map.problem.clear();
+  map.latent.extent = {1, 2, 1};
+  map.count = 3;
+  map.rank = 1;
+  map.values.resize(6);
+  map.mean.resize(2);
+  map.components.resize(2);
+  map.scores.resize(3);
+  map.sigmas.resize(1);
+  map.shares.resize(1);
+}
+inline void make_consistent(LatentPictures& pictures) {
+  pictures.height = pictures.width = pictures.channels = 1;
+  pictures.pixels.resize(pictures.recipes.size());
+  pictures.places.resize(pictures.recipes.size());
+}
+inline void make_consistent(ComparisonRequest& request) {
+  request.count &= 0xFF;
+}
+inline void make_consistent(Comparison& comparison) {
+  comparison.shape = {1, 1, 2, 1};
+  comparison.original.resize(2);
+  comparison.reconstructions.resize(comparison.request.reconstructors.size());
+  for (Reconstruction& each : comparison.reconstructions) {
+    each.values.resize(2);
+    each.errors.resize(1);
+  }
+}
+inline void make_consistent(Distributions& distributions) {
+  std::erase(distributions.moments, nullptr);
+  distributions.moments.resize(std::min<std::size_t>(distributions.moments.size(), 1));
+}
+inline void make_consistent(ChannelActivations& activations) {
+  activations.images = activations.means.size();
+  activations.channels = 1;
+  activations.maxima.resize(activations.means.size());
+}
+inline void make_consistent(TextAttribution& text) {
+  text.scores.resize(2);
+  text.target = 1;
+  text.known.resize(text.shares.size());
+}
+inline void make_consistent(ShownImages& images) {
+  images.shape = {2, 1, 1, 1};
+  for (std::vector<float>* const values : {&images.original, &images.reconstruction, &images.errors})
+    values->resize(2);
+}
+
+}  // namespace warpscope::training
 
 namespace warpscope::tests {
 
@@ -38,7 +150,7 @@ class RandomMessage {
     } else if constexpr (std::same_as<T, bool>) {
       value = below(2) == 1;
     } else if constexpr (std::is_enum_v<T>) {
-      value = static_cast<T>(below(static_cast<std::size_t>(bytes::enumerators<T>())));
+      value = static_cast<T>(below(static_cast<std::size_t>(core::enumerators<T>())));
     } else if constexpr (std::is_arithmetic_v<T>) {
       const std::uint64_t bits = std::uint64_t{bits_()} << 32 | bits_();  // of a float: also NaN
       std::memcpy(&value, &bits, sizeof value);
@@ -80,6 +192,7 @@ class RandomMessage {
     } else {
       training::with_members(value, [this](auto&... members) { (fill(members), ...); });
     }
+    if constexpr (requires { make_consistent(value); }) make_consistent(value);
   }
 
   std::mt19937 bits_;

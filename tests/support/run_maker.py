@@ -11,7 +11,7 @@ def head(status="finished", **configuration):
     settings = dict(model="autoencoder", data="CIFAR-10", device="cpu", precision="fp32", optimizer="sgd", batch=64,
                     learning_rate=0.004999999888241291, selection={"conv2d.forward": "onednn"})
     settings.update(configuration)
-    run = {"status": status, "configuration": settings, "device": {"kind": "cpu", "name": "AMD EPYC"}}
+    run = {"format": 1, "status": status, "configuration": settings, "device": {"kind": "cpu", "name": "AMD EPYC"}}
     if status == "finished":
         run.update(steps=40, epochs=4.0, final_train_loss=0.05, test_loss=0.0625, median_images_per_second=1000.0, seconds=10.0)
     return run

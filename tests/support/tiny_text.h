@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/data/sentences.h"
+#include "gpu/data/set_kinds.h"
 #include "gpu/models/model.h"
 
 namespace warpscope::tests {

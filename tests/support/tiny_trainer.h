@@ -61,13 +61,11 @@ inline bool wait_for_an_idle_round(const training::Trainer& trainer) {
   return wait_until(trainer, [newer = -1](const training::Snapshot&) mutable { return ++newer == 2; });
 }
 
-/// Waits until all commands sent before have been handled, also by a training that has ended. Leaves a line
-/// in the log.
+/// Waits until all commands sent before have been handled, also by a training that has finished.
 inline bool wait_for_commands(training::Trainer& trainer) {
-  const auto checks = [](const training::Snapshot& now) { return now.determinism ? now.determinism->id : 0; };
-  const auto before = checks(*trainer.snapshot());
-  trainer.send(training::CheckDeterminism{});
-  return wait_until(trainer, [=](const training::Snapshot& now) { return checks(now) > before; });
+  const std::uint64_t number = trainer.snapshot()->answers.last + 1;
+  trainer.send(training::Change{}, number);
+  return wait_until(trainer, [=](const training::Snapshot& now) { return now.answers.last >= number; });
 }
 
 /// Everything that came through a feed.

@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     MISSING = str(error)
 
-# Of the dark palette (ui/widgets/theme.cpp).
+# Colours of the dark palette (ui/widgets/theme.cpp).
 ACCENT = (0x8C, 0x9E, 0xFF)
 TRAIN_CURVE = (0x56, 0xB4, 0xE9)
 TEST_CURVE = (0xE6, 0x9F, 0x00)
@@ -175,7 +175,7 @@ class WindowCase(ProgramCase):
         self.click(menu)
 
         # A list that was open before has left its choices in the trace, and the first frame of a new one is measured but
-        # not shown: the choices are where its second frame has them. Pixels tell no list from one of before that is still
+        # not shown: the choices are where its second frame has them. Pixels tell no list from an earlier one that is still
         # on the screen.
         def opened():
             place = self.layout().get(choice)

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kFrames = 200;
 
-// Of this thread on the processor.
+// This thread's time on the processor.
 double milliseconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -138,6 +138,81 @@ TEST(LeftTraining, AnUndoneNetworkComesBackWithItsWeights) {
   EXPECT_EQ(feed.curves().back(), undisturbed(options, 18));
 }
 
+TEST(LeftTraining, ComesBackWithItsSettings) {
+  const TrainerOptions options = paused_options();
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  take_steps(trainer, 9);
+  const auto before = trainer.snapshot()->settings;
+  ASSERT_TRUE(reset(trainer));
+  trainer.send(tests::change("batch", 12));
+  trainer.send(tests::change("crop", 2));
+  trainer.send(tests::change("schedule", "step:every=1,factor=0.5"));
+  trainer.send(tests::change("learning_rate", 0.5));
+  trainer.send(tests::change("zscore", 9.0));
+  take_steps(trainer, 4);
+  EXPECT_EQ(trainer.snapshot()->settings->batch, 12);
+  ASSERT_TRUE(return_to(trainer, 0));
+  EXPECT_EQ(*trainer.snapshot()->settings, *before);
+  take_steps(trainer, 9);
+  EXPECT_EQ(feed.curves().back(), undisturbed(options, 18));
+  ASSERT_TRUE(return_to(trainer, 1));
+  EXPECT_EQ(trainer.snapshot()->settings->batch, 12);
+  EXPECT_EQ(trainer.snapshot()->settings->augment.crop, 2);
+}
+
+TEST(LeftTraining, ComesBackWithItsSettingsFromBesideAnotherNetwork) {
+  const TrainerOptions options = paused_options();
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  take_steps(trainer, 9);
+  trainer.send(SetNetwork{wider(options.model)});
+  trainer.send(tests::change("batch", 12));
+  trainer.send(tests::change("mixup", 0.5));
+  take_steps(trainer, 2);
+  ASSERT_TRUE(return_to(trainer, 0));
+  take_steps(trainer, 9);
+  EXPECT_EQ(feed.curves().back(), undisturbed(options, 18));
+}
+
+/// Brings the training to losses that leap, or are not finite.
+bool diverge(Trainer& trainer) {
+  const std::uint64_t id = trainer.snapshot()->divergence.id;
+  trainer.send(tests::change("learning_rate", 1e6));
+  for (int i = 0; i < 12; ++i) trainer.send(StepOnce{});
+  return wait_until(
+      trainer, [id](const Snapshot& now) { return now.divergence.id > id && now.divergence.can_roll_back; });
+}
+
+TEST(LeftTraining, ASecondDivergenceFindsHowFarItWasAtTheOlderCopy) {
+  TrainerOptions options = paused_options();
+  options.pause_on_divergence = true;
+  options.optimizer.learning_rate = 0.001f;
+  Trainer trainer(options);
+  const auto remembers = [&](int accumulate) {  // its state is another one
+    trainer.send(tests::change("accumulate", accumulate));
+    ASSERT_TRUE(tests::wait_for_commands(trainer));
+  };
+  take_steps(trainer, 3);
+  remembers(2);
+  const double seconds = trainer.snapshot()->seconds;
+  take_steps(trainer, 2);
+  remembers(1);
+  ASSERT_TRUE(diverge(trainer));
+  EXPECT_EQ(trainer.snapshot()->divergence.back_step, 3u) << "the older copy: the newer is too new";
+  trainer.send(RollBack{});
+  trainer.send(Pause{});
+  ASSERT_TRUE(tests::wait_for_commands(trainer));
+  trainer.send(tests::change("learning_rate", 0.001));
+  remembers(2);
+  ASSERT_TRUE(diverge(trainer));
+  const std::uint64_t newest = trainer.snapshot()->left->back().number;
+  ASSERT_EQ(trainer.snapshot()->left->back().step, 3u);
+  ASSERT_TRUE(return_to(trainer, newest));
+  EXPECT_EQ(trainer.snapshot()->step, 3u);
+  EXPECT_EQ(trainer.snapshot()->seconds, seconds);
+}
+
 TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
   TrainerOptions options = paused_options();
   options.pause_on_divergence = true;

@@ -259,7 +259,7 @@ class NetworkChangeOfARun : public testing::Test {
     trainer.send(Finish{});
     ASSERT_TRUE(trainer.wait(tests::kPatience));
     ASSERT_EQ(trainer.snapshot()->state, TrainerState::finished) << trainer.snapshot()->notice;
-    weights = trainer.final_parameters();
+    weights = *trainer.ending().parameters;
   }
 
   /// What run.json asks for, from the run's newest checkpoint.
@@ -291,7 +291,7 @@ TEST_F(NetworkChangeOfARun, IsGoneOnWithBitForBit) {
   EXPECT_EQ(losses, std::vector<float>(curve.begin() + 7, curve.end()));
   resumed.send(Finish{});
   ASSERT_TRUE(resumed.wait(tests::kPatience));
-  EXPECT_EQ(resumed.final_parameters(), weights);
+  EXPECT_EQ(*resumed.ending().parameters, weights);
 }
 
 TEST_F(NetworkChangeOfARun, TellsEachFileOfWhichNetworkItIs) {

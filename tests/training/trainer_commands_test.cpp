@@ -13,6 +13,7 @@
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/changes.h"
+#include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
@@ -211,6 +212,55 @@ TEST(Command, AnotherSpikeThresholdCountsFromTheNextStep) {
   ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 100));
   EXPECT_EQ(trainer.snapshot()->state, TrainerState::running);
   EXPECT_EQ(trainer.snapshot()->divergence.id, 1u);
+}
+
+TEST(Command, AChangeThatMakesTheNetworkForgetPausesWithinTwentySteps) {
+  TrainerOptions options = tiny_trainer_options();
+  options.model = tests::tiny_classifier();
+  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(48, 12));
+  options.optimizer = defaults_of(ops::UpdateRule::adamw);
+  options.optimizer.learning_rate = 0.01f;
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 800));
+  trainer.send(tests::change("crop", 1));  // which begins the statistics of losses anew
+  ASSERT_TRUE(wait_for_step(trainer, trainer.snapshot()->step + 100));
+  trainer.send(tests::change("weight_decay", 100.0));  // each step leaves nothing of the weights before it
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->divergence.text, {"has forgotten what it had learned"}));
+  EXPECT_LE(trainer.snapshot()->divergence.step, feed.all<Marker>().back().step + 20);
+}
+
+TEST(Command, PauseAndResumeTogetherDoNotHideDivergence) {
+  TrainerOptions options = tiny_trainer_options();
+  options.pause_on_divergence = true;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_step(trainer, 5));
+  trainer.send(tests::change("learning_rate", 1e6));
+  for (int i = 0; i < 50; ++i) {
+    trainer.send(Pause{});
+    trainer.send(Resume{});
+  }
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
+    return now.state == TrainerState::paused && now.divergence.id > 0 && !now.notice.empty();
+  }));
+}
+
+TEST(Command, AreAnsweredByTheirNumbers) {
+  Trainer trainer(tiny_trainer_options());
+  ASSERT_TRUE(wait_for_step(trainer, 1));
+  trainer.send(tests::change("batch", 4), 1);
+  trainer.send(tests::change("batch", 1'000'000), 2);
+  trainer.send(Pause{});
+  trainer.send(Select{}, 3);
+  trainer.send(ReturnTo{99}, 4);
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.answers.last == 4; }));
+  EXPECT_EQ(trainer.snapshot()->answers.refused, (std::vector<std::uint64_t>{2, 4}));
+  trainer.send(Finish{});
+  trainer.send(tests::change("batch", 8), 5);
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.answers.last == 5; }));
+  EXPECT_TRUE(trainer.snapshot()->answers.is_refused(5)) << "it has finished";
 }
 
 TEST(Command, ResetStartsTheSameCurveInANewGeneration) {

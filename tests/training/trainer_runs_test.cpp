@@ -237,6 +237,23 @@ TEST(Resume, WritesOnInTheSameRun) {
   EXPECT_EQ(head["resumed"], nlohmann::json::array({20}));
 }
 
+TEST(Resume, TakesAFolderThatIsHeldAlready) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = options_with(UpdateRule::momentum, 0.01f, 1);
+  options.run_dir = (folder / "run").string();
+  run(options);
+  TrainerOptions more = options;
+  more.run_dir = "";
+  more.resume_dir = options.run_dir;
+  more.epochs = 2;
+  const auto held = std::make_shared<RunFolder>(RunFolder::reopen(options.run_dir));
+  Trainer refused(more);
+  ASSERT_TRUE(refused.wait(tests::kPatience));
+  EXPECT_TRUE(refused.snapshot()->failed_by_input) << "a folder in use";
+  more.resumed = held;
+  EXPECT_EQ(run(more).snapshot->step, 10u);
+}
+
 TEST(Resume, WhatDoesNotFitIsRefusedInOneSentence) {
   const tests::TemporaryFolder folder;
   TrainerOptions options = options_with(UpdateRule::momentum, 0.01f, 2);

@@ -1,4 +1,5 @@
 """How the window ends: always with a run that is whole."""
+import glob
 import json
 import os
 import signal
@@ -69,6 +70,15 @@ class Unrecorded(WindowCase):
         folder = self.path("home", "data", "warpscope", "unsaved")
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder))] if os.path.exists(folder) else []
 
+    def change_kept(self, change):
+        """Changes what the run.json of the oldest one says."""
+        file = os.path.join(self.kept()[0], "run.json")
+        with open(file, encoding="utf-8") as text:
+            run = json.load(text)
+        change(run)
+        with open(file, "w", encoding="utf-8") as text:
+            json.dump(run, text)
+
     def open_for_a_while(self):
         self.open_window()
         wait_until(lambda: self.events("step") and self.events("step")[-1]["seconds"] > 2.1, "two seconds of training",
@@ -85,30 +95,72 @@ class Unrecorded(WindowCase):
         steps = self.assert_kept(self.close_window())
         self.open_window()
         self.click("unsaved.go_on")
+        wait_until(lambda: f"resumed at step {steps}" in markers_of(self.kept()[0]), "it to go on", self.process)
         wait_until(lambda: self.events("step")[-1]["step"] > steps, "a later step", self.process)
+        kept = self.kept()  # with the one that was left for it, if that took two seconds
         self.point_at(*center(self.item("status.memory")))  # it moves with the frames a second beside it
         wait_until(lambda: any("Training memory" in event["text"] for event in self.events("tip")), "the tool-tip",
                    self.process)
         self.process.send_signal(signal.SIGTERM)
         self.assert_succeeded(self.finish(self.process))
-        self.assertEqual(len(self.kept()), 1)
+        self.assertEqual(self.kept(), kept)
         self.assertGreater(read_run(self.kept()[0])["steps"], steps)
-        self.assertIn(f"resumed at step {steps}", markers_of(self.kept()[0]))
 
     def test_it_is_kept_when_the_window_is_told_to_end_and_stays_where_its_data_are_gone(self):
         self.open_for_a_while()
         self.process.send_signal(signal.SIGTERM)
         self.assert_kept(self.finish(self.process))
-        file = os.path.join(self.kept()[0], "run.json")
-        with open(file, encoding="utf-8") as text:
-            run = json.load(text)
-        run["configuration"]["data_source"] = self.path("gone")
-        with open(file, "w", encoding="utf-8") as text:
-            json.dump(run, text)
+        self.change_kept(lambda run: run["configuration"].update(data_source=self.path("gone")))
         self.open_window()
         self.click("unsaved.go_on")
-        self.wait_for_notice(f"that training cannot be gone on with: there is no folder {self.path('gone')}")
+        self.wait_for_notice(f"that training cannot be gone on with: the data of the run were in {self.path('gone')}, "
+                             "which is not there any more")
+        self.assertIn("mlp, step", self.events("opening")[-1]["text"])
         self.assert_succeeded(self.close_window())
+
+    def go_on_by_palette(self):
+        self.open_palette("go on with")
+        wait_until(lambda: self.palette().get("first", "").startswith("Go on with the training of"), "the offer",
+                   self.process)
+        self.key("Return")
+        self.wait_for_palette(open=False)
+
+    def test_what_cannot_begin_leaves_the_present_training_untouched(self):
+        self.open_for_a_while()
+        self.assert_kept(self.close_window())
+        folder = self.kept()[0]
+        checkpoint, = glob.glob(os.path.join(folder, "checkpoints", "*.safetensors"))
+        self.open_window()
+        checksum = {}
+
+        def others(run):
+            checksum.update(run["outside"]["data_source"])
+            run["outside"]["data_source"]["checksum"] = "xxh3:00000000000000000000000000000000"
+        self.change_kept(others)
+        self.click("unsaved.go_on")
+        self.wait_for_notice("that training cannot be gone on with: the built-in digits of this version are not those "
+                             "that the run was trained on")
+        self.change_kept(lambda run: run["outside"].update(data_source=checksum))
+
+        with open(checkpoint, "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)[0]
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last ^ 1]))
+        self.go_on_by_palette()
+        self.wait_for_notice(f"that training cannot be gone on with: {folder} has no checkpoint to go on from: "
+                             f"{checkpoint}")
+
+        os.remove(checkpoint)
+        self.go_on_by_palette()
+        missing = f"that training cannot be gone on with: {folder} has no checkpoint to go on from"
+        wait_until(lambda: any(event["text"] == missing for event in self.events("notice")), missing, self.process)
+
+        step = self.events("step")[-1]["step"]
+        wait_until(lambda: self.events("step")[-1]["step"] > step, "a later step", self.process)
+        self.assertEqual(self.events("state")[-1]["state"], "running")
+        self.process.send_signal(signal.SIGTERM)
+        self.assert_succeeded(self.finish(self.process))
 
     def test_what_was_before_a_reset_is_kept_rather_than_what_has_just_begun(self):
         self.open_for_a_while()

@@ -9,7 +9,7 @@ from warpscope_program import main, wait_until  # noqa: E402
 from window_driver import (ACCENT, TEST_CURVE, TRAIN_CURVE, WindowCase, colors_in, overlap, pixels_near,  # noqa: E402
                            read_picture)
 
-# Of the palette of data (ui/widgets/theme.cpp): the first colour an earlier run gets, and the one chosen for it.
+# From the palette of data (ui/widgets/theme.cpp): the first colour an earlier run gets, and the one chosen for it.
 GREEN, PURPLE, PURPLE_INDEX = (0x00, 0x9E, 0x73), (0xCC, 0x79, 0xA7), 3
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,7 +18,7 @@ class Curves(WindowCase):
     def make_run(self, name, steps, rate, status="finished"):
         folder = self.path(name)
         os.mkdir(folder)
-        head = {"status": status, "started": "2026-01-02T03:04:05Z", "steps": steps, "final_train_loss": 0.02,
+        head = {"format": 1, "status": status, "started": "2026-01-02T03:04:05Z", "steps": steps, "final_train_loss": 0.02,
                 "configuration": {"model": "autoencoder", "optimizer": "adam", "learning_rate": rate, "batch": 4}}
         with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
             json.dump(head, file)

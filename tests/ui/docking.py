@@ -100,7 +100,7 @@ class Docking(WindowCase):
         folder = os.path.join(self.home, "config", "warpscope")
         os.makedirs(folder)
         with open(os.path.join(folder, "window.json"), "w", encoding="utf-8") as file:
-            file.write('{"layout": {"docked": {"panels": ["gone"]}}}')
+            file.write('{"format": 1, "layout": {"docked": {"panels": ["gone"]}}}')
         self.open_window()
         self.wait_for_notice('names the panel "gone"')
         self.assertEqual(self.panels()["layout"], "train")

@@ -68,7 +68,7 @@ class Latent(WindowCase):
         folder = os.path.join(self.home, "config", "warpscope")
         os.makedirs(folder)
         with open(os.path.join(folder, "window.json"), "w", encoding="utf-8") as file:
-            file.write('{"layout": {"docked": {"panels": ["latent"]}, "floating": []}}')
+            file.write('{"format": 1, "layout": {"docked": {"panels": ["latent"]}, "floating": []}}')
         self.open_window(size="520x620")
         wait_until(self.newest, "the first map", self.process)
         self.wait_for("later maps", lambda now: now["number"] > 2)

@@ -44,6 +44,7 @@ class Sizes(WindowCase):
                   "loss.metric", "loss.legend.train", "loss.runs", "loss.save", "tabs.Kernels", "tabs.Bench", "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.learning_rate", "training.batch",
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
+    # Those that have no room in the row of tabs of this window: the title of a new panel of the workbench comes here.
     LAST_TABS = ("Determinism", "Ladder", "Runs")
 
     def test_everything_fits_and_nothing_overlaps_at_1024x640(self):
@@ -60,10 +61,10 @@ class Sizes(WindowCase):
         folder = os.path.join(self.home, "config", "warpscope")
         os.makedirs(folder)
         with open(os.path.join(folder, "window.json"), "w", encoding="utf-8") as file:
-            json.dump({"zoom": 2}, file)
+            json.dump({"format": 1, "zoom": 2}, file)
         self.open_paused(size="1024x640")
 
-    # Of each panel the last of its controls that is in view, before anything is scrolled.
+    # For each panel the last of its controls that is in view, before anything is scrolled.
     LAST_CONTROLS = {"Network": "network.look.gradients", "Distributions": "distributions.view.figures",
                      "Latent": "latent.fit", "Features": "features.view_of.grid"}
 

@@ -20,7 +20,7 @@ class Looks(WindowCase):
         self.key("Escape")
 
     def wait_for_brightness(self, low, high):
-        """Of what most of the bottom row is: the background of a panel."""
+        """What most of the bottom row shows: the background of a panel."""
         place = self.item("status.log")
         wait_until(lambda: low <= numpy.median(self.grab(place)) <= high, f"a brightness of {low} to {high}", self.process)
 

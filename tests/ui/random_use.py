@@ -26,7 +26,7 @@ from warpscope_program import ProgramCase, main, wait_until  # noqa: E402
 from window_driver import WindowCase, center  # noqa: E402
 
 WIDTH, HEIGHT = 1280, 800
-# Of the window (ui/panels/help_overlay.cpp); those of the palette and of text fields come from TEXTS. Not Ctrl Q.
+# Keys of the window (ui/panels/help_overlay.cpp); those of the palette and of text fields come from TEXTS. Not Ctrl Q.
 KEYS = ["space", "Right", "r", "l", "e", "p", "v", "i", "x", "c", "F1", "Escape", "Escape", "Tab", "Return", "Up", "Down",
         "ctrl+c", "ctrl+v", "ctrl+z", "ctrl+y", "ctrl+shift+z", "ctrl+plus", "ctrl+minus", "ctrl+0", "BackSpace",
         *(str(number) for number in range(1, 9))]

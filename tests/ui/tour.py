@@ -17,7 +17,7 @@ class Tour(WindowCase):
         wait_until(lambda: self.stop() == "Start, pause, step", "the first stop", self.process)
 
     def click_when_still(self, name):
-        """Of a box that has just opened or moved: it stands still from its second frame on."""
+        """Clicks in a box that has just opened or moved: it stands still from its second frame on."""
         self.item(name)
         frames = len(self.events("drawn"))
         wait_until(lambda: len(self.events("drawn")) > frames + 1, "two frames", self.process)

@@ -118,7 +118,7 @@ class Ended(View):
 
 
 class Predictions(View):
-    """Of a network that classifies: the images it gets most wrong."""
+    """A view of a network that classifies: the images it gets most wrong."""
     IMAGES, KNOWN, STORED = 300, 256, 2
 
     def mlp(self, *more):

@@ -54,7 +54,7 @@ class Attribution {
                                          device_, *stream_, bindings_);
   }
 
-  /// Of the score of `target`, or of the class that is predicted.
+  /// The attribution of the score of `target`, or of the class that is predicted.
   Attributed run(std::optional<int> target) {
     const auto classes = static_cast<std::size_t>(network_.model.classes);
     std::vector<float> rows(classes * classes);

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "ui/docking/dock_tabs.h"
 #include "ui/docking/layout.h"
 #include "ui/docking/layouts.h"
 #include "ui/frame/frame_phases.h"
 #include "ui/text/terms.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -233,7 +230,7 @@ void DockView::draw_floating(const Frame& frame, Panels& panels, FloatingPanel& 
   end_panel();
 }
 
-// Tabs of a leaf with several panels; a panel that is alone has its title, or draws its own.
+// Tabs of a leaf with several panels; a panel by itself has its title, or draws its own.
 void DockView::draw_head(const Frame& frame, const DockNode& leaf) {
   const std::string& front = leaf.panels[leaf.active];
   if (leaf.panels.size() > 1) {
@@ -416,9 +413,7 @@ void DockView::trace() {
   }
   std::string now = fmt::format("\"open\":[{}],\"seen\":[{}],\"floating\":[{}],\"large\":{},\"layout\":{}",
                                 open, seen, floating, large(), json_string(name_of_layout(docking, {})));
-  if (now == traced_) return;
-  traced_ = std::move(now);
-  trace_event("panels", traced_);
+  trace_change(traced_, "panels", now);
 }
 
 }  // namespace warpscope::ui

@@ -247,7 +247,7 @@ void place_tab(Docking& docking, std::string_view panel, std::string_view beside
   const std::string own(panel);
   std::vector<std::string> others = target->panels;
   std::erase(others, own);
-  if (others.empty()) return;  // it is alone there
+  if (others.empty()) return;  // it has the leaf to itself
   take_out(docking, own);
   DockNode& leaf = *find_leaf(docking.root, others.front());
   const std::size_t at = std::min(place, leaf.panels.size());

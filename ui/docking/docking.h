@@ -82,7 +82,7 @@ void join_panel(Docking& docking, std::string_view panel, std::string_view besid
 /// It becomes the tab of that leaf before which `place` others stand, in front; its own leaf may be the same. Nothing
 /// happens if the leaf of `beside` is closed or floats.
 void place_tab(Docking& docking, std::string_view panel, std::string_view beside, std::size_t place);
-/// It gets half of the leaf of `beside`, on that side of it. Nothing happens if it is alone there.
+/// It gets half of the leaf of `beside`, on that side of it. Nothing happens if it has that leaf to itself.
 void split_panel(Docking& docking, std::string_view panel, std::string_view beside, Side side);
 /// It floats at `place`, moved and cut so that it lies within the room, above the other floating panels.
 void float_panel(Docking& docking, std::string_view panel, Area place);

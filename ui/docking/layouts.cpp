@@ -57,10 +57,10 @@ Docking present_layout() {
 }
 
 constexpr std::array kLayouts{
-    LayoutRow{"train", "curves, images, kernels and settings", train_layout},
-    LayoutRow{"kernels", "kernels and laboratory large", kernels_layout},
-    LayoutRow{"inspect", "images and network large", inspect_layout},
-    LayoutRow{"present", "curves, images and ladder, without settings", present_layout},
+    LayoutRow{"train", train_layout},
+    LayoutRow{"kernels", kernels_layout},
+    LayoutRow{"inspect", inspect_layout},
+    LayoutRow{"present", present_layout},
 };
 
 const std::vector<Docking>& made_layouts() {

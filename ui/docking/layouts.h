@@ -5,15 +5,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "ui/docking/docking.h"
 
 namespace warpscope::ui {
 
 struct LayoutRow {
-  const char* id;       ///< "train"
-  const char* purpose;  ///< "curves, images, kernels and settings"
+  const char* id;  ///< "train"
   Docking (*make)();
 };
 
@@ -36,7 +34,7 @@ const Docking* find_layout(std::string_view name, std::span<const SavedLayout> s
 /// The name of the layout that `docking` is; "" if it is none of them.
 std::string name_of_layout(const Docking& docking, std::span<const SavedLayout> saved);
 
-/// What the first part of a cut has in the built-in layout that differs from `docking` in sizes alone; half if there is
+/// What the first part of a cut has in the built-in layout that differs from `docking` only in sizes; half if there is
 /// none.
 float usual_part(const Docking& docking, std::string_view path);
 

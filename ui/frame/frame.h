@@ -30,7 +30,7 @@ struct Fonts {
   ImFont* text = nullptr;     ///< Inter, 16 px at scale 1
   ImFont* small = nullptr;    ///< Inter, 13 px: units, captions, axis labels
   ImFont* strong = nullptr;   ///< Inter SemiBold, 16 px: panel titles
-  ImFont* large = nullptr;    ///< Inter SemiBold, 32 px: a figure that stands alone, of digits, signs and "%"
+  ImFont* large = nullptr;    ///< Inter SemiBold, 32 px: a figure by itself, of digits, signs and "%"
   ImFont* numbers = nullptr;  ///< JetBrains Mono, 16 px
 };
 
@@ -70,7 +70,7 @@ struct Frame {
   bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
 };
 
-/// The window is drawn when there is something new or a person does something. What changes with time alone
+/// The window is drawn when there is something new or a person does something. What changes only with time
 /// says here when it will, in ImGui's time; of several the first counts, and each frame asks anew.
 inline void redraw_at(const Frame& frame, double time) {
   if (frame.next_change != nullptr && time < *frame.next_change) *frame.next_change = time;

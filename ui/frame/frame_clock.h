@@ -10,7 +10,7 @@ namespace warpscope::ui {
 /// The `part` quantile (0.5: the median) of `values`, the nearest one from above; 0 if there is none.
 double quantile(std::vector<double> values, double part);
 
-/// Of the frames of the last second, and of the last 240.
+/// Figures of the frames of the last second, and of the last 240.
 class FrameClock {
  public:
   /// Notes a frame that began at `start` and took `work` seconds of the thread up to the swap, and `swapped`

@@ -34,7 +34,7 @@ double waited_seconds() {
   return file >> run >> waited ? 1e-9 * waited : -1;
 }
 
-// Of the frame that is being made: the window's thread alone has frames.
+// Belong to the frame that is being made: only the window's thread has frames.
 std::vector<FrameSpan>& parts_of_frame() {
   static std::vector<FrameSpan> parts;
   return parts;

@@ -13,7 +13,7 @@ struct FrameSpan {
 };
 
 /// How long a part of the work on a frame takes, from here to the end of its scope, for FramePhases::slowest() and
-/// parts(). Parts of one name add up, and one may lie inside another. In the window's thread alone; without a trace
+/// parts(). Parts of one name add up, and one may lie inside another. Only in the window's thread; without a trace
 /// nothing is done.
 class FramePart {
  public:
@@ -53,14 +53,14 @@ class FramePhases {
   void end();
   /// Work that follows a frame is done: its parts are told by parts(), as a frame of their own.
   void keep_parts();
-  /// Of the frames that have ended since the last call, each phase's share of a frame:
+  /// Each phase's share of a frame, over the frames that have ended since the last call:
   /// [{"name":"widgets","ms":..,"cpu_ms":..},..].
   std::string means();
-  /// Of the frames that have ended since the last call, the one with the most work:
+  /// The one with the most work of the frames that have ended since the last call:
   /// {"ms":..,"phases":[..],"parts":[..]}, parts (FramePart) as phases; "null" if there were none.
   std::string slowest();
-  /// Of the frames that have ended since the last call, the milliseconds of each part, a number for each frame that had
-  /// it: [{"name":"images","ms":[..],"cpu_ms":[..]},..].
+  /// The milliseconds of each part, a number for each frame that had it, of those that have ended since the last call:
+  /// [{"name":"images","ms":[..],"cpu_ms":[..]},..].
   std::string parts();
 
  private:

@@ -33,18 +33,15 @@ void draw_banner(const Frame& frame, const std::string& text) {
 
 }  // namespace
 
-MainView::MainView(const Settings& settings, const models::Model& model)
-    : settings_(settings), panels_(model) {
+MainView::MainView(const Settings& settings, const models::Model& model, Trainings& trainings)
+    : settings_(settings), panels_(model, trainings) {
   show({settings.plot, settings.images, settings.docking, settings.look});
   dock_.docking = settings.docking;
   if (!settings.problem.empty()) tell(settings.problem, training::LogLevel::warning);
 }
 
-void MainView::consume(const std::vector<training::FeedItem>& items) {
-  for (const auto& item : items) {
-    panels_.loss.consume(item);
-    status_.consume(item);
-  }
+void MainView::log(const std::vector<training::FeedItem>& items) {
+  for (const auto& item : items) status_.consume(item);
 }
 
 void MainView::update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame,
@@ -159,7 +156,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
-  if (unsaved_box_.draw(frame, layout.panels.y)) go_on_ = unsaved_.front().folder;
+  if (unsaved_box_.draw(frame, layout.panels.y)) go_on_ = unsaved_.front();
   watch_view();
   draw_help(frame, &help_open_);
   draw_palette(frame);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,9 +34,10 @@ struct WindowRequests {
 class MainView {
  public:
   /// `model` is what the laboratory measures: the one that is trained.
-  MainView(const Settings& settings, const models::Model& model);
+  MainView(const Settings& settings, const models::Model& model, Trainings& trainings);
 
-  void consume(const std::vector<training::FeedItem>& items);
+  /// What the window's own training has told.
+  void log(const std::vector<training::FeedItem>& items);
   /// Takes the newest images; before draw(), with the OpenGL context current. `prepared`: prepare_images() follows the
   /// frame.
   void update_images(const std::shared_ptr<training::ImageExchange>& images, const Frame& frame,
@@ -47,7 +49,7 @@ class MainView {
   /// Shows files and folders of pictures: what was dropped on the window.
   void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
   /// A command on its way to the trainer, for undo and the log, which shows it as a command line.
-  void note_sent(const training::Command& command, const training::Snapshot& snapshot);
+  std::uint64_t note_sent(const training::Command& command, const training::Snapshot& snapshot);
   /// What the trainer has made of those before; before anything is drawn of this snapshot, or of what is seen of its
   /// network.
   void note_taken(const training::Snapshot& snapshot);
@@ -59,8 +61,8 @@ class MainView {
   void tell(std::string text, training::LogLevel level, std::string details = {});
   /// Offers to go on with the first of them, in a box, and with all of them in the palette.
   void offer(std::vector<runs::UnsavedTraining> unsaved);
-  /// The folder of the one that somebody has chosen since the last call, else "".
-  std::filesystem::path take_go_on() { return std::exchange(go_on_, {}); }
+  /// The one that somebody has chosen since the last call.
+  std::optional<runs::UnsavedTraining> take_go_on() { return std::exchange(go_on_, {}); }
   /// Begins the tour; called by itself only at a first start.
   void take_tour() { tour_.start(); }
   /// Frees what belongs to OpenGL and CUDA; before the context goes.
@@ -70,7 +72,7 @@ class MainView {
   Settings settings() const;
   /// How everything is to look from the next frame on.
   const Look& look() const { return settings_.look; }
-  std::size_t loss_points() const { return panels_.loss.history().steps(); }
+  std::size_t loss_points() const { return panels_.trainings.own().history.steps(); }
   /// What is drawn of what is seen (Frame::seen): pictures that are still being made are not.
   training::Observations drawn_of(training::Observations seen) const {
     seen.inspection = panels_.network.shown();
@@ -85,7 +87,7 @@ class MainView {
     newer = panels_.network.advance() || newer;
     return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
            (dock_.sees("latent") && panels_.mapping.has_update()) || panels_.loss.has_update() ||
-           (dock_.sees("images") && panels_.predictions.waiting());
+           panels_.runs.has_update() || (dock_.sees("images") && panels_.predictions.waiting());
   }
 
  private:
@@ -130,7 +132,7 @@ class MainView {
   WindowRequests asked_;       ///< by the palette, for the next frame
   std::vector<runs::UnsavedTraining> unsaved_;
   UnsavedBox unsaved_box_;
-  std::filesystem::path go_on_;
+  std::optional<runs::UnsavedTraining> go_on_;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };
 

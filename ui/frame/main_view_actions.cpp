@@ -24,10 +24,10 @@ bool takes_commands(const training::Snapshot& snapshot) {
 
 }  // namespace
 
-void MainView::note_sent(const training::Command& command, const training::Snapshot& snapshot) {
+std::uint64_t MainView::note_sent(const training::Command& command, const training::Snapshot& snapshot) {
   status_.log_command(command_line(command, snapshot, undo_.change_by(command, snapshot)),
                       std::holds_alternative<training::Observe>(command));
-  undo_.sent(command, snapshot, undoing_);
+  return undo_.sent(command, snapshot, undoing_);
 }
 
 ViewChoices MainView::view_choices() const {
@@ -106,7 +106,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .settings = undo_.coming_settings(snapshot),
       .why_no_steering = ui::why_no_steering(snapshot),
       .plot = panels_.plot,
-      .seen = panels_.loss.history().seen(),
+      .seen = panels_.trainings.own().history.seen(),
       .follows = panels_.loss.follows(),
       .panels = {},
       .layouts = {},
@@ -165,8 +165,7 @@ void MainView::offer(std::vector<runs::UnsavedTraining> unsaved) {
 
 void MainView::add_unsaved_actions(ActionScene& scene) {
   for (const runs::UnsavedTraining& each : unsaved_) {
-    scene.unsaved.push_back(
-        {unsaved_text(each, std::time(nullptr)), [this, folder = each.folder] { go_on_ = folder; }});
+    scene.unsaved.push_back({unsaved_text(each, std::time(nullptr)), [this, each] { go_on_ = each; }});
   }
 }
 

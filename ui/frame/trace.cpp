@@ -19,7 +19,7 @@ struct Rectangle {
   bool operator==(const Rectangle&) const = default;
 };
 
-// One trace for the process: the GUI thread alone uses it.
+// One trace for the process: only the GUI thread uses it.
 struct Trace {
   std::ofstream file;
   std::map<std::string, Rectangle, std::less<>> items;
@@ -81,6 +81,12 @@ void trace_rectangle(std::string_view name, ImVec2 min, ImVec2 max) {
   out->items.insert_or_assign(std::string(name), now);
   trace_event("layout", fmt::format("\"name\":{},\"x\":{},\"y\":{},\"w\":{},\"h\":{}", json_string(name),
                                     now.x, now.y, now.w, now.h));
+}
+
+void trace_change(std::string& last, std::string_view event, const std::string& fields) {
+  if (fields == last) return;
+  last = fields;
+  trace_event(event, fields);
 }
 
 void trace_item(std::string_view name) {

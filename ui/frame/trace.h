@@ -17,6 +17,9 @@ bool trace_enabled();
 /// JSON object: "\"fps\":59.8".
 void trace_event(std::string_view event, const std::string& fields);
 
+/// trace_event() where `fields` are others than the `last` ones, which they then become.
+void trace_change(std::string& last, std::string_view event, const std::string& fields);
+
 /// Notes the rectangle of the last ImGui item under `name` ("toolbar.pause") if it is visible and differs
 /// from the one noted before:
 /// {"event":"layout","name":"toolbar.pause","x":..,"y":..,"w":..,"h":..}, in pixels of the window, clipped to

@@ -7,9 +7,14 @@
 #include "gpu/files/streams.h"
 // glad first: it stands in for the system's OpenGL header.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <exception>
+#include <future>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <GLFW/glfw3.h>
@@ -17,6 +22,7 @@
 #include <backends/imgui_impl_opengl3.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "ui/frame/answer_trace.h"
 #include "ui/frame/frame_clock.h"
 #include "ui/frame/frame_phases.h"
@@ -28,6 +34,8 @@
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
 #include "ui/paint/frame_painter.h"
+#include "ui/panels/trainings.h"
+#include "ui/panels/unsaved_box.h"
 #include "ui/settings/settings.h"
 #include "ui/widgets/fonts.h"
 #include "ui/widgets/theme.h"
@@ -113,27 +121,30 @@ class Session {
         window_(title_for(options).c_str(), placement_for(options, settings)),
         input_(window_.handle()),
         imgui_(window_.handle()),
-        view_(settings, options.training.model),
+        view_(settings, options.training.model, trainings_),
         renderer_(window_.renderer()) {
-    source_ = options.source ? options.source : open_training(trainer_options(options));
-    feed_ = source_->subscribe();
+    trainings_.open(options.source ? options.source : open_training(trainer_options(options)));
     if (options.paint_on_cpu) painter_.emplace(window_.handle(), textures_);
     schedule_.input(glfwGetTime());
     view_.offer(options.unsaved);
+    if (!options.notice.empty()) view_.tell(options.notice, training::LogLevel::info);
     // Nobody is there to take a tour where the window leaves by itself or tells a test what it shows.
     if (settings.first_start && options.exit_after_steps == 0 && !trace_enabled()) view_.take_tour();
     send_ = [this](training::Command command) {
-      trace_event("sent", fmt::format("\"step\":{}", source_->snapshot()->step));
-      if (snapshot_) view_.note_sent(command, *snapshot_);
-      source_->send(std::move(command));
+      trace_event("sent", fmt::format("\"step\":{}", source().snapshot()->step));
+      const std::uint64_t number = snapshot_ ? view_.note_sent(command, *snapshot_) : 0;
+      source().send(std::move(command), number);
     };
   }
-  ~Session() { view_.shutdown(); }
+  ~Session() {
+    stop_opening_ = true;
+    view_.shutdown();
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   int run();
-  const std::filesystem::path& go_on() const { return go_on_; }
+  const std::optional<training::TrainerOptions>& go_on() const { return go_on_; }
 
  private:
   void fit_look();
@@ -142,12 +153,16 @@ class Session {
   void wait() const;
   void prepare();
   void draw();
-  void leave_for(const std::filesystem::path& unsaved);
+  void leave_for(const runs::UnsavedTraining& unsaved);
+  void look_at_opened();
+  void tell_refused(const std::exception& error);
+  std::string banner() const;
   void draw_frame();
   paint::Drawn draw_pixels();
   void schedule_changes();
   void save_screenshot(const std::string& file) const;
   void observe(const training::ObservationRequest& request);
+  training::Source& source() const { return *trainings_.own().source; }
   bool painted() const { return painter_ && painter_->failure().empty(); }
   std::string drawn_by() const;
   void take_screenshot(const std::string& file);
@@ -167,10 +182,9 @@ class Session {
   paint::TextureStore textures_;
   std::optional<paint::FramePainter> painter_;
   paint::Drawn drawn_ = paint::Drawn::nothing;  // the last frame
+  Trainings trainings_;
   MainView view_;
   std::string renderer_;
-  std::shared_ptr<training::Source> source_;
-  std::shared_ptr<training::Feed> feed_;
   std::function<void(training::Command)> send_;
   std::shared_ptr<const training::Snapshot> snapshot_;
   training::Observations seen_;
@@ -186,7 +200,7 @@ class Session {
   double frame_start_ = 0;
   double next_change_ = FrameSchedule::kNever;  // in ImGui's time, as the panels of this frame say
   double asked_ = -1, traced_ = -10;
-  // Of the last frame, for the trace.
+  // The last frame's, for the trace.
   double drawn_traced_ = -1;
   std::uint64_t frames_drawn_ = 0, drawn_step_ = 0;
   std::size_t drawn_points_ = 0;
@@ -196,8 +210,11 @@ class Session {
   std::vector<double> work_seconds_;      // without the swap
   std::vector<double> prepared_seconds_;  // after frames, with new images
   std::string screenshot_wanted_;
-  std::filesystem::path go_on_;
   bool left_ = false;  // closed, or the steps to exit after are done
+  std::optional<training::TrainerOptions> go_on_;
+  std::string opened_;  // the unsaved training that is read, in words
+  std::atomic<bool> stop_opening_ = false;
+  std::future<training::TrainerOptions> opening_;  // last: it uses what is above
 };
 
 // Colours, fonts and sizes for the monitor the window is on and the look chosen.
@@ -226,9 +243,9 @@ void Session::fit_look() {
 
 // Takes what the trainer has published, and tells the schedule if that is worth a frame.
 void Session::look() {
-  const auto items = feed_->take();
-  view_.consume(items);
-  auto newest = source_->snapshot();
+  const auto items = trainings_.look();
+  view_.log(items);
+  auto newest = source().snapshot();
   const bool different = !snapshot_ || looks_different(*newest, *snapshot_);
   if (newest->step > 0 && (!snapshot_ || snapshot_->step == 0)) trace_event("stepped", "");
   if (trace_enabled() && snapshot_ && newest->step != snapshot_->step) {
@@ -237,10 +254,11 @@ void Session::look() {
   snapshot_ = std::move(newest);
   view_.note_taken(*snapshot_);
   schedule_.drawn_by_trainer(!painted() && snapshot_->device.kind == core::DeviceKind::cuda);
-  auto seen = training::seen_of_network(source_->observations(), snapshot_->network_number);
+  auto seen = training::seen_of_network(source().observations(), snapshot_->network_number);
   const bool observed = seen != seen_;
   seen_ = std::move(seen);
-  const bool further = view_.advance(source_->images());
+  const bool further = view_.advance(source().images());
+  look_at_opened();
   if (different || further || observed || !items.empty()) schedule_.content_changed();
 }
 
@@ -283,18 +301,18 @@ void Session::draw_frame() {
                     &next_change_,
                     &cursor_,
                     seen_,
-                    source_->history(),
+                    source().history(),
                     sees ? &request : nullptr,
-                    source_->jobs()};
+                    source().jobs()};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   const std::vector<std::string> dropped = input_.take_dropped();
   if (!dropped.empty()) view_.open_pictures(frame, {dropped.begin(), dropped.end()});
-  view_.update_images(source_->images(), frame, schedule_.is_active());
+  view_.update_images(source().images(), frame, schedule_.is_active());
   phases_.mark("images");
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
-  view_.draw(frame, facts, saving_since_ ? "Saving the training" : "");
-  if (const auto go_on = view_.take_go_on(); !go_on.empty()) leave_for(go_on);
+  view_.draw(frame, facts, banner());
+  if (const auto go_on = view_.take_go_on()) leave_for(*go_on);
   observe(request);
   handle(requests);
   ImGui::Render();
@@ -305,15 +323,42 @@ void Session::draw_frame() {
   phases_.mark("drawing");
 }
 
-void Session::leave_for(const std::filesystem::path& unsaved) {
+std::string Session::banner() const {
+  if (saving_since_) return "Saving the training";
+  return opening_.valid() ? "Opening " + opened_ : "";
+}
+
+// The present training goes on until the other is there. One is opened at a time.
+void Session::leave_for(const runs::UnsavedTraining& unsaved) {
+  if (go_on_ || left_) return;
+  if (opening_.valid()) return view_.tell("another training is being opened", training::LogLevel::warning);
+  opened_ = unsaved_text(unsaved, std::time(nullptr));
+  trace_event("opening", fmt::format("\"text\":{}", json_string(opened_)));
+  schedule_.content_changed();  // the banner
   try {
-    options_.check_unsaved(unsaved);
-    go_on_ = unsaved;
+    opening_ = std::async(std::launch::async, [this, folder = unsaved.folder] {
+      return options_.open_unsaved(folder, [this] { return stop_opening_.load(); });
+    });
+  } catch (const std::system_error& error) {
+    tell_refused(error);
+  }
+}
+
+void Session::tell_refused(const std::exception& error) {
+  view_.tell(fmt::format("that training cannot be gone on with: {}", core::sentence_of(error)),
+             training::LogLevel::error);
+}
+
+void Session::look_at_opened() {
+  if (!opening_.valid() || opening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  schedule_.content_changed();
+  try {
+    training::TrainerOptions opened = opening_.get();
+    if (left_) return;
+    go_on_ = std::move(opened);
     glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
-  } catch (const core::Error& error) {
-    view_.tell(fmt::format("that training cannot be gone on with: {}", error.what()),
-               training::LogLevel::error);
-    schedule_.content_changed();
+  } catch (const std::exception& error) {
+    if (!left_) tell_refused(error);
   }
 }
 
@@ -324,7 +369,7 @@ void Session::observe(const training::ObservationRequest& request) {
   answers_.asked(request, glfwGetTime());
   const training::Observe command{request};
   view_.note_sent(command, *snapshot_);
-  source_->send(command);
+  source().send(command);
 }
 
 std::string Session::drawn_by() const {
@@ -390,7 +435,7 @@ bool Session::all_shown() {
   if (options_.exit_after_steps == 0 || !reached) return false;
   if (!reached_) reached_ = frame_start_;
   schedule_.input(frame_start_);
-  const bool images = options_.source ? source_->images() != nullptr : options_.training.shown_images > 0;
+  const bool images = options_.source ? source().images() != nullptr : options_.training.shown_images > 0;
   const bool shown = (snapshot_->state == TrainerState::failed && !options_.source) ||
                      view_.has_shown_all(*snapshot_, images) || frame_start_ - *reached_ > kPatienceSeconds;
   return shown && --frames_to_go_ <= 0;
@@ -398,7 +443,7 @@ bool Session::all_shown() {
 
 // A run or a file that was asked for is written before leaving, and a training of which nothing is recorded is kept.
 void Session::begin_leaving() {
-  left_ = true;
+  left_ = stop_opening_ = true;
   const TrainerState state = snapshot_->state;
   const bool writes = !options_.training.run_dir.empty() || !options_.training.save_file.empty();
   const bool keeps = options_.training.run_dir.empty() && !options_.training.unsaved_dir.empty() &&
@@ -520,17 +565,17 @@ int Session::run() {
   // The running step may take a moment to end: nobody has to look at a window that does not answer.
   glfwHideWindow(window_.handle());
   const int code = exit_code();
-  if (const std::string& kept = snapshot_->kept_in; !kept.empty() && go_on_.empty()) {
+  if (const std::string& kept = snapshot_->kept_in; !kept.empty() && !go_on_) {
     files::print("The training is kept; warpscope --resume '{}' goes on with it.\n", kept);
   }
   view_.shutdown();
-  source_.reset();
+  trainings_.close();
   return code;
 }
 
 }  // namespace
 
-int run_window(const WindowOptions& options, std::filesystem::path& go_on) {
+int run_window(const WindowOptions& options, std::optional<training::TrainerOptions>& go_on) {
   const WindowSystem system;
   const Settings settings = load_settings(settings_file());
   Session session(options, settings);
@@ -540,8 +585,8 @@ int run_window(const WindowOptions& options, std::filesystem::path& go_on) {
 }
 
 int run_window(const WindowOptions& options) {
-  std::filesystem::path nowhere;
-  return run_window(options, nowhere);
+  std::optional<training::TrainerOptions> nothing;
+  return run_window(options, nothing);
 }
 
 }  // namespace warpscope::ui

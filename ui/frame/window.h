@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gpu/core/error.h"
+#include "gpu/data/sets.h"
 #include "gpu/messages/source.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
@@ -18,7 +20,7 @@ namespace warpscope::ui {
 
 struct WindowOptions {
   training::TrainerOptions training;
-  /// Shown instead of training; then `training` tells the model alone. nullptr: train.
+  /// Shown instead of training; then `training` tells only the model. nullptr: train.
   std::shared_ptr<training::Source> source;
   /// PNG written before leaving, or by F12 if exit_after_steps is 0; "" for none.
   std::string screenshot_file;
@@ -26,8 +28,11 @@ struct WindowOptions {
   std::uint64_t exit_after_steps = 0;
   /// Trainings that nobody recorded, which the window offers to go on with; the newest first.
   std::vector<runs::UnsavedTraining> unsaved;
-  /// Throws core::Error that says why the one in this folder cannot be gone on with; this window still trains then.
-  std::function<void(const std::filesystem::path&)> check_unsaved;
+  std::string notice;  ///< told at the beginning; "" for nothing
+  /// Reads what the training in this folder goes on with; called on another thread, until `stopped`. Throws core::Error
+  /// that says why it cannot be gone on with; this window still trains then.
+  std::function<training::TrainerOptions(const std::filesystem::path&, const data::Stopped& stopped)>
+      open_unsaved;
   int width = 0;  ///< pixels; 0: as remembered
   int height = 0;
   bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)
@@ -43,9 +48,9 @@ class NoDisplay : public core::Error {
 
 /// Opens the window, trains or shows the source, and returns when it is closed: 0; 1 if its own training
 /// failed, 2 if the input is to blame for that, with the reason on stderr. Throws NoDisplay, before anything
-/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the folder
-/// of the unsaved training that somebody wants to go on with, else "".
-int run_window(const WindowOptions& options, std::filesystem::path& go_on);
+/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the unsaved
+/// training that somebody wants to go on with, if any.
+int run_window(const WindowOptions& options, std::optional<training::TrainerOptions>& go_on);
 int run_window(const WindowOptions& options);
 
 }  // namespace warpscope::ui

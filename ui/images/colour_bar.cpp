@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::images {
@@ -16,6 +18,13 @@ ImU32 colour_at(const ColourBar& bar, int piece) {
 
 float gap(const Frame& frame) {
   return std::floor(6 * frame.scale);
+}
+
+ColourBar bar_of(const Conversion& conversion) {
+  const std::string range = fmt::format("{:g}", conversion.range);
+  if (conversion.difference == Difference::absolute) return {"0", range, magnitude_colour};
+  return {fmt::format("-{}", range), fmt::format("+{}", range),
+          [](float part) { return signed_colour(2 * part - 1); }};
 }
 
 }  // namespace
@@ -40,6 +49,14 @@ void colour_bar(const Frame& frame, const ColourBar& bar, float width) {
   }
   draw_text(list, frame.fonts.small, left + width + gap(frame), baseline, frame.palette.muted, bar.high);
   ImGui::Dummy(ImVec2(colour_bar_width(frame, bar, width), ImGui::GetFrameHeight()));
+}
+
+float difference_scale_width(const Frame& frame, const Conversion& conversion, float width) {
+  return colour_bar_width(frame, bar_of(conversion), width);
+}
+
+void difference_scale(const Frame& frame, const Conversion& conversion, float width) {
+  colour_bar(frame, bar_of(conversion), width);
 }
 
 }  // namespace warpscope::ui::images

@@ -19,4 +19,11 @@ float colour_bar_width(const Frame& frame, const ColourBar& bar, float width);
 /// Draws it as an item one frame high.
 void colour_bar(const Frame& frame, const ColourBar& bar, float width);
 
+/// Draws the colour bar with the numbers of its ends and its middle as an item one frame high. `width` is
+/// that of the bar in pixels.
+void difference_scale(const Frame& frame, const Conversion& conversion, float width);
+
+/// Width in pixels of what difference_scale() draws.
+float difference_scale_width(const Frame& frame, const Conversion& conversion, float width);
+
 }  // namespace warpscope::ui::images

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <span>
 
 namespace warpscope::ui::images {
 
@@ -11,13 +10,6 @@ namespace warpscope::ui::images {
 inline double psnr(float mean_squared_error) {
   if (mean_squared_error == 0) return std::numeric_limits<double>::infinity();
   return -10.0 * std::log10(static_cast<double>(mean_squared_error));
-}
-
-/// The mean over the images of their PSNR, in dB, as Metric::psnr.
-inline double mean_psnr(std::span<const float> errors) {
-  double sum = 0;
-  for (const float error : errors) sum += psnr(error);
-  return sum / static_cast<double>(errors.size());
 }
 
 }  // namespace warpscope::ui::images

@@ -5,7 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
+
+#include "gpu/models/model.h"
+#include "ui/frame/frame.h"
 
 namespace warpscope::ui {
 
@@ -40,5 +44,18 @@ inline void point_at_image(Cursor& cursor, std::int64_t image, std::span<const s
   const auto place = static_cast<std::size_t>(image);
   cursor.label = image >= 0 && place < labels.size() ? std::optional<int>(labels[place]) : std::nullopt;
 }
+
+/// A test image, with its class.
+void point_at_image(const Frame& frame, std::int64_t image);
+bool is_pointed_at_image(const Frame& frame, std::int64_t image);
+
+/// The layer of that name; nothing happens if the model has none.
+void point_at_layer(const Frame& frame, const models::Model& model, std::string_view layer);
+/// The name of the layer that is pointed at; "" of the network's input and without a cursor.
+std::string_view pointed_layer(const Frame& frame, const models::Model& model);
+
+/// A class; of those a data set has.
+void point_at_class(const Frame& frame, int label);
+std::optional<int> pointed_class(const Frame& frame);
 
 }  // namespace warpscope::ui

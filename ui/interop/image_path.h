@@ -16,7 +16,7 @@
 
 #include "gpu/messages/image_exchange.h"
 #include "ui/images/conversion.h"
-#include "ui/interop/atlas_texture.h"
+#include "ui/interop/texture.h"
 
 namespace warpscope::ui::interop {
 

@@ -1,5 +1,7 @@
 #include "ui/interop/image_view.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -58,7 +60,44 @@ std::unique_ptr<ImagePath> choose_path(const training::ImageExchange& exchange, 
   return make_host_path(exchange, texture);
 }
 
+constexpr std::size_t kMostChannels = 3;
+
 }  // namespace
+
+PixelProbe::PixelProbe(const std::shared_ptr<core::Device>& device, const training::ImageShape& shape)
+    : shape_(shape),
+      buffer_(device, 2 * kMostChannels * sizeof(float)),
+      arrived_(device->make_event(false)) {}
+
+void PixelProbe::ask(const training::ImageSlot& slot, const PixelPlace& place, core::Stream& stream) {
+  const auto known = [&](const std::optional<PixelValues>& values) {
+    return values && values->place == place && values->number == slot.number;
+  };
+  poll();
+  if (pending_ || known(values_)) return;
+  const auto pixel = (static_cast<std::size_t>(place.image) * static_cast<std::size_t>(shape_.height) +
+                      static_cast<std::size_t>(place.y)) *
+                         static_cast<std::size_t>(shape_.width) +
+                     static_cast<std::size_t>(place.x);
+  const std::size_t first = pixel * static_cast<std::size_t>(shape_.channels);
+  const int channels = std::min(shape_.channels, static_cast<int>(kMostChannels));
+  const std::size_t bytes = static_cast<std::size_t>(channels) * sizeof(float);
+  stream.copy(buffer_.as<float>(), slot.original.as<const float>() + first, bytes);
+  stream.copy(buffer_.as<float>() + kMostChannels, slot.reconstruction.as<const float>() + first, bytes);
+  stream.record(*slot.read);
+  stream.record(*arrived_);
+  pending_ = PixelValues{place, slot.number, channels, {}, {}};
+  poll();
+}
+
+bool PixelProbe::poll() {
+  if (!pending_ || !arrived_->ready()) return false;
+  std::copy_n(buffer_.as<const float>(), kMostChannels, pending_->original.begin());
+  std::copy_n(buffer_.as<const float>() + kMostChannels, kMostChannels, pending_->now.begin());
+  values_ = pending_;
+  pending_.reset();
+  return true;
+}
 
 ShownBatch describe(const training::ImageSlot& slot) {
   const float* errors = slot.errors.as<const float>();
@@ -158,6 +197,30 @@ void ImageView::probe(const PixelPlace& place) {
 
 std::string ImageView::path_text() const {
   return failure_.empty() ? path_->text() : "images stopped: " + failure_;
+}
+
+void PastImages::show(const training::ImageHistory& history, std::uint64_t step,
+                      const images::Conversion& conversion, paint::TextureStore* store) {
+  const auto images = history.at(step);
+  if (!images) return;
+  const bool fits = exchange_ && exchange_->shape() == images->shape;
+  if (!fits) {
+    view_.reset();
+    device_ = core::open_device("cpu");
+    stream_ = device_->make_stream();
+    exchange_ = std::make_shared<training::ImageExchange>(device_, images->shape);
+  }
+  if (images != images_ || !fits) {
+    training::ImageSlot& slot = exchange_->begin_write(*stream_);
+    std::copy(images->original.begin(), images->original.end(), slot.original.as<float>());
+    std::copy(images->reconstruction.begin(), images->reconstruction.end(), slot.reconstruction.as<float>());
+    std::copy(images->errors.begin(), images->errors.end(), slot.errors.as<float>());
+    slot.step = images->step;
+    images_ = images;
+    exchange_->publish(*stream_);
+  }
+  if (!view_) view_ = ImageView::make(exchange_, store);
+  view_->update(conversion);
 }
 
 }  // namespace warpscope::ui::interop

@@ -8,19 +8,59 @@
 //
 // No call waits for a stream. All calls belong to the thread with the OpenGL context.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "gpu/messages/image_exchange.h"
+#include "gpu/messages/image_history.h"
 #include "ui/images/atlas.h"
 #include "ui/images/conversion.h"
-#include "ui/interop/atlas_texture.h"
 #include "ui/interop/image_path.h"
-#include "ui/interop/pixel_probe.h"
+#include "ui/interop/texture.h"
 
 namespace warpscope::ui::interop {
+
+/// A pixel of an image of the batch.
+struct PixelPlace {
+  int image = 0;
+  int x = 0;
+  int y = 0;
+
+  bool operator==(const PixelPlace&) const = default;
+};
+
+struct PixelValues {
+  PixelPlace place;
+  std::uint64_t number = 0;  ///< ImageSlot::number
+  int channels = 0;          ///< at most 3
+  std::array<float, 3> original{};
+  std::array<float, 3> now{};
+};
+
+/// The values of one pixel, for the magnifier: from the slot itself, not from the eight bits on the screen, and only
+/// while the pointer rests on an image.
+class PixelProbe {
+ public:
+  PixelProbe(const std::shared_ptr<core::Device>& device, const training::ImageShape& shape);
+
+  /// Starts to fetch the pixel on `stream` and records slot.read after it, unless it is known or a request
+  /// is under way. Never waits. Throws core::Error.
+  void ask(const training::ImageSlot& slot, const PixelPlace& place, core::Stream& stream);
+  /// True if a request has arrived just now. Never waits. Throws core::Error.
+  bool poll();
+  /// The newest values that have arrived.
+  const std::optional<PixelValues>& values() const { return values_; }
+
+ private:
+  training::ImageShape shape_;
+  core::HostBuffer buffer_;
+  std::unique_ptr<core::Event> arrived_;
+  std::optional<PixelValues> pending_;
+  std::optional<PixelValues> values_;
+};
 
 class ImageView {
  public:
@@ -75,6 +115,26 @@ class ImageView {
   images::Conversion converted_as_;
   ShownBatch shown_;
   std::string failure_;  ///< why the images do not change any more, or ""
+};
+
+/// Pictures of an earlier step: from the history in host memory, by the same way as those of a training on the CPU.
+class PastImages {
+ public:
+  /// Shows the pictures of the last kept step that is not after `step`. Once a frame, with the OpenGL context
+  /// current. Throws core::Error as ImageView::make() does.
+  void show(const training::ImageHistory& history, std::uint64_t step, const images::Conversion& conversion,
+            paint::TextureStore* store);
+  /// What shows them; nullptr before the first.
+  ImageView* view() const { return view_.get(); }
+  /// Frees the texture; called before the context goes.
+  void shutdown() { view_.reset(); }
+
+ private:
+  std::shared_ptr<core::Device> device_;
+  std::unique_ptr<core::Stream> stream_;
+  std::shared_ptr<training::ImageExchange> exchange_;
+  std::unique_ptr<ImageView> view_;
+  std::shared_ptr<const training::ShownImages> images_;  ///< in the view
 };
 
 }  // namespace warpscope::ui::interop

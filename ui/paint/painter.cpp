@@ -1,22 +1,60 @@
+#include "ui/paint/painter.h"
+
 // A tile is drawn only if what meets it changed. Triangles are sorted into tiles by walking over all of them
 // in drawing order, and four pixels of a tile are drawn at once. The time goes into the pixels of tiles that
 // change: some hundreds of a window that trains.
 
-#include "ui/paint/painter.h"
-
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <thread>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/paint/hashes.h"
+#include "gpu/core/random.h"
 #include "ui/paint/raster.h"
 #include "ui/paint/tile_canvas.h"
 
 namespace warpscope::ui::paint {
 namespace {
+
+/// Hash of everything that the pixels of a triangle depend on. Two triangles that differ have the same hash
+/// with a probability of 2^-64.
+std::uint64_t triangle_hash(const Scene& scene, const std::uint32_t* index, const Command& command,
+                            const Bounds& bounds) {
+  using core::kGoldenGamma, core::mix_bits;
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  const auto pair = [](std::uint32_t low, std::uint32_t high) {
+    return low | static_cast<std::uint64_t>(high) << 32;
+  };
+  const auto side = [](std::int16_t low, std::int16_t high) {
+    return static_cast<std::uint32_t>(static_cast<std::uint16_t>(low)) |
+           static_cast<std::uint32_t>(static_cast<std::uint16_t>(high)) << 16;
+  };
+  // Words are mixed independently and then added: in a chain each would wait for the one before.
+  std::uint64_t hash =
+      mix_bits(scene.textures[command.texture].version + 1) +
+      mix_bits(pair(side(bounds.left, bounds.top), side(bounds.right, bounds.bottom)) + kGoldenGamma);
+  std::uint64_t place = 2 * kGoldenGamma;  // so that equal words in different places differ
+  for (int i = 0; i < 3; ++i, place += 3 * kGoldenGamma) {
+    const Vertex& v = scene.vertices[index[i]];
+    hash += mix_bits(pair(bits(v.x), bits(v.y)) + place) +
+            mix_bits(pair(bits(v.u), bits(v.v)) + place + kGoldenGamma) +
+            mix_bits(v.colour + place + 2 * kGoldenGamma);
+  }
+  return hash;
+}
+
+/// What a triangle adds to the sum of its tile if it is the `order`-th one drawn there.
+std::uint64_t ordered_hash(std::uint64_t triangle, int order) {
+  return core::mix_bits(triangle + static_cast<std::uint64_t>(order) * core::kGoldenGamma);
+}
+
+/// Hash of a tile with this sum over this background; never 0.
+std::uint64_t tile_hash(std::uint64_t sum, std::uint32_t background) {
+  return core::mix_bits(sum + core::mix_bits(background)) | 1;
+}
 
 constexpr std::size_t kTilesAtOnce = 16;
 constexpr int kLargestSide = 32752;  // its last tile ends below 2^15
@@ -48,7 +86,7 @@ Bounds filled_by(const Vertex& a, const Vertex& b, const Bounds& bounds) {
           end(std::max(p.y, q.y), bounds.bottom)};
 }
 
-/// Of a triangle of one colour.
+/// The colour of a triangle that has only one.
 Colour flat_colour(const Scene& scene, const Vertex& corner, const Command& command, Tint& last) {
   const Colour colour = unpack(corner.colour), tint = tint_of(scene, corner, command, last);
   return {colour.r * tint.r, colour.g * tint.g, colour.b * tint.b, colour.a * tint.a};
@@ -72,6 +110,59 @@ bool are_rectangle(const Vertex* vertices, const std::uint32_t* index) {
 }
 
 }  // namespace
+
+Helpers::Helpers(unsigned threads) {
+  try {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { help(); });
+  } catch (const std::system_error&) {
+    // As many as the system grants: the caller does what is left.
+  }
+}
+
+Helpers::~Helpers() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  begun_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Helpers::take(const std::function<void(std::size_t)>& work, std::size_t count) {
+  for (std::size_t i = next_++; i < count; i = next_++) work(i);
+}
+
+void Helpers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    count_ = count;
+    next_ = 0;
+    ++round_;
+  }
+  if (count > 1) begun_.notify_all();
+  take(work, count);
+  std::unique_lock lock(mutex_);
+  work_ = nullptr;  // who wakes only now has nothing to do
+  left_.wait(lock, [&] { return helping_ == 0; });
+}
+
+void Helpers::help() {
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    begun_.wait(lock, [&] { return ended_ || (work_ != nullptr && round_ != seen); });
+    if (ended_) return;
+    seen = round_;
+    const auto& work = *work_;
+    const std::size_t count = count_;
+    ++helping_;
+    lock.unlock();
+    take(work, count);
+    lock.lock();
+    if (--helping_ == 0) left_.notify_one();
+  }
+}
 
 // The training and the display's server want cores too.
 Painter::Painter() : helpers_(std::min(std::thread::hardware_concurrency() / 4, 2u)) {}

@@ -11,7 +11,6 @@
 // with SRC_ALPHA, ONE_MINUS_SRC_ALPHA, but kept in floats until all is drawn. Source: J. Pineda, "A parallel
 // algorithm for polygon rasterization" (1988).
 
-#include <algorithm>
 #include <cstdint>
 
 #include "ui/paint/picture.h"

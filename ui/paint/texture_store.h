@@ -24,7 +24,7 @@ class TextureStore {
   void remove(std::uintptr_t name) { entries_.erase(name); }
   const std::map<std::uintptr_t, Entry>& entries() const { return entries_; }
 
-  /// The painter has given up: OpenGL draws from now on, and textures are its alone.
+  /// The painter has given up: OpenGL draws from now on, and textures belong only to it.
   void close();
   bool closed() const { return closed_; }
 

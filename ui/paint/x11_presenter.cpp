@@ -23,7 +23,7 @@
 #include <X11/extensions/XShm.h>
 
 // As GLFW/glfw3native.h declares it, which wants headers of extensions that are not used here. Weak: a GLFW
-// for Wayland alone does not have it.
+// for nothing but Wayland does not have it.
 // NOLINTNEXTLINE(readability-identifier-naming): GLFW's name
 extern "C" __attribute__((weak)) unsigned long glfwGetX11Window(GLFWwindow* window);
 
@@ -101,7 +101,7 @@ struct Segment {
   }
 
  private:
-  /// Whether the server reads what is written here. Its number alone proves nothing: of a server in another
+  /// Whether the server reads what is written here. Its number by itself proves nothing: of a server in another
   /// container it may be that of a stranger's memory.
   bool is_seen(Display* display, Visual* visual, int depth) {
     const std::uint32_t token = std::random_device()() & 0xffffffu;

@@ -19,8 +19,8 @@ class X11Presenter final : public Presenter {
   static std::unique_ptr<X11Presenter> make(GLFWwindow* window);
   /// make() for a window by its X11 identifier.
   static std::unique_ptr<X11Presenter> make_for(unsigned long window);
-  /// Of the server that DISPLAY names, asked over a connection of the moment: whether memory can be shared
-  /// with it.
+  /// Whether memory can be shared with the server that DISPLAY names, which is asked over a connection of
+  /// the moment.
   static bool possible();
   /// True if it can, and nothing but the CPU draws for the server: Xvfb, a virtual desktop, any server with
   /// neither DRI nor NVIDIA's own extension.

@@ -12,9 +12,10 @@
 #include "gpu/plan/presets.h"
 #include "ui/palette/setting_actions.h"
 #include "ui/palette/window_actions.h"
-#include "ui/panels/kernel_rows.h"
+#include "ui/panels/kernel_cells.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/settings/steering.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
@@ -97,7 +98,6 @@ void add_keys(const ActionScene& scene, std::vector<Action>& actions) {
                        .keys = row.keys,
                        .note = row.note(scene),
                        .why_not = row.why_not(scene),
-                       .fill = {},
                        .run = [press = scene.press, key = row.press] { press(key); }});
   }
 }
@@ -151,14 +151,8 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
       if (!panel.empty()) show(panel);
       if (training_tab >= 0) show_training(training_tab);
     };
-    actions.push_back({.id = row.id,
-                       .title = row.title,
-                       .group = "Training",
-                       .keys = {},
-                       .note = {},
-                       .why_not = row.why_not(scene),
-                       .fill = {},
-                       .run = run});
+    actions.push_back(
+        {.id = row.id, .title = row.title, .group = "Training", .why_not = row.why_not(scene), .run = run});
   }
 }
 
@@ -167,10 +161,6 @@ void add_unsaved(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = fmt::format("unsaved.{}", i),
                        .title = "Go on with " + scene.unsaved[i].text,
                        .group = "Training",
-                       .keys = {},
-                       .note = {},
-                       .why_not = {},
-                       .fill = {},
                        .run = scene.unsaved[i].go_on});
   }
 }
@@ -179,10 +169,7 @@ Action judge_action(const ActionScene& scene) {
   return {.id = "judge_features",
           .title = "Judge the features: what they are worth to a classifier",
           .group = "Features",
-          .keys = {},
-          .note = {},
           .why_not = scene.why_no_features,
-          .fill = {},
           .run = [judge = scene.judge_features, show = scene.show_panel] {
             judge();
             show("features");
@@ -194,10 +181,7 @@ void add_maps(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = fmt::format("map.{}", kind.name),
                        .title = fmt::format("Map the latents by {}", kind.title),
                        .group = "Features",
-                       .keys = {},
-                       .note = {},
                        .why_not = scene.why_no_map,
-                       .fill = {},
                        .run = [map = scene.map_latents, show = scene.show_panel, name = kind.name] {
                          map(std::string(name));
                          show("latent");
@@ -213,10 +197,7 @@ void add_training_tabs(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = fmt::format("training_tab.{}", scene.training_tabs[i]),
                        .title = fmt::format("Show {}", scene.training_tabs[i]),
                        .group = "Panels",
-                       .keys = {},
                        .note = tab == scene.training_tab ? kNow : "",
-                       .why_not = {},
-                       .fill = {},
                        .run = [show = scene.show_training_tab, tab] { show(tab); }});
   }
 }
@@ -228,7 +209,7 @@ struct PlotChoice {
 };
 
 void set_logarithmic(PlotSettings& plot, bool logarithmic) {
-  for (const int metric : plot.metrics) plot.logarithmic[static_cast<std::size_t>(metric)] = logarithmic;
+  for (const Metric metric : plot.metrics) plot.logarithmic[static_cast<std::size_t>(metric)] = logarithmic;
 }
 
 constexpr std::array kPlotChoices{
@@ -258,14 +239,7 @@ constexpr std::array kPlotSwitches{
 };
 
 Action curves_action(std::string id, std::string title, std::function<void()> run) {
-  return {.id = std::move(id),
-          .title = std::move(title),
-          .group = "Curves",
-          .keys = {},
-          .note = {},
-          .why_not = {},
-          .fill = {},
-          .run = std::move(run)};
+  return {.id = std::move(id), .title = std::move(title), .group = "Curves", .run = std::move(run)};
 }
 
 std::function<void()> set_plot(const ActionScene& scene, const PlotSettings& changed) {
@@ -280,12 +254,12 @@ void add_plots(const ActionScene& scene, std::vector<Action>& actions) {
     Action action = curves_action(fmt::format("metric.{}", facts.key), fmt::format("Curves: {}", facts.label),
                                   [press = scene.press, letter] { press({.letter = letter}); });
     if (letter <= '9') action.keys = std::string(1, letter);
-    action.note = scene.plot.metrics.front() == static_cast<int>(i) ? kNow : "";
-    action.why_not = why_missing(static_cast<Metric>(i), scene.snapshot, scene.seen);
+    action.note = scene.plot.metrics.front() == facts.metric ? kNow : "";
+    action.why_not = why_missing(facts.metric, scene.snapshot, scene.seen);
     actions.push_back(std::move(action));
   }
   PlotSettings more = scene.plot, fewer = scene.plot;
-  more.metrics.push_back(static_cast<int>(metric_for_another(more.metrics, scene.snapshot, scene.seen)));
+  more.metrics.push_back(metric_for_another(more.metrics, scene.snapshot, scene.seen));
   Action add = curves_action("plot.add", "Add a plot of another metric", set_plot(scene, more));
   if (scene.plot.metrics.size() >= kMostPlots)
     add.why_not = fmt::format("There are {} plots, the most there can be.", kMostPlots);
@@ -338,10 +312,6 @@ void add_network(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = row.id,
                        .title = row.title,
                        .group = "Network",
-                       .keys = {},
-                       .note = {},
-                       .why_not = {},
-                       .fill = {},
                        .run = [edit = scene.edit_network, file = row.file] { edit(file); }});
   }
 }
@@ -354,10 +324,8 @@ void add_select(const ActionScene& scene, std::string id, std::string title, std
   actions.push_back({.id = std::move(id),
                      .title = std::move(title),
                      .group = "Kernels",
-                     .keys = {},
                      .note = now ? kNow : "",
                      .why_not = std::move(why_not),
-                     .fill = {},
                      .run = [send = scene.send, selection] { send(training::Select{selection}); }});
 }
 
@@ -380,7 +348,7 @@ void add_presets(const ActionScene& scene, const std::string& refusal, std::vect
              actions);
   if (scene.laboratory != nullptr) {
     std::string why_not = refusal;
-    if (why_not.empty()) why_not = as_sentence(fastest_here_refusal(*scene.laboratory, scene.snapshot));
+    if (why_not.empty()) why_not = sentence(fastest_here_refusal(*scene.laboratory, scene.snapshot));
     const plan::Selection selection =
         why_not.empty() ? advice_of(*scene.laboratory, scene.snapshot.selection.precision)->best
                         : plan::Selection();
@@ -389,7 +357,7 @@ void add_presets(const ActionScene& scene, const std::string& refusal, std::vect
   for (const plan::Preset& preset : plan::presets(machine.device.kind)) {
     std::string why_not = refusal;
     if (why_not.empty()) {
-      why_not = as_sentence(plan::preset_unavailable_reason(preset.id, machine, precision));
+      why_not = sentence(plan::preset_unavailable_reason(preset.id, machine, precision));
     }
     const plan::Selection selection =
         why_not.empty() ? plan::preset_selection(preset.id, machine, precision) : plan::Selection();
@@ -411,7 +379,7 @@ void add_variants(const ActionScene& scene, const std::string& refusal, std::vec
     for (const ops::Variant* variant : ops::variants_of(machine.variants, row.op, machine.device.kind)) {
       const std::string why_not =
           variant_refusal(*variant, machine.device, scene.selection.precision, row.layers);
-      add(variant->name, why_not.empty() ? "" : as_sentence(fmt::format("{}: {}", variant->name, why_not)));
+      add(variant->name, why_not.empty() ? "" : sentence(fmt::format("{}: {}", variant->name, why_not)));
     }
   }
 }

@@ -18,14 +18,14 @@
 namespace warpscope::ui {
 
 struct Action {
-  std::string id;       ///< unique: "conv2d.forward=hopper"
-  std::string title;    ///< what is searched: "conv2d.forward: hopper"
-  std::string group;    ///< "Kernels"
-  std::string keys;     ///< "Ctrl Q"; "" if it has none
-  std::string note;     ///< how it stands: "now", the present value; "" if there is nothing to say
-  std::string why_not;  ///< why it cannot be done, in one sentence; "" if it can
-  std::string fill;     ///< what to type on from, in place of doing anything: "lr "; "" if it is done at once
-  std::function<void()> run;
+  std::string id;         ///< unique: "conv2d.forward=hopper"
+  std::string title;      ///< what is searched: "conv2d.forward: hopper"
+  std::string group;      ///< "Kernels"
+  std::string keys{};     ///< "Ctrl Q"; "" if it has none
+  std::string note{};     ///< how it stands: "now", the present value; "" if there is nothing to say
+  std::string why_not{};  ///< why it cannot be done, in one sentence; "" if it can
+  std::string fill{};  ///< what to type on from, in place of doing anything: "lr "; "" if it is done at once
+  std::function<void()> run{};
 };
 
 struct PanelChoice {

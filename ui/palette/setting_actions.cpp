@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "gpu/settings/numbers.h"
 #include "gpu/settings/setting.h"
 #include "ui/settings/setting_spec.h"
+#include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
@@ -120,7 +120,7 @@ void complete(Action& action, const ActionScene& scene, const Setting& setting, 
     return;
   }
   training::Value value = parse_value(setting, text);
-  action.why_not = as_sentence(value_refusal(setting, text, value));
+  action.why_not = sentence(value_refusal(setting, text, value));
   if (!action.why_not.empty()) return;
   const TrainingSettings before = settings_now(scene);
   TrainingSettings after = before;
@@ -157,16 +157,9 @@ std::string refusal_of(const std::function<void()>& attempt) {
   try {
     attempt();
   } catch (const core::BadInput& error) {
-    return as_sentence(error.what());
+    return sentence(error.what());
   }
   return {};
-}
-
-std::string as_sentence(std::string text) {
-  if (text.empty()) return text;
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  if (text.back() != '.') text += '.';
-  return text;
 }
 
 void add_settings(const ActionScene& scene, std::vector<Action>& actions) {
@@ -178,20 +171,16 @@ void add_settings(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = fmt::format("set.{}", setting.name),
                        .title = fmt::format("Set {} ...", label_of(setting)),
                        .group = "Settings",
-                       .keys = {},
                        .note = value,
                        .why_not = refusal,
-                       .fill = label_of(setting) + " ",
-                       .run = {}});
+                       .fill = label_of(setting) + " "});
   }
   for (const ops::RuleRow& row : ops::kUpdateRules) {
     actions.push_back({.id = fmt::format("optimizer={}", row.name),
                        .title = fmt::format("Optimizer: {}", row.name),
                        .group = "Settings",
-                       .keys = {},
                        .note = row.rule == scene.settings.optimizer.rule ? "now" : "",
                        .why_not = refusal,
-                       .fill = {},
                        .run = [send = scene.send, settings = scene.settings, rule = row.rule] {
                          if (rule == settings.optimizer.rule) return;
                          TrainingSettings other = settings;
@@ -219,11 +208,7 @@ std::vector<Action> typed_settings(std::string_view query, const ActionScene& sc
   Action action{.id = fmt::format("set.{}={}", found->name, value),
                 .title = fmt::format("Set {} to {}", label_of(*found), value),
                 .group = "Settings",
-                .keys = {},
-                .note = {},
-                .why_not = why_no_setting(scene),
-                .fill = {},
-                .run = {}};
+                .why_not = why_no_setting(scene)};
   if (action.why_not.empty()) complete(action, scene, *found, value);
   return {std::move(action)};
 }

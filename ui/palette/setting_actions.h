@@ -15,9 +15,6 @@ std::string why_no_setting(const ActionScene& scene);
 /// What `attempt` throws as bad input, as a sentence; "" if it throws nothing.
 std::string refusal_of(const std::function<void()>& attempt);
 
-/// With a capital and a point: "not in fp16" becomes "Not in fp16."
-std::string as_sentence(std::string text);
-
 /// A row for each setting that can be changed while a training runs, whose value is then typed, and for each
 /// optimizer.
 void add_settings(const ActionScene& scene, std::vector<Action>& actions);

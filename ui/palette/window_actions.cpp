@@ -3,7 +3,6 @@
 #include <array>
 #include <set>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,10 +21,7 @@ void add_layouts(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = "layout." + layout.name,
                        .title = "Layout: " + layout.name,
                        .group = "Layout",
-                       .keys = {},
                        .note = layout.now ? kNow : "",
-                       .why_not = {},
-                       .fill = {},
                        .run = [use = scene.use_layout, name = layout.name] { use(name); }});
   }
 }
@@ -35,12 +31,9 @@ void add_panels(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = "panel." + panel.id,
                        .title = "Show " + panel.title,
                        .group = "Panels",
-                       .keys = {},
                        .note = panel.seen   ? kNow
                                : panel.open ? ""
                                             : "closed",
-                       .why_not = {},
-                       .fill = {},
                        .run = [show = scene.show_panel, id = panel.id] { show(id); }});
   }
 }
@@ -53,10 +46,7 @@ void add_themes(const ActionScene& scene, std::vector<Action>& actions) {
     actions.push_back({.id = fmt::format("theme.{}", row.id),
                        .title = fmt::format("Theme: {}", row.title),
                        .group = "Theme",
-                       .keys = {},
                        .note = changed == scene.look ? kNow : "",
-                       .why_not = {},
-                       .fill = {},
                        .run = [set = scene.set_look, changed] { set(changed); }});
   }
 }
@@ -92,7 +82,6 @@ void add_sizes(const ActionScene& scene, std::vector<Action>& actions) {
                        .keys = row.keys,
                        .note = size_text(row, scene.look),
                        .why_not = limited(changed) == scene.look ? "It is so already." : "",
-                       .fill = {},
                        .run = [set = scene.set_look, after = limited(changed)] { set(after); }});
   }
 }
@@ -105,14 +94,7 @@ std::vector<Action> window_actions(const ActionScene& scene) {
   add_themes(scene, actions);
   add_sizes(scene, actions);
   add_panels(scene, actions);
-  actions.push_back({.id = "tour",
-                     .title = "Take the tour",
-                     .group = "Help",
-                     .keys = {},
-                     .note = {},
-                     .why_not = {},
-                     .fill = {},
-                     .run = scene.take_tour});
+  actions.push_back({.id = "tour", .title = "Take the tour", .group = "Help", .run = scene.take_tour});
   return actions;
 }
 
@@ -122,9 +104,6 @@ std::vector<Action> arranging_actions(const ActionScene& scene) {
     actions.push_back({.id = std::move(id),
                        .title = std::move(title),
                        .group = "Layout",
-                       .keys = {},
-                       .note = {},
-                       .why_not = {},
                        .fill = std::move(fill),
                        .run = std::move(run)});
   };
@@ -149,10 +128,6 @@ Action explanation(std::string name, std::string sentence, const ActionScene& sc
   return {.id = fmt::format("term.{}", name),
           .title = fmt::format("What is: {}", name),
           .group = "Terms",
-          .keys = {},
-          .note = {},
-          .why_not = {},
-          .fill = {},
           .run = [tell = scene.tell, told = std::move(told)] { tell(told); }};
 }
 
@@ -178,10 +153,7 @@ std::vector<Action> typed_layout(std::string_view query, const ActionScene& scen
   return {{.id = "layout.save." + name,
            .title = "Save the layout as " + name,
            .group = "Layout",
-           .keys = {},
-           .note = {},
            .why_not = layout_name_refusal(name),
-           .fill = {},
            .run = [save = scene.save_layout, name] { save(name); }}};
 }
 

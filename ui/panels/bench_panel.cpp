@@ -1,7 +1,6 @@
 #include "ui/panels/bench_panel.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -20,10 +19,9 @@ using ops::Op;
 
 constexpr JobButton kButton{
     "bench.start", "bench.cancel", "Measure",
-    "Times every variant by itself on the shapes of this training step, with the "
-    "second-level cache flushed before each launch; then whole steps of every choice, "
-    "and the best of those in turns with the present one. The training pauses "
-    "meanwhile and then goes on.",
+    "Times every variant by itself on the shapes of this training step, with the second-level cache flushed "
+    "before each launch; then whole steps of every choice, and the best of those in turns with the present "
+    "one. The training pauses meanwhile and then goes on.",
     jobs::Job::bench};
 constexpr float kLeastHeight = 112;  // design pixels, of the bars or the roofline
 constexpr float kBothWidth = 900;    // design pixels from which bars and roofline stand side by side
@@ -176,21 +174,50 @@ constexpr plot::BarNames kNames{
     .label = "variant",
     .label_tip = "The variants of each operation on the shape of each layer, and which was fastest there.",
     .bar_tip =
-        "The median time; the whisker spans the 10th to the 90th percentile. Each layer has a scale "
-        "of its own.",
+        "The median time; the whisker spans the 10th to the 90th percentile. Each layer has a scale of its "
+        "own.",
     .text = "\u00b5s",
     .text_tip = "Microseconds of one call, the median, timed on the device with a cold cache.",
     .detail = "of floor",
     .detail_tip =
-        "How much of the time the roofline says is needed at least: the larger of the least operations "
-        "known over the measured peak and bytes over the measured bandwidth. The yellow line is that "
-        "floor."};
+        "How much of the time the roofline says is needed at least: the larger of the least operations known "
+        "over the measured peak and bytes over the measured bandwidth. The yellow line is that floor."};
 
 constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
 constexpr float kPrecisionWidth = 72;  // design pixels
 
 float op_choice_width(const Frame& frame, bool wide) {
   return (wide ? 216 : 176) * frame.scale;
+}
+
+/// What whole steps say, and the button that takes what is faster.
+void draw_advice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
+  const training::Snapshot& snapshot = frame.snapshot;
+  const profiling::Advice* const advice = advice_of(laboratory, snapshot.selection.precision);
+  if (laboratory.running == jobs::Job::bench || advice == nullptr) return;
+  const std::string refusal = fastest_here_refusal(laboratory, snapshot);
+  const bool disturbed = advice->contest.outcome == profiling::Outcome::disturbed;
+  if (refusal.empty()) {
+    const Steering steering(frame);
+    const bool taken = snapshot.selection == advice->best;
+    if (text_button(frame, "bench.take", taken ? "In use" : "Use it",
+                    "Switches to what whole steps found to be faster: the preset \"fastest here\".",
+                    !taken)) {
+      frame.send(training::Select{advice->best});
+    }
+    ImGui::SameLine(0, 10 * frame.scale);
+  }
+  const std::string outdated = advice_outdated(*advice, snapshot);
+  const std::string text =
+      fmt::format("{}: {}{}", time_of_day(*advice),
+                  verdict_text(*advice, selection_word(advice->present, machine_of(snapshot))),
+                  outdated.empty() ? "" : fmt::format(" ({})", outdated));
+  row_text(frame, frame.fonts.small, disturbed ? frame.palette.warning : frame.palette.text,
+           ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  tooltip(frame,
+          text +
+              "\nWhole training steps of both were timed in turns, with the training paused. Faster is what "
+              "lies beyond the spread of both; the variants' times above are those of each by itself.");
 }
 
 }  // namespace
@@ -291,36 +318,6 @@ void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& control
   }
 }
 
-void BenchPanel::draw_advice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
-  const training::Snapshot& snapshot = frame.snapshot;
-  const profiling::Advice* const advice = advice_of(laboratory, snapshot.selection.precision);
-  if (laboratory.running == jobs::Job::bench || advice == nullptr) return;
-  const std::string refusal = fastest_here_refusal(laboratory, snapshot);
-  const bool disturbed = advice->contest.outcome == profiling::Outcome::disturbed;
-  if (refusal.empty()) {
-    const Steering steering(frame);
-    const bool taken = snapshot.selection == advice->best;
-    if (text_button(frame, "bench.take", taken ? "In use" : "Use it",
-                    "Switches to what whole steps found to be faster: the preset \"fastest here\".",
-                    !taken)) {
-      frame.send(training::Select{advice->best});
-    }
-    ImGui::SameLine(0, 10 * frame.scale);
-  }
-  const std::string outdated = advice_outdated(*advice, snapshot);
-  const std::string text =
-      fmt::format("{}: {}{}", time_of_day(*advice),
-                  verdict_text(*advice, selection_word(advice->present, machine_of(snapshot))),
-                  outdated.empty() ? "" : fmt::format(" ({})", outdated));
-  row_text(frame, frame.fonts.small, disturbed ? frame.palette.warning : frame.palette.text,
-           ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
-  tooltip(
-      frame,
-      text +
-          "\nWhole training steps of both were timed in turns, with the training paused. Faster is what lies "
-          "beyond the spread of both; the variants' times above are those of each by itself.");
-}
-
 void BenchPanel::draw_roofline(const Frame& frame, const jobs::LaboratoryState& laboratory, ImVec2 size) {
   ImGui::BeginChild("bench.roofline_room", size, false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
@@ -350,12 +347,10 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   job_progress(frame, controller, jobs::Job::bench, "bench.progress");
   draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
-    centered_text(
-        frame,
-        controller.state().running == jobs::Job::bench
-            ? "The first variant is being timed; the training is paused meanwhile."
-            : "Not measured yet. \"Measure\" times every variant on the shapes of this training step; the "
-              "training pauses meanwhile.");
+    centered_text(frame, controller.state().running == jobs::Job::bench
+                             ? "The first variant is being timed; the training is paused meanwhile."
+                             : "Not measured yet. \"Measure\" times every variant on the shapes of this "
+                               "training step; the training pauses meanwhile.");
     return;
   }
   begin_rest(frame, kLeastHeight);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "ui/frame/frame.h"
@@ -17,7 +16,7 @@ namespace warpscope::ui {
 
 class BenchPanel {
  public:
-  /// Of the table of times.
+  /// The columns of the table of times.
   static std::array<Column, 4> columns();
   static std::span<const char* const> views();
   /// Draws the rest of the title row of the panel that the caller has begun, and the body.
@@ -27,8 +26,6 @@ class BenchPanel {
   void draw_controls(const Frame& frame, LaboratoryController& controller, bool both);
   void draw_op_choice(const Frame& frame, const jobs::LaboratoryState& laboratory, bool wide);
   void draw_precision_choice(const Frame& frame, const jobs::LaboratoryState& laboratory);
-  /// What whole steps say, and the button that takes what is faster.
-  void draw_advice(const Frame& frame, const jobs::LaboratoryState& laboratory);
   void draw_roofline(const Frame& frame, const jobs::LaboratoryState& laboratory, ImVec2 size);
   /// Makes bars and points of the newest rows, if they or the choice have changed.
   void prepare(const Frame& frame, const LaboratoryController& controller);

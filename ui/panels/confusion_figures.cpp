@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "ui/panels/image_selection.h"
+#include "ui/panels/selection_chip.h"
 #include "ui/text/numbers.h"
+#include "ui/widgets/theme.h"
 
 namespace warpscope::ui {
 namespace {
@@ -21,12 +21,6 @@ double ratio(std::uint64_t part, std::uint64_t total) {
 
 std::string quoted(const HeldOut& held_out, int index) {
   return fmt::format("\u201c{}\u201d", held_out.class_name(index));
-}
-
-// Linear light of a byte in sRGB.
-double linear(std::uint8_t byte) {
-  const double value = byte / 255.0;
-  return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
 }
 
 }  // namespace
@@ -177,9 +171,8 @@ images::Rgba cell_colour(const ConfusionFigures& figures, double scale, int trut
 }
 
 bool black_reads_better(images::Rgba background) {
-  const double luminance =
-      0.2126 * linear(background.r) + 0.7152 * linear(background.g) + 0.0722 * linear(background.b);
-  return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05);
+  const ImU32 back = IM_COL32(background.r, background.g, background.b, 255);
+  return contrast(IM_COL32_BLACK, back) > contrast(IM_COL32_WHITE, back);
 }
 
 }  // namespace warpscope::ui

@@ -35,8 +35,8 @@ struct ConfusionFigures {
 
 ConfusionFigures confusion_figures(const training::Evaluation& evaluation);
 
-/// Of the selected test images alone (Cursor::images), as far as they are known; of all that were looked at if there is
-/// no selection.
+/// Figures of only the selected test images (Cursor::images), as far as they are known; of all that were looked at if
+/// there is no selection.
 ConfusionFigures confusion_figures(const HeldOut& held_out, const std::vector<std::int64_t>& selected);
 
 /// "93.2 %", "100 %", "-" for what is not a number.

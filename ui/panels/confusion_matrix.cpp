@@ -1,18 +1,15 @@
 #include "ui/panels/confusion_matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
-#include "ui/input/pointing.h"
 #include "ui/panels/data_texts.h"
-#include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -53,7 +50,104 @@ void draw_upright(const Frame& frame, ImVec2 bottom_left, ImU32 color, std::stri
   }
 }
 
+// Design pixels.
+constexpr float kGap = 8, kLeastCellWidth = 14, kLeastCellHeight = 13, kMostWidth = 88, kMostHeight = 48;
+constexpr float kMostName = 112, kShortName = 64, kMostTurned = 88, kShortTurned = 44;
+
+// Rounds down to framebuffer pixels, so that all cells are equally large.
+float floor_to_pixel(float length, const MatrixSpace& space) {
+  return std::max(space.finest, std::floor(length / space.finest) * space.finest);
+}
+
+// What stands beside the cells along one axis, in pixels.
+struct Margins {
+  float before = 0;  // names
+  float after = 0;   // sums and rates
+};
+
+float cell_size(float room, const Margins& margins, int classes) {
+  return (room - margins.before - margins.after) / static_cast<float>(classes);
+}
+
+MatrixLayout colours_only(const MatrixSpace& space) {
+  MatrixLayout layout;
+  const float s = space.scale, most = 24 * s;
+  layout.left = layout.top = std::floor(space.line + kGap / 2 * s);  // "truth" and "predicted"
+  layout.cell_width =
+      floor_to_pixel(std::min(most, cell_size(space.width, {layout.left, 0}, space.classes)), space);
+  layout.cell_height =
+      floor_to_pixel(std::min(most, cell_size(space.height, {layout.top, 0}, space.classes)), space);
+  layout.width = layout.cells_right(space.classes);
+  layout.height = layout.cells_bottom(space.classes);
+  return layout;
+}
+
+// The first arrangement that leaves room for cells of the least size, or else the last.
+Margins choose(const std::array<Margins, 4>& ways, float room, int classes, float least) {
+  const auto fits = [&](const Margins& way) { return cell_size(room, way, classes) >= least; };
+  const auto found = std::find_if(ways.begin(), ways.end(), fits);
+  return found == ways.end() ? ways.back() : *found;
+}
+
+void arrange_columns(const MatrixSpace& space, MatrixLayout& layout) {
+  const float s = space.scale, gap = kGap * s, least = kLeastCellWidth * s;
+  const float full = std::max(std::min(space.longest_name, kMostName * s), space.label_width) + gap;
+  const float cut = std::min(space.longest_name, kShortName * s) + gap;
+  const float figures = space.sum_width + space.rate_width + 2 * gap;
+  const Margins way =
+      choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.width, space.classes, least);
+  layout.cell_width =
+      floor_to_pixel(std::clamp(cell_size(space.width, way, space.classes), least, kMostWidth * s), space);
+  layout.left = std::ceil(way.before);
+  layout.name_width = layout.left - gap;
+  layout.width = layout.cells_right(space.classes);
+  if (way.after == 0) return;
+  layout.sum_right = layout.width + gap + space.sum_width;
+  layout.recall_right = layout.width = layout.sum_right + gap + space.rate_width;
+}
+
+void arrange_rows(const MatrixSpace& space, MatrixLayout& layout) {
+  const float s = space.scale, gap = kGap / 2 * s, least = kLeastCellHeight * s;
+  layout.turned = space.longest_name + gap > layout.cell_width;
+  // Upright names take at least two lines, since the titles of the sides are written beside them.
+  const auto names = [&](float most) {
+    const float length = layout.turned ? std::min(space.longest_name, most) : 0;
+    return std::ceil(std::max(length, 2 * space.line) + gap);
+  };
+  const float full = names(kMostTurned * s), cut = names(kShortTurned * s);
+  const float figures = layout.name_width >= space.label_width ? 2 * space.line + gap : 0;
+  const Margins way =
+      choose({{{full, figures}, {cut, figures}, {full, 0}, {cut, 0}}}, space.height, space.classes, least);
+  layout.cell_height =
+      floor_to_pixel(std::clamp(cell_size(space.height, way, space.classes), least, kMostHeight * s), space);
+  layout.top = way.before;
+  layout.name_height = layout.turned ? layout.top - gap : space.line;
+  layout.height = layout.cells_bottom(space.classes);
+  if (way.after == 0) return;
+  layout.sum_top = layout.height + gap;
+  layout.precision_top = layout.sum_top + space.line;
+  layout.height = layout.precision_top + space.line;
+}
+
 }  // namespace
+
+MatrixLayout arrange_matrix(const MatrixSpace& space) {
+  if (space.classes > kMostNamedClasses) return colours_only(space);
+  MatrixLayout layout;
+  arrange_columns(space, layout);
+  arrange_rows(space, layout);
+  return layout;
+}
+
+std::optional<MatrixHit> hit_matrix(const MatrixLayout& layout, int classes, float x, float y) {
+  if (x < 0 || y < 0 || x >= layout.width || y >= layout.height) return std::nullopt;
+  const auto index = [classes](float offset, float size) {
+    const int at = static_cast<int>(std::floor(offset / size));
+    return at >= 0 && at < classes ? at : -1;
+  };
+  const MatrixHit hit{index(y - layout.top, layout.cell_height), index(x - layout.left, layout.cell_width)};
+  return hit.truth < 0 && hit.predicted < 0 ? std::nullopt : std::optional<MatrixHit>(hit);
+}
 
 void ConfusionMatrix::refresh(const Frame& frame, const HeldOut& held_out) {
   const std::vector<std::int64_t> selected =
@@ -165,9 +259,7 @@ void ConfusionMatrix::trace() {
   if (!trace_enabled()) return;
   std::string now = fmt::format("\"total\":{},\"right\":{},\"selected\":{}", figures_.total, figures_.right,
                                 selected_.size());
-  if (now == traced_) return;
-  traced_ = std::move(now);
-  trace_event("confusion", traced_);
+  trace_change(traced_, "confusion", now);
 }
 
 void ConfusionMatrix::draw_cells(const Frame& frame, ImVec2 origin, const MatrixLayout& layout) {
@@ -319,19 +411,19 @@ void ConfusionMatrix::draw_footer(const Frame& frame, const HeldOut& held_out) c
   if (bar >= 16 * s) {
     images::colour_bar(frame, rights, bar);
     trace_item("confusion.scale.right");
-    tooltip(frame,
-            said_of_data(frame,
-                         "Colour of a cell on the diagonal: the part of its row, that is of the images "
-                         "of one class, that is classified right."));
+    tooltip(frame, said_of_data(frame,
+                                "Colour of a cell on the diagonal: the part of its row, that is of the "
+                                "images of one class, that is classified right."));
     ImGui::SameLine(0, gap);
     images::colour_bar(frame, errors, bar);
     trace_item("confusion.scale.wrong");
-    tooltip(frame, said_of_data(
-                       frame, fmt::format(
-                                  "Colour of a cell beside the diagonal: the part of its row, that is of the "
-                                  "images of one class, that is taken for another. The scale follows the "
-                                  "largest of them, {}.",
-                                  percent_text(figures_.largest_error()))));
+    tooltip(
+        frame,
+        said_of_data(
+            frame,
+            fmt::format("Colour of a cell beside the diagonal: the part of its row, that is of the images of "
+                        "one class, that is taken for another. The scale follows the largest of them, {}.",
+                        percent_text(figures_.largest_error()))));
     ImGui::SameLine(0, gap);
   }
   const std::string right =

@@ -7,16 +7,63 @@
 #include <vector>
 
 #include "ui/frame/frame.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 #include "ui/panels/confusion_figures.h"
-#include "ui/panels/confusion_layout.h"
 #include "ui/panels/held_out.h"
 
 namespace warpscope::ui {
 
+/// Above so many classes, nothing is written: colours only.
+constexpr int kMostNamedClasses = 30;
+
+/// The room and the sizes of texts, in pixels.
+struct MatrixSpace {
+  float width = 0;
+  float height = 0;
+  int classes = 0;
+  float longest_name = 0;  ///< of the classes
+  float label_width = 0;   ///< of "precision", which stands left of the lines below
+  float sum_width = 0;     ///< of the widest sum
+  float rate_width = 0;    ///< of "100.0 %"
+  float line = 0;          ///< height of a line of text
+  float scale = 1;         ///< pixels per design pixel
+  float finest = 1;        ///< smallest length on the screen: one framebuffer pixel
+};
+
+struct MatrixLayout {
+  float left = 0;  ///< of the cells, relative to the matrix's top left corner
+  float top = 0;
+  float cell_width = 0;
+  float cell_height = 0;
+  float name_width = 0;     ///< of the names at the left; 0: none
+  float name_height = 0;    ///< of the names above; 0: none
+  bool turned = false;      ///< the names above stand upright
+  float sum_right = 0;      ///< right edge of the sums of the rows; 0: none
+  float recall_right = 0;   ///< right edge of the recalls; 0: none
+  float sum_top = 0;        ///< top of the sums of the columns; 0: none
+  float precision_top = 0;  ///< top of the precisions; 0: none
+  float width = 0;          ///< of everything
+  float height = 0;
+
+  float cells_right(int classes) const { return left + cell_width * static_cast<float>(classes); }
+  float cells_bottom(int classes) const { return top + cell_height * static_cast<float>(classes); }
+};
+
+MatrixLayout arrange_matrix(const MatrixSpace& space);
+
+/// A cell, a row (predicted < 0) or a column (truth < 0) of the matrix.
+struct MatrixHit {
+  int truth = -1;
+  int predicted = -1;
+};
+
+/// What lies under a point relative to the matrix's top left corner: a cell, or the row or column whose name
+/// or figures stand there.
+std::optional<MatrixHit> hit_matrix(const MatrixLayout& layout, int classes, float x, float y);
+
 class ConfusionMatrix {
  public:
-  /// The panel's body, of the selected images alone if some are. A click moves the cursor to a class; the cell that was
+  /// The panel's body, of only the selected images if some are. A click moves the cursor to a class; the cell that was
   /// clicked.
   std::optional<MatrixHit> draw(const Frame& frame, const HeldOut& held_out);
   /// Frees the texture; called before the context goes.

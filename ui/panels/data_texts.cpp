@@ -38,6 +38,11 @@ std::string views_sentence(const training::Snapshot& snapshot) {
       snapshot.test_views);
 }
 
+std::string class_name(const training::DataView* data, std::size_t index) {
+  const bool named = data != nullptr && index < data->classes.size() && !data->classes[index].empty();
+  return named ? data->classes[index] : std::to_string(index);
+}
+
 std::string shown_text(const training::DataView& data, training::DataPart part, std::int64_t number) {
   const auto image = data.image(part, number);
   if (!image) return "...";

@@ -1,6 +1,7 @@
 #pragma once
 // Texts of a data set, where panels show pictures of other sets.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -21,6 +22,9 @@ std::string said_of_data(const Frame& frame, std::string sentence);
 /// What a figure of an evaluation over several views of each image means, in a sentence behind others, which it begins
 /// with a blank; "" of one view.
 std::string views_sentence(const training::Snapshot& snapshot);
+
+/// The name of a class, or its number where it has none.
+std::string class_name(const training::DataView* data, std::size_t index);
 
 /// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)", what is
 /// not there yet "...".

@@ -8,7 +8,6 @@
 
 #include "ui/panels/determinism_rows.h"
 #include "ui/settings/steering.h"
-#include "ui/widgets/table.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -69,8 +68,7 @@ void DeterminismPanel::draw_button(const Frame& frame) {
   const Steering steering(frame);
   if (text_button(frame, "determinism.check", waiting_ ? "Running ..." : "Run the same step twice",
                   "Runs the next step twice side by side from the same weights and images and compares every "
-                  "bit that its "
-                  "operations write. The weights stay as they are.",
+                  "bit that its operations write. The weights stay as they are.",
                   able && !waiting_)) {
     waiting_ = true;
     id_before_ = id;

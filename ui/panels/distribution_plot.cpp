@@ -8,7 +8,6 @@
 
 #include "ui/input/cursor.h"
 #include "ui/plot/draw_curve.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {

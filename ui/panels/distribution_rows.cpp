@@ -34,7 +34,7 @@ images::Rgba density_colour(float density, float most) {
   return images::magnitude_colour(std::sqrt(density / most));
 }
 
-/// Of the numbers that are not 0: zeros may be many times as dense as any other.
+/// The highest density of numbers that are not 0: zeros may be many times as dense as any other.
 float most_of(const std::vector<float>& densities, const ValueAxis& axis) {
   float most = 0;
   for (std::size_t i = 0; i < densities.size(); ++i) {

@@ -23,7 +23,7 @@ using training::Quantity;
 using Moments = std::span<const std::shared_ptr<const DistributionMoment>>;
 
 /// Where values stand on a symmetric logarithmic axis, from 0 (the most negative) to 1: an octave takes the same room
-/// everywhere, and a band in the middle, or at the end where there is one sign alone, stands for 0.
+/// everywhere, and a band in the middle, or at the end where there is only one sign, stands for 0.
 class ValueAxis {
  public:
   /// One bin of the axis, in ascending order of values.
@@ -56,7 +56,7 @@ class ValueAxis {
   double octave_ = 1;  ///< positions an octave
 };
 
-/// Of the numbers, the part in each band over the band's octaves. All 0 of nothing.
+/// The part of the numbers in each band over the band's octaves. All 0 where there are no numbers.
 std::vector<float> densities(const statistics::Distribution& distribution, const ValueAxis& axis);
 
 /// The colour of the band of zeros, which has a scale of its own: grey, the brighter the larger their share of the

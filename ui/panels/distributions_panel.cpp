@@ -9,7 +9,6 @@
 #include "ui/input/cursor.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -24,11 +23,9 @@ constexpr std::array<std::string_view, kQuantities> kMeanings{
     "A layer's weights and bias, in FP32",
     "What the layer makes of the first test images, in the precision of the training",
     "Gradients of weights and bias in the last step (of its last micro-batch), before clipping and without "
-    "the loss "
-    "scale",
+    "the loss scale",
     "By how much one step changed weights and bias. The weights are copied at the end of the step before; "
-    "where "
-    "more steps lie between, the change is divided by their number, and the tip says so"};
+    "where more steps lie between, the change is divided by their number, and the tip says so"};
 constexpr const char* kLogSteps = "log steps";
 constexpr float kGap = 12, kFigureWidth = 128;  ///< design pixels, of the controls
 constexpr float kLeastHeight = 144;
@@ -50,6 +47,13 @@ void text_right(const Frame& frame, float right, float baseline, ImU32 color, st
 
 std::string step_text(const training::DistributionMoment& moment) {
   return "step " + with_thousands(moment.step);
+}
+
+/// Of all of them in one row, whatever is chosen.
+float controls_width(const Frame& frame) {
+  const float s = frame.scale;
+  return segmented_width(frame, kQuantityNames) + segmented_width(frame, kViews) +
+         toggle_width(frame, kLogSteps) + (3 * kGap + kFigureWidth) * s;
 }
 
 }  // namespace
@@ -92,13 +96,6 @@ void DistributionsPanel::draw(const Frame& frame) {
   trace(frame);
 }
 
-/// Of all of them in one row, whatever is chosen.
-float DistributionsPanel::controls_width(const Frame& frame) {
-  const float s = frame.scale;
-  return segmented_width(frame, kQuantityNames) + segmented_width(frame, kViews) +
-         toggle_width(frame, kLogSteps) + (3 * kGap + kFigureWidth) * s;
-}
-
 void DistributionsPanel::draw_controls(const Frame& frame) {
   int quantity = static_cast<int>(look_.quantity);
   if (segmented(frame, "distributions.quantity", kQuantityNames, &quantity, "Whose numbers are shown large",
@@ -106,10 +103,9 @@ void DistributionsPanel::draw_controls(const Frame& frame) {
     look_.quantity = static_cast<Quantity>(quantity);
   }
   int view = static_cast<int>(look_.view);
-  if (segmented_in_row(
-          frame, kGap, "distributions.view", kViews, &view,
-          "Heat map: density over steps, with the quantiles 5, 25, 50, 75 and 95 %. Ridges: one line a "
-          "moment, the newest in front. Figures: one number a layer over steps")) {
+  if (segmented_in_row(frame, kGap, "distributions.view", kViews, &view,
+                       "Heat map: density over steps, with the quantiles 5, 25, 50, 75 and 95 %. Ridges: one "
+                       "line a moment, the newest in front. Figures: one number a layer over steps")) {
     look_.view = static_cast<DistributionView>(view);
   }
   if (look_.view != DistributionView::ridges) {
@@ -311,8 +307,7 @@ void DistributionsPanel::draw_colour_bar(const Frame& frame) const {
   images::colour_bar(frame, bar, width);
   tooltip(frame,
           "The colours stand for the square root of the density: the part of the numbers whose magnitude is "
-          "within a "
-          "factor of two. Zeros have a scale of their own, in grey.");
+          "within a factor of two. Zeros have a scale of their own, in grey.");
 }
 
 /// How many numbers are 0, in the colour that their band has.
@@ -332,8 +327,7 @@ void DistributionsPanel::draw_zeros(const Frame& frame) const {
   trace_item("distributions.zeros");
   tooltip(frame,
           "The part of the numbers that are exactly 0, at the step shown. The colours leave them out: their "
-          "band has a "
-          "scale of its own, in grey, from no zeros to nothing but zeros.");
+          "band has a scale of its own, in grey, from no zeros to nothing but zeros.");
   ImGui::SameLine(0, 8 * s);
 }
 
@@ -349,7 +343,7 @@ void DistributionsPanel::draw_detail(const Frame& frame, ImVec2 size) {
                                      kMeanings[static_cast<std::size_t>(look_.quantity)]));
   ImGui::SameLine(0, 8 * frame.scale);
   if (look_.quantity == Quantity::activations && !figures) {
-    caption(frame, fmt::format("of {} test {}s", with_thousands(static_cast<std::uint64_t>(seen_->images)),
+    caption(frame, fmt::format("of {} test {}s", with_thousands(seen_->images),
                                model_.reads_text() ? "text" : "image"));
     ImGui::SameLine(0, 8 * frame.scale);
   }
@@ -373,9 +367,7 @@ void DistributionsPanel::trace(const Frame& frame) {
       json_string(training::name_of(look_.quantity)),
       json_string(kViews[static_cast<std::size_t>(look_.view)]), json_string(name_of(look_.figure)),
       frame.cursor->step.has_value(), seen_->images);
-  if (now == traced_) return;
-  traced_ = now;
-  trace_event("distributions", now);
+  trace_change(traced_, "distributions", now);
 }
 
 void DistributionsPanel::shutdown() {

@@ -42,7 +42,6 @@ class DistributionsPanel {
     std::unique_ptr<interop::Texture> texture;
   };
 
-  static float controls_width(const Frame& frame);
   void draw_controls(const Frame& frame);
   void draw_figure_choice(const Frame& frame);
   void draw_body(const Frame& frame);

@@ -7,7 +7,6 @@
 
 #include "ui/frame/trace.h"
 #include "ui/settings/steering.h"
-#include "ui/text/paragraph.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -46,10 +45,9 @@ void draw_choices(const Frame& frame) {
     frame.send(training::Resume{});
   }
   ImGui::SameLine(0, 8 * s);
-  if (text_button(
-          frame, "divergence.reset", "Reset",
-          "The first weights again, step 0. The curve stays in the plot to compare with; undo brings the "
-          "training back.")) {
+  if (text_button(frame, "divergence.reset", "Reset",
+                  "The first weights again, step 0. The curve stays in the plot to compare with; undo brings "
+                  "the training back.")) {
     frame.send(training::Reset{});
   }
 }

@@ -1,10 +1,35 @@
 #pragma once
 // The box that asks what to do after a loss that is not finite, or a spike.
 
+#include <cstdint>
+
+#include "gpu/messages/snapshot.h"
 #include "ui/frame/frame.h"
-#include "ui/panels/divergence_watch.h"
 
 namespace warpscope::ui {
+
+/// Open from the pause that a divergence brings until the training runs again, starts anew or ends.
+class DivergenceWatch {
+ public:
+  /// To be called with each snapshot; true while there is something to answer.
+  bool open(const training::Snapshot& snapshot) {
+    const auto& divergence = snapshot.divergence;
+    if (divergence.id != id_) {
+      id_ = divergence.id;
+      paused_ = answered_ = false;
+    }
+    const bool paused = snapshot.state == training::TrainerState::paused;
+    // The steps under way when it was found may still be running.
+    if (paused) paused_ = true;
+    if (paused_ && snapshot.state == training::TrainerState::running) answered_ = true;
+    return id_ > 0 && !divergence.text.empty() && paused && !answered_;
+  }
+
+ private:
+  std::uint64_t id_ = 0;
+  bool paused_ = false;    ///< since this divergence
+  bool answered_ = false;  ///< it ran again
+};
 
 class DivergenceBox {
  public:

@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/input/pointing.h"
+#include "ui/input/cursor.h"
 #include "ui/panels/picture_grid.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -67,10 +66,9 @@ void EnlargedPicture::draw_controls(const Frame& frame, PictureScene& scene) {
   ImGui::SameLine(0, 8 * s);
   row_text(frame, frame.fonts.text, frame.palette.text, scene.image_name(*image_));
   ImGui::SameLine(0, 12 * s);
-  segmented(
-      frame, "enlarged.mode", kModes, &mode_,
-      "Two versions side by side; one picture, left of the divider one version and right of it the other; or "
-      "both in turns in the same place (X shows the other one).");
+  segmented(frame, "enlarged.mode", kModes, &mode_,
+            "Two versions side by side; one picture, left of the divider one version and right of it the "
+            "other; or both in turns in the same place (X shows the other one).");
   draw_rows_choice(frame, scene);
   if (mode_ == kFlicker) {
     if (ImGui::GetContentRegionAvail().x > 96 * s) ImGui::SameLine(0, 12 * s);
@@ -149,8 +147,7 @@ std::optional<images::GridHit> EnlargedPicture::draw_pictures(const Frame& frame
   const float height = static_cast<float>(zoom * shape.height) / density;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float all = static_cast<float>(columns) * (width + gap) - gap;
-  const auto snap = [&](float value) { return std::round(value * density) / density; };
-  const ImVec2 min(snap(corner.x + std::max(0.0f, (room.x - all) / 2)), snap(corner.y));
+  const ImVec2 min = on_whole_pixels(ImVec2(corner.x + std::max(0.0f, (room.x - all) / 2), corner.y));
   const ImVec2 max(min.x + width, min.y + height);
   if (mode_ == kBeside) {
     const float shift = width + gap;

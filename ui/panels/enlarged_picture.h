@@ -2,12 +2,11 @@
 // One image, as large as the panel: two of its rows side by side, as one picture with a divider that can be dragged,
 // or in turns in the same place.
 
-#include <cstdint>
 #include <optional>
 
 #include "ui/frame/frame.h"
 #include "ui/images/grid_layout.h"
-#include "ui/panels/picture_scene.h"
+#include "ui/panels/picture_desk.h"
 
 namespace warpscope::ui {
 
@@ -52,7 +51,7 @@ class EnlargedPicture {
   PictureRow left_ = PictureRow::original, right_ = PictureRow::now;
   float split_ = 0.5f;  ///< where the divider stands
   bool flipped_ = false;
-  float rate_ = 2;  ///< turns a second; 0: by key alone
+  float rate_ = 2;  ///< turns a second; 0: only by key
   double next_ = 0;
   double hovered_since_ = 0;  ///< ImGui time at which the pointer came to the picture
   ImVec2 min_, max_;

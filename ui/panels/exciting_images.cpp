@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "ui/images/byte_colours.h"
-#include "ui/input/pointing.h"
+#include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/latent_rows.h"
 #include "ui/panels/network_rows.h"
-#include "ui/widgets/hit_area.h"
+#include "ui/panels/tiled_images.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -140,8 +140,7 @@ void ExcitingImages::draw_image(const Frame& frame, std::size_t place, ImVec2 mi
   page_->draw(list, static_cast<int>(place), min, max);
   if (ImGui::IsItemHovered() || is_pointed_at_image(frame, one.image)) {
     const float line = std::max(1.0f, std::floor(2 * s));
-    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
-                  frame.palette.accent, 0, 0, line);
+    outline(list, min, max, frame.palette.accent, line);
   }
   draw_text(list, frame.fonts.small, min.x, max.y + std::floor((kLine - 3) * s), frame.palette.text,
             figure_of(one));

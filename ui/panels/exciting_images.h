@@ -8,7 +8,7 @@
 
 #include "gpu/messages/channel_activations.h"
 #include "ui/frame/frame.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 
 namespace warpscope::ui {
 

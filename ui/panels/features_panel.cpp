@@ -12,9 +12,6 @@
 
 #include "ui/input/cursor.h"
 #include "ui/panels/confusion_figures.h"
-#include "ui/panels/features_grid.h"
-#include "ui/panels/features_rows.h"
-#include "ui/text/paragraph.h"
 #include "ui/widgets/table.h"
 #include "ui/widgets/widgets.h"
 
@@ -22,6 +19,7 @@ namespace warpscope::ui {
 namespace {
 
 using features::DeskWork;
+using features::Pooling;
 
 constexpr std::array<const char*, 6> kViews{"settings", "result", "classes", "images", "tries", "grid"};
 constexpr float kControlsWidth = 304, kBesideFrom = 680;  // design pixels
@@ -53,7 +51,261 @@ void draw_bar(const Frame& frame, Table& table, double part) {
                         frame.palette.series[0]);
 }
 
+constexpr std::array<const char*, 3> kPoolings{"whole", "mean", "max"};
+constexpr std::array<const char*, 3> kGammas{"scale", "auto", "number"};
+
+void label(const Frame& frame, const char* text, std::string_view tip) {
+  row_text(frame, frame.fonts.text, frame.palette.muted, text);
+  tooltip(frame, tip);
+  ImGui::SameLine(value_left(frame));
+}
+
+/// The field of a number with a logarithmic slider. True if it is meant.
+bool draw_number(const Frame& frame, ValueField& field, const ValueSpec& spec, double& value,
+                 std::string& refusal) {
+  const ValueEdit edit = field.draw(frame, spec, value, value_left(frame));
+  if (!edit.refusal.empty()) refusal = edit.refusal;
+  if (!edit.finished || edit.value == value) return false;
+  refusal.clear();
+  value = edit.value;
+  return true;
+}
+
+bool draw_layer(const Frame& frame, FeaturesController& controller) {
+  const models::Model& model = controller.model();
+  const std::string now = layer_of(controller.choice, model);
+  label(frame, "layer", "Whose output are the features of an image. The first choice is the latent.");
+  bool changed = false;
+  if (begin_combo(frame, "features.layer", now, std::max(60.0f, ImGui::GetContentRegionAvail().x),
+                  layer_note(layers_text(controller.choice, model), model))) {
+    for (const models::Layer& layer : model.layers) {
+      const std::string name = "features.layer=" + layer.name;
+      if (!combo_item(frame, name.c_str(), layer.name.c_str(), layer.name == now,
+                      layer_note(layer.name, model)))
+        continue;
+      changed = layer.name != now;
+      controller.choice.layer = layer.name;
+    }
+    end_combo();
+  }
+  return changed;
+}
+
+/// A list of which any number can be chosen.
+bool draw_beside(const Frame& frame, FeaturesController& controller) {
+  FeatureChoice& choice = controller.choice;
+  const models::Model& model = controller.model();
+  constexpr const char* kTip =
+      "Other layers whose numbers stand beside these, the largest of each of at most 4 x 4 windows.";
+  label(frame, "beside", kTip);
+  const std::string whole = layers_text(choice, model);
+  const std::size_t plus = whole.find('+');
+  const std::string now = plus == std::string::npos ? std::string("nothing") : whole.substr(plus + 1);
+  bool changed = false;
+  if (begin_combo(frame, "features.beside", now, std::max(60.0f, ImGui::GetContentRegionAvail().x),
+                  plus == std::string::npos ? std::string(kTip) : layer_note(whole, model))) {
+    if (combo_item(frame, "features.beside=nothing", "nothing", choice.beside.empty())) {
+      changed = !choice.beside.empty();
+      choice.beside.clear();
+    }
+    for (const models::Layer& layer : model.layers) {
+      const std::string text = beside_text(layer.name, model);
+      const auto found = std::find(choice.beside.begin(), choice.beside.end(), text);
+      const std::string name = "features.beside=" + layer.name;
+      if (!combo_item(frame, name.c_str(), text.c_str(), found != choice.beside.end(),
+                      layer_note(text, model)))
+        continue;
+      changed = true;
+      if (found == choice.beside.end()) {
+        choice.beside.push_back(text);
+      } else {
+        choice.beside.erase(found);
+      }
+    }
+    end_combo();
+  }
+  return changed;
+}
+
+bool draw_classifier(const Frame& frame, FeaturesController& controller) {
+  const auto& now = classifiers::classifier_named(controller.choice.classifier);
+  label(frame, "classifier", now.summary);
+  bool changed = false;
+  if (begin_combo(frame, "features.classifier", std::string(now.title),
+                  std::max(60.0f, ImGui::GetContentRegionAvail().x), now.summary)) {
+    for (const classifiers::ClassifierRow& row : classifiers::classifier_table()) {
+      const std::string name = fmt::format("features.classifier={}", row.name);
+      if (!combo_item(frame, name.c_str(), std::string(row.title).c_str(), row.name == now.name)) continue;
+      changed = row.name != now.name;
+      controller.choice.classifier = row.name;
+    }
+    end_combo();
+  }
+  return changed;
+}
+
+void draw_progress(const Frame& frame, const FeaturesController& controller) {
+  const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
+  const features::DeskState& state = controller.state();
+  if (state.work == DeskWork::none) {
+    const std::string text = state.cancelled ? std::string("cancelled") : state.failure;
+    const bool small = controller.state().result && controller.state().result->training_rows <
+                                                        controller.state().result->subject.data->train.count;
+    if (text.empty() && !small) return ImGui::NewLine();
+    const auto& result = controller.state().result;
+    const std::string shown = !text.empty() ? text
+                                            : fmt::format("a sample: {} of {} training images",
+                                                          with_thousands(result->training_rows),
+                                                          with_thousands(result->subject.data->train.count));
+    row_text(frame, frame.fonts.small, state.failure.empty() ? frame.palette.muted : frame.palette.error,
+             ellipsize(frame.fonts.small, shown, room));
+    trace_item("features.message");
+    return tooltip(frame, !text.empty()
+                              ? shown
+                              : shown + ". On a CPU all of them would take minutes; on a GPU all are used.");
+  }
+  const double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - state.since).count();
+  progress_bar(frame, "features.progress", std::clamp(room / 4, 48 * s, 160 * s),
+               static_cast<float>(state.part));
+  ImGui::SameLine(0, 10 * s);
+  const std::string left = time_left(state.part, elapsed);
+  const std::string text = left.empty() ? state.phase : fmt::format("{}, {}", state.phase, left);
+  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  redraw_at(frame, ImGui::GetTime() + 0.5);
+}
+
+void draw_figures(const Frame& frame, const features::TrialResult& result, float width) {
+  const float s = frame.scale, size = font_size(frame.fonts.large);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string accuracy = accuracy_text(result.accuracy);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.large, at.x,
+            at.y + frame.fonts.large->Ascent * ImGui::GetIO().FontGlobalScale, frame.palette.text, accuracy);
+  ImGui::Dummy(ImVec2(width - 8 * s, size + 2 * s));
+  trace_item("features.accuracy");
+  tooltip(frame, fmt::format("{} of {} test images got their class.",
+                             with_thousands(std::int64_t{result.judgement.test.right}),
+                             with_thousands(std::int64_t{result.judgement.test.rows})));
+  const std::string what = fmt::format("{}{}", classifiers::classifier_named(result.classifier).title,
+                                       result.c > 0 ? fmt::format(", C {}", c_text(result.c)) : "") +
+                           (result.gamma.empty() ? "" : ", gamma " + gamma_text(result));
+  paragraph(frame.fonts.small, frame.palette.muted, what);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
+  for (const FeatureFigure& figure : figures_of(result)) {
+    row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
+    tooltip(frame, figure.tip);
+    ImGui::SameLine(std::floor(96 * s));
+    value_with_unit(frame, figure.value, figure.unit, figure.tip);
+  }
+  const auto remark = [&](const std::string& text) {
+    if (!text.empty()) paragraph(frame.fonts.small, frame.palette.warning, text);
+  };
+  remark(result.remark);
+  for (const std::string& text : result.judgement.fit.remarks) remark(text);
+  ImGui::PopStyleVar();
+}
+
 }  // namespace
+
+bool FeaturesControls::draw_pooling(const Frame& frame, FeaturesController& controller) {
+  FeatureChoice& choice = controller.choice;
+  const models::Model& model = controller.model();
+  const auto sides = sides_of(layer_of(choice, model), model);
+  constexpr const char* kTip =
+      "All numbers of the layer, or one of each of some equal windows: their mean or their largest.";
+  label(frame, "pooling", kTip);
+  if (sides.empty()) {
+    caption(frame, "this layer has one place");
+    return false;
+  }
+  auto pooling = static_cast<int>(choice.pooling);
+  bool changed = segmented(frame, "features.pooling", kPoolings, &pooling, kTip);
+  choice.pooling = static_cast<Pooling>(pooling);
+  if (choice.pooling == Pooling::none) return changed;
+  ImGui::SameLine(0, 8 * frame.scale);
+  const features::FeatureLayer layer =
+      features::parse_feature_layers(layers_text(choice, model), model).front();
+  const auto text = [](int side) { return fmt::format("{0} x {0}", side); };
+  if (begin_combo(frame, "features.side", text(layer.side), std::max(48.0f, ImGui::GetContentRegionAvail().x),
+                  "How many windows: so many numbers of each channel are left.")) {
+    for (const int side : sides) {
+      const std::string name = fmt::format("features.side={}", side);
+      if (!combo_item(frame, name.c_str(), text(side).c_str(), side == layer.side)) continue;
+      changed = changed || side != layer.side;
+      choice.side = side;
+    }
+    end_combo();
+  }
+  return changed;
+}
+
+bool FeaturesControls::draw_c(const Frame& frame, FeaturesController& controller) {
+  FeatureChoice& choice = controller.choice;
+  double c = choice.c();
+  if (c == 0) return false;
+  ValueSpec spec;
+  spec.name = "features.c";
+  spec.label = std::string(1, 'C');  // GCC 12 at -O3 misreads the assignment of a literal
+  spec.tip =
+      "What an image on the wrong side of the border costs: the larger, the closer the classifier keeps to "
+      "the training images. Let the slider go, and it learns anew.";
+  spec.limits = {0, 1e9, true};
+  spec.scale = c_scale(choice.classifier);
+  if (!draw_number(frame, c_, spec, c, refusal_)) return false;
+  choice.cs[choice.classifier] = c;
+  return true;
+}
+
+bool FeaturesControls::draw_gamma(const Frame& frame, FeaturesController& controller) {
+  FeatureChoice& choice = controller.choice;
+  if (choice.classifier != "rbf") return false;
+  constexpr const char* kTip =
+      "How fast the kernel exp(-gamma |x - y|^2) falls with the distance. scale: 1 / (numbers x their "
+      "variance); auto: 1 / numbers; or a number.";
+  label(frame, "gamma", kTip);
+  auto gamma = static_cast<int>(choice.gamma);
+  bool changed = segmented(frame, "features.gamma", kGammas, &gamma, kTip);
+  if (changed && static_cast<GammaChoice>(gamma) == GammaChoice::number) {
+    // It begins where the rule was.
+    const auto& result = controller.state().result;
+    if (result && result->gamma_value > 0) choice.gamma_number = result->gamma_value;
+  }
+  choice.gamma = static_cast<GammaChoice>(gamma);
+  if (choice.gamma != GammaChoice::number) return changed;
+  ValueSpec spec;
+  spec.name = "features.gamma_number";
+  spec.label = "";
+  spec.tip = kTip;
+  spec.limits = {0, 1e9, true};
+  spec.scale = kGammaScale;
+  return draw_number(frame, gamma_, spec, choice.gamma_number, refusal_) || changed;
+}
+
+void FeaturesControls::draw(const Frame& frame, FeaturesController& controller, ImVec2 size) {
+  ImGui::BeginChild("features.controls", size, false);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 3 * frame.scale));
+  bool changed = draw_layer(frame, controller);
+  changed = draw_pooling(frame, controller) || changed;
+  changed = draw_beside(frame, controller) || changed;
+  label(frame, "scaling", "Whether each number of the features is brought to mean 0 and deviation 1 first.");
+  changed =
+      toggle(frame, "features.standardize", "standardized", &controller.choice.standardize,
+             "Each number of the features minus its mean, over its deviation, both of the training images") ||
+      changed;
+  changed = draw_classifier(frame, controller) || changed;
+  changed = draw_c(frame, controller) || changed;
+  changed = draw_gamma(frame, controller) || changed;
+  if (!refusal_.empty()) {
+    row_text(frame, frame.fonts.small, frame.palette.warning,
+             ellipsize(frame.fonts.small, refusal_, ImGui::GetContentRegionAvail().x));
+    tooltip(frame, refusal_);
+  }
+  ImGui::PopStyleVar();
+  ImGui::EndChild();
+  if (!changed) return;
+  refusal_.clear();
+  controller.judge_again();
+}
 
 void FeaturesPanel::shutdown() {
   pictures_.shutdown();
@@ -92,11 +344,10 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
     if (text_button(frame, "features.cancel", "Cancel", "Stops at once; the results of before stay."))
       controller.cancel();
   } else if (text_button(frame, "features.judge", "Judge now",
-                         why_not.empty()
-                             ? "Makes the features of all images with the weights of this moment, lets the "
-                               "classifier learn from those of the training images and judges it on the "
-                               "test images. The training goes on."
-                             : why_not,
+                         why_not.empty() ? "Makes the features of all images with the weights of this "
+                                           "moment, lets the classifier learn from those of the training "
+                                           "images and judges it on the test images. The training goes on."
+                                         : why_not,
                          why_not.empty())) {
     controller.judge(frame);
   }
@@ -115,53 +366,19 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
   draw_progress(frame, controller);
 }
 
-void FeaturesPanel::draw_progress(const Frame& frame, const FeaturesController& controller) const {
-  const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
-  const features::DeskState& state = controller.state();
-  if (state.work == DeskWork::none) {
-    const std::string text = state.cancelled ? std::string("cancelled") : state.failure;
-    const bool small = controller.state().result && controller.state().result->training_rows <
-                                                        controller.state().result->subject.data->train.count;
-    if (text.empty() && !small) return ImGui::NewLine();
-    const auto& result = controller.state().result;
-    const std::string shown =
-        !text.empty()
-            ? text
-            : fmt::format("a sample: {} of {} training images",
-                          with_thousands(static_cast<std::uint64_t>(result->training_rows)),
-                          with_thousands(static_cast<std::uint64_t>(result->subject.data->train.count)));
-    row_text(frame, frame.fonts.small, state.failure.empty() ? frame.palette.muted : frame.palette.error,
-             ellipsize(frame.fonts.small, shown, room));
-    trace_item("features.message");
-    return tooltip(frame, !text.empty()
-                              ? shown
-                              : shown + ". On a CPU all of them would take minutes; on a GPU all are used.");
-  }
-  const double elapsed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - state.since).count();
-  progress_bar(frame, "features.progress", std::clamp(room / 4, 48 * s, 160 * s),
-               static_cast<float>(state.part));
-  ImGui::SameLine(0, 10 * s);
-  const std::string left = time_left(state.part, elapsed);
-  const std::string text = left.empty() ? state.phase : fmt::format("{}, {}", state.phase, left);
-  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
-  redraw_at(frame, ImGui::GetTime() + 0.5);
-}
-
 void FeaturesPanel::draw_view(const Frame& frame, FeaturesController& controller) {
   const auto& result = controller.state().result;
   if (view_ == 5) return draw_features_grid(frame, controller);
   if (view_ == 4) return tries_.draw(frame, controller);
   if (!result) {
     const std::string why_not = controller.why_not(frame);
-    return centered_text(
-        frame, !why_not.empty()    ? why_not
-               : controller.busy() ? "The first result is on its way."
-               : frame.request == nullptr
-                   ? "Nothing judged yet. \"Judge now\" tells what the features of the run's newest "
-                     "checkpoint are worth to a classifier."
-                   : "Nothing judged yet. \"Judge now\" tells what the features of this network are "
-                     "worth to a classifier that learns from them.");
+    return centered_text(frame, !why_not.empty()    ? why_not
+                                : controller.busy() ? "The first result is on its way."
+                                : frame.request == nullptr
+                                    ? "Nothing judged yet. \"Judge now\" tells what the features of the "
+                                      "run's newest checkpoint are worth to a classifier."
+                                    : "Nothing judged yet. \"Judge now\" tells what the features of this "
+                                      "network are worth to a classifier that learns from them.");
   }
   if (shown_ != result) {
     shown_ = result;
@@ -188,42 +405,12 @@ void FeaturesPanel::draw_result(const Frame& frame, const features::TrialResult&
   ImGui::EndChild();
 }
 
-void FeaturesPanel::draw_figures(const Frame& frame, const features::TrialResult& result, float width) const {
-  const float s = frame.scale, size = font_size(frame.fonts.large);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string accuracy = accuracy_text(result.accuracy);
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.large, at.x,
-            at.y + frame.fonts.large->Ascent * ImGui::GetIO().FontGlobalScale, frame.palette.text, accuracy);
-  ImGui::Dummy(ImVec2(width - 8 * s, size + 2 * s));
-  trace_item("features.accuracy");
-  tooltip(frame, fmt::format("{} of {} test images got their class.",
-                             with_thousands(static_cast<std::uint64_t>(result.judgement.test.right)),
-                             with_thousands(static_cast<std::uint64_t>(result.judgement.test.rows))));
-  const std::string what = fmt::format("{}{}", classifiers::classifier_named(result.classifier).title,
-                                       result.c > 0 ? fmt::format(", C {}", c_text(result.c)) : "") +
-                           (result.gamma.empty() ? "" : ", gamma " + gamma_text(result));
-  paragraph(frame.fonts.small, frame.palette.muted, what);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
-  for (const FeatureFigure& figure : figures_of(result)) {
-    row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
-    tooltip(frame, figure.tip);
-    ImGui::SameLine(std::floor(96 * s));
-    value_with_unit(frame, figure.value, figure.unit, figure.tip);
-  }
-  const auto remark = [&](const std::string& text) {
-    if (!text.empty()) paragraph(frame.fonts.small, frame.palette.warning, text);
-  };
-  remark(result.remark);
-  for (const std::string& text : result.judgement.fit.remarks) remark(text);
-  ImGui::PopStyleVar();
-}
-
 void FeaturesPanel::draw_classes(const Frame& frame, const features::TrialResult& result) const {
   const auto rows = class_rows(result.judgement.test);
   Table table(frame, "features.classes", kColumns);
   table.rows(static_cast<int>(rows.size()), [&](int i) {
     const ClassRow& row = rows[static_cast<std::size_t>(i)];
-    const auto count = [](long long value) { return with_thousands(static_cast<std::uint64_t>(value)); };
+    const auto count = [](std::int64_t value) { return with_thousands(value); };
     table.text(kClass, held_out_.class_name(row.truth), frame.palette.text);
     table.number(kRight, count(row.right), frame.palette.text);
     table.number(kOf, count(row.rows), frame.palette.muted);
@@ -245,9 +432,8 @@ void FeaturesPanel::trace(const Frame& frame, const FeaturesController& controll
   }
   const std::string now = fmt::format(
       "\"busy\":{},\"work\":{},\"tries\":{},\"accuracy\":{:.6f},\"step\":{},\"classifier\":{},\"layers\":{},"
-      "\"c\":{},"
-      "\"gamma\":{},\"reused\":{},\"cancelled\":{},\"failure\":{},\"cells\":{},\"view\":{},\"image\":{},"
-      "\"pictures\":[{}]",
+      "\"c\":{},\"gamma\":{},\"reused\":{},\"cancelled\":{},\"failure\":{},\"cells\":{},\"view\":{},"
+      "\"image\":{},\"pictures\":[{}]",
       controller.busy(), static_cast<int>(state.work), state.tries->size(),
       state.result ? state.result->accuracy : -1, state.result ? state.result->step : 0,
       json_string(state.result ? state.result->classifier : ""),
@@ -256,9 +442,7 @@ void FeaturesPanel::trace(const Frame& frame, const FeaturesController& controll
       state.cancelled, json_string(state.failure), state.grid ? state.grid->done() : 0,
       json_string(kViews[static_cast<std::size_t>(view_)]), frame.cursor == nullptr ? 0 : frame.cursor->image,
       fmt::join(first, ","));
-  if (now == traced_) return;
-  traced_ = now;
-  trace_event("features", now);
+  trace_change(traced_, "features", now);
 }
 
 }  // namespace warpscope::ui

@@ -7,12 +7,27 @@
 #include "ui/frame/frame.h"
 #include "ui/jobs/features_controller.h"
 #include "ui/panels/confusion_matrix.h"
-#include "ui/panels/features_controls.h"
 #include "ui/panels/features_pictures.h"
 #include "ui/panels/features_tries.h"
 #include "ui/panels/held_out.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
+
+/// Which layer, pooled or not, which classifier, C and gamma.
+class FeaturesControls {
+ public:
+  /// A column `width` pixels wide. What is changed is judged again with the weights of the last result.
+  void draw(const Frame& frame, FeaturesController& controller, ImVec2 size);
+
+ private:
+  bool draw_pooling(const Frame& frame, FeaturesController& controller);
+  bool draw_c(const Frame& frame, FeaturesController& controller);
+  bool draw_gamma(const Frame& frame, FeaturesController& controller);
+
+  ValueField c_, gamma_;
+  std::string refusal_;
+};
 
 class FeaturesPanel {
  public:
@@ -22,10 +37,8 @@ class FeaturesPanel {
 
  private:
   void draw_actions(const Frame& frame, FeaturesController& controller, bool narrow);
-  void draw_progress(const Frame& frame, const FeaturesController& controller) const;
   void draw_view(const Frame& frame, FeaturesController& controller);
   void draw_result(const Frame& frame, const features::TrialResult& result);
-  void draw_figures(const Frame& frame, const features::TrialResult& result, float width) const;
   void draw_classes(const Frame& frame, const features::TrialResult& result) const;
   void trace(const Frame& frame, const FeaturesController& controller);
 

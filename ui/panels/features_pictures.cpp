@@ -6,9 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/images/byte_colours.h"
 #include "ui/input/cursor.h"
-#include "ui/interop/texture.h"
 #include "ui/panels/data_texts.h"
 #include "ui/widgets/widgets.h"
 
@@ -17,12 +15,8 @@ namespace {
 
 constexpr std::array<const char*, 3> kOrders{"border", "wrong", "support"};
 constexpr std::size_t kMost = 480;
-constexpr int kTiles = 512, kLargestPage = 4096;
+constexpr int kTiles = 512;
 constexpr float kLine = 17;  // design pixels
-
-float density() {
-  return std::max(0.01f, ImGui::GetIO().DisplayFramebufferScale.x);
-}
 
 }  // namespace
 
@@ -30,52 +24,29 @@ training::DataPart FeaturesPictures::part() const {
   return made_order_ == FeatureOrder::support ? training::DataPart::train : training::DataPart::test;
 }
 
-std::optional<int> FeaturesPictures::tile_of(int image) {
-  const auto place = cache_.need(image);
-  if (!place) return std::nullopt;
-  if (place->fresh) {
-    const auto pixels = images::byte_colours(*result_->subject.data, part(), image);
-    if (pixels.empty()) {
-      cache_.forget(image);
-      return std::nullopt;
-    }
-    page_->upload(place->tile, pixels.data());
-  }
-  return place->tile;
-}
-
 std::string FeaturesPictures::class_name(int index) const {
-  const auto& classes = result_->subject.data->classes;
-  const auto at = static_cast<std::size_t>(index);
-  return at < classes.size() && !classes[at].empty() ? classes[at] : std::to_string(index);
+  return ui::class_name(result_->subject.data.get(), static_cast<std::size_t>(index));
 }
 
 void FeaturesPictures::refresh(const Frame& frame,
                                const std::shared_ptr<const features::TrialResult>& result) {
   const auto images = frame.cursor == nullptr ? std::vector<std::int64_t>() : frame.cursor->images;
-  if (result_ == result && made_order_ == order_ && made_images_ == images && page_) return;
+  if (result_ == result && made_order_ == order_ && made_images_ == images && tiles_.page()) return;
   const bool other_set = !result_ || result_->subject.data != result->subject.data ||
                          (made_order_ == FeatureOrder::support) != (order_ == FeatureOrder::support);
   result_ = result;
   made_order_ = order_;
   made_images_ = images;
   pictures_ = pictures_of(*result, order_, images, kMost);
-  const int largest = std::min(kLargestPage, interop::Texture::largest());
-  const interop::PageShape shape = interop::make_page(kTiles, set().width, set().height, largest);
-  if (!page_ || page_->shape() != shape) {
-    page_ = std::make_unique<interop::TilePage>(shape, frame.textures);
-    cache_ = images::TileCache(shape.tiles());
-  } else if (other_set) {
-    cache_.clear();
-  }
+  if (other_set || !tiles_.page()) tiles_.renew(frame, set(), kTiles);
 }
 
 void FeaturesPictures::draw(const Frame& frame, const std::shared_ptr<const features::TrialResult>& result) {
   auto order = static_cast<int>(order_);
-  segmented(frame, "features.pictures", kOrders, &order,
-            "border: the test images nearest to the border between two classes. wrong: those taken for "
-            "another class, "
-            "the surest first. support: the training images that weigh most in the decisions (RBF SVM).");
+  segmented(
+      frame, "features.pictures", kOrders, &order,
+      "border: the test images nearest to the border between two classes. wrong: those taken for another "
+      "class, the surest first. support: the training images that weigh most in the decisions (RBF SVM).");
   order_ = static_cast<FeatureOrder>(order);
   refresh(frame, result);
   ImGui::SameLine(0, 12 * frame.scale);
@@ -91,19 +62,10 @@ void FeaturesPictures::draw(const Frame& frame, const std::shared_ptr<const feat
 }
 
 images::CellGrid FeaturesPictures::lay_out(const Frame& frame, ImVec2 room) const {
-  const float pixels = density(), s = frame.scale * pixels;
-  images::CellSpace space;
-  space.width = static_cast<int>((room.x - ImGui::GetStyle().ScrollbarSize) * pixels);
-  space.height = static_cast<int>(room.y * pixels);
-  space.image_width = set().width;
-  space.image_height = set().height;
-  space.count = static_cast<int>(pictures_.size());
-  space.gap = std::max(1, static_cast<int>(8 * s));
-  space.edge = std::max(1, static_cast<int>(std::ceil(3 * s)));
+  images::CellSpace space = cell_space(frame, set(), pictures_.size(), room);
   // A text stands in a line of its own, in the place of a picture.
-  space.caption_height = static_cast<int>(std::ceil((set().texts ? 3 : 2) * kLine * s));
-  space.least_width = static_cast<int>(std::ceil(64 * s));
-  space.scale = s;
+  space.caption_height = static_cast<int>(std::ceil((set().texts ? 3 : 2) * kLine * space.scale));
+  space.least_width = static_cast<int>(std::ceil(64 * space.scale));
   return images::make_cells(space, images::fit_cells(space));
 }
 
@@ -113,15 +75,10 @@ void FeaturesPictures::draw_cells(const Frame& frame) {
   ImGui::BeginChild("features.grid_of_pictures", ImVec2(room.x, std::max(1.0f, room.y)), false,
                     ImGuiWindowFlags_NoNav);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
-  const ImVec2 origin(std::round(cursor.x * density()) / density(),
-                      std::round(cursor.y * density()) / density());
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const auto hit = ImGui::IsWindowHovered()
-                       ? grid.hit({static_cast<int>(std::floor((mouse.x - origin.x) * density())),
-                                   static_cast<int>(std::floor((mouse.y - origin.y) * density()))})
-                       : std::nullopt;
-  const int top = static_cast<int>(ImGui::GetScrollY() * density());
-  cache_.begin_frame();
+  const ImVec2 origin = on_whole_pixels(cursor);
+  const auto hit = ImGui::IsWindowHovered() ? grid.hit(pointer_from(origin)) : std::nullopt;
+  const int top = static_cast<int>(ImGui::GetScrollY() * framebuffer_density());
+  tiles_.begin_frame();
   for (int cell = grid.first_visible(top); cell < grid.end_visible(top); ++cell) {
     draw_cell(frame, grid, origin, cell, hit == cell);
   }
@@ -132,22 +89,20 @@ void FeaturesPictures::draw_cells(const Frame& frame) {
       frame.cursor->image = picture.image;
   }
   ImGui::SetCursorScreenPos(cursor);
-  ImGui::Dummy(ImVec2(1, static_cast<float>(grid.content_height()) / density()));
+  ImGui::Dummy(ImVec2(1, static_cast<float>(grid.content_height()) / framebuffer_density()));
   ImGui::EndChild();
 }
 
 void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& grid, ImVec2 origin, int cell,
                                  bool hovered) {
   const FeaturePicture& picture = pictures_[static_cast<std::size_t>(cell)];
-  const images::Point place = grid.place(cell);
-  const auto pixels = [](int length) { return static_cast<float>(length) / density(); };
-  const ImVec2 min(origin.x + pixels(place.x), origin.y + pixels(place.y));
-  const ImVec2 max(min.x + pixels(grid.zoom * grid.space.image_width),
-                   min.y + pixels(grid.zoom * grid.space.image_height));
+  const auto [min, max] = picture_corners(grid, origin, cell);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const bool texts = set().texts;
-  if (const auto tile = texts ? std::nullopt : tile_of(static_cast<int>(picture.image)))
-    page_->draw(list, *tile, min, max);
+  if (const auto tile = texts
+                            ? std::nullopt
+                            : tiles_.tile_of(*result_->subject.data, part(), static_cast<int>(picture.image)))
+    tiles_.page()->draw(list, *tile, min, max);
   const bool pointed =
       !picture.of_training && frame.cursor != nullptr && frame.cursor->image == picture.image;
   const float line = std::max(1.0f, std::floor(2 * frame.scale));
@@ -156,7 +111,7 @@ void FeaturesPictures::draw_cell(const Frame& frame, const images::CellGrid& gri
     list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + below),
                   hovered || pointed ? frame.palette.accent : frame.palette.error, 0, 0, line);
   }
-  const float s = frame.scale, width = pixels(grid.cell_width);
+  const float s = frame.scale, width = static_cast<float>(grid.cell_width) / framebuffer_density();
   const ImFont* const font = frame.fonts.small;
   float first = max.y + 14 * s;
   if (texts) {
@@ -180,8 +135,7 @@ std::string FeaturesPictures::tip(const FeaturePicture& picture) const {
   }
   return fmt::format(
       "Test image {}: {}.\n{}\nMargin {:.4g}: how far it is from getting another label.\nClick to look at it "
-      "in all "
-      "views.",
+      "in all views.",
       picture.image, class_name(picture.truth),
       picture.right() ? "Taken for that." : fmt::format("Taken for {}.", class_name(picture.label)),
       picture.figure);

@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "ui/frame/frame.h"
-#include "ui/images/cell_grid.h"
-#include "ui/images/tile_cache.h"
-#include "ui/interop/tile_page.h"
-#include "ui/panels/features_rows.h"
+#include "ui/images/grid_layout.h"
+#include "ui/jobs/features_controller.h"
+#include "ui/panels/tiled_images.h"
 
 namespace warpscope::ui {
 
@@ -21,7 +19,7 @@ class FeaturesPictures {
   /// What is shown, in its order.
   const std::vector<FeaturePicture>& shown() const { return pictures_; }
   /// Frees the texture; called before the context goes.
-  void shutdown() { page_.reset(); }
+  void shutdown() { tiles_.shutdown(); }
 
  private:
   void refresh(const Frame& frame, const std::shared_ptr<const features::TrialResult>& result);
@@ -30,7 +28,6 @@ class FeaturesPictures {
   images::CellGrid lay_out(const Frame& frame, ImVec2 room) const;
   training::DataPart part() const;
   const training::ImageFacts& set() const { return result_->subject.data->facts(part()); }
-  std::optional<int> tile_of(int image);
   std::string class_name(int index) const;
   std::string tip(const FeaturePicture& picture) const;
 
@@ -38,8 +35,7 @@ class FeaturesPictures {
   std::vector<std::int64_t> made_images_;
   std::shared_ptr<const features::TrialResult> result_;  ///< what `pictures_` were made from
   std::vector<FeaturePicture> pictures_;
-  std::unique_ptr<interop::TilePage> page_;
-  images::TileCache cache_{0};
+  TiledImages tiles_;
 };
 
 }  // namespace warpscope::ui

@@ -1,5 +1,6 @@
 #pragma once
-// All tries of this session: a table, and accuracy against the time of learning.
+// All tries of this session: a table, and accuracy against the time of learning; a search over C and gamma as a heat
+// map.
 
 #include "ui/frame/frame.h"
 #include "ui/jobs/features_controller.h"
@@ -13,10 +14,12 @@ class FeaturesTries {
 
  private:
   void draw_table(const Frame& frame, FeaturesController& controller, ImVec2 size);
-  void draw_points(const Frame& frame, FeaturesController& controller, ImVec2 size) const;
 
   TryColumn sorted_by_ = TryColumn::number;
   int view_ = 0;  ///< where there is no room for both
 };
+
+/// The body of the view: button, table of accuracies. A click on a cell takes its C and gamma and judges them.
+void draw_features_grid(const Frame& frame, FeaturesController& controller);
 
 }  // namespace warpscope::ui

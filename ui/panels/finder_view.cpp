@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "ui/text/paragraph.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -49,7 +49,40 @@ void draw_sentence(const Frame& frame, const RateFinderResult& result) {
   trace_item("training.finder_text");
 }
 
+constexpr double kLeastSpan = 100;  // of the rates
+
+plot::Range loss_range(const std::vector<training::RatePoint>& points) {
+  const auto lowest = std::min_element(points.begin(), points.end(),
+                                       [](const auto& a, const auto& b) { return a.smoothed < b.smoothed; });
+  double high = lowest->smoothed, low = high;
+  for (auto point = points.begin(); point != lowest; ++point) high = std::max(high, point->smoothed);
+  // The loss hardly fell: a range of its own size keeps the curve from being stretched to noise, and half of a curve
+  // that rises from the start is in view.
+  if (high - low <= 0.05 * std::abs(high)) {
+    std::vector<double> all;
+    for (const training::RatePoint& point : points) all.push_back(point.smoothed);
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    high = std::max(low + std::max(0.25 * std::abs(low), 1e-9), *middle);
+  }
+  const double span = high - low;
+  return {std::max(0.0, low - 0.25 * span), high + 0.5 * span, false};
+}
+
 }  // namespace
+
+FinderCurve finder_curve(const training::RateFinderResult& result, const training::RateFinderOptions& options,
+                         bool running) {
+  FinderCurve curve;
+  for (const training::RatePoint& point : result.points) {
+    curve.raw.append(point.rate, static_cast<float>(point.loss));
+    curve.smoothed.append(point.rate, static_cast<float>(point.smoothed));
+  }
+  const double reached = running || result.points.empty() ? options.high : result.points.back().rate;
+  curve.x = {options.low, std::max(reached, kLeastSpan * options.low), true};
+  if (!result.points.empty()) curve.y = loss_range(result.points);
+  return curve;
+}
 
 void FinderView::draw_start(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
@@ -71,13 +104,12 @@ void FinderView::draw_start(const Frame& frame) {
     return;
   }
   const bool able = snapshot.state == TrainerState::running || snapshot.state == TrainerState::paused;
-  if (text_button(
-          frame, "training.find_rate", "Find rate",
-          fmt::format("{} steps whose learning rate rises from {:g} to {:g}, to see where the loss falls "
-                      "fastest and where it blows up. Weights and optimizer state come back afterwards. "
-                      "Another command meanwhile ends the test.",
-                      options_.steps, options_.low, options_.high),
-          able)) {
+  if (text_button(frame, "training.find_rate", "Find rate",
+                  fmt::format("{} steps whose learning rate rises from {:g} to {:g}, to see where the loss "
+                              "falls fastest and where it blows up. Weights and optimizer state come back "
+                              "afterwards. Another command meanwhile ends the test.",
+                              options_.steps, options_.low, options_.high),
+                  able)) {
     frame.send(training::FindRate{options_});
   }
 }
@@ -141,10 +173,9 @@ void FinderView::draw(const Frame& frame, SettingsController& controller, Refusa
   draw_start(frame);
   if (!search) {
     draw_range(frame, refusal);
-    centered_text(
-        frame,
-        "Not run yet. A short sweep of learning rates finds where the loss falls fastest; the weights come "
-        "back afterwards.");
+    centered_text(frame,
+                  "Not run yet. A short sweep of learning rates finds where the loss falls fastest; the "
+                  "weights come back afterwards.");
     return;
   }
   const RateFinderResult& result = search->result;

@@ -2,14 +2,26 @@
 // The "Finder" tab: the learning-rate range test.
 
 #include <memory>
-#include <string>
 
+#include "gpu/settings/rate_finder.h"
 #include "ui/frame/frame.h"
-#include "ui/panels/finder_curve.h"
 #include "ui/panels/settings_controller.h"
+#include "ui/plot/chart.h"
+#include "ui/plot/curve.h"
 #include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
+
+struct FinderCurve {
+  plot::Series raw, smoothed;  ///< loss over rate
+  plot::Range x, y;
+};
+
+/// The axes: x goes from the first rate of `options` to its last one while the test runs, then to the last
+/// rate reached, over at least two decades; y from the lowest smoothed loss to half as much again above the
+/// highest before it, so that a loss that blows up leaves the picture instead of flattening it.
+FinderCurve finder_curve(const training::RateFinderResult& result, const training::RateFinderOptions& options,
+                         bool running);
 
 class FinderView {
  public:

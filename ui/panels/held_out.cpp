@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "ui/panels/data_texts.h"
-#include "ui/panels/image_selection.h"
-#include "ui/panels/text_rows.h"
+#include "ui/panels/selection_chip.h"
+#include "ui/panels/tinted_text.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -89,9 +89,7 @@ double HeldOut::probability_of_truth(int image) const {
 }
 
 std::string HeldOut::class_name(int index) const {
-  const auto at = static_cast<std::size_t>(index);
-  const bool named = data && at < data->classes.size() && !data->classes[at].empty();
-  return named ? data->classes[at] : std::to_string(index);
+  return ui::class_name(data.get(), static_cast<std::size_t>(index));
 }
 
 bool EvaluationFollower::update(const HeldOut& newest, std::uint64_t generation, double now, bool still) {
@@ -204,7 +202,7 @@ std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice
 std::string no_predictions_text(const training::Snapshot& snapshot) {
   using training::TrainerState;
   if (!snapshot.can.look_inside && snapshot.evaluation) {
-    return "The run's folder holds no predictions of single images (older versions wrote none); Confusion "
+    return "The run's folder holds no predictions of single images; Confusion "
            "counts them.";
   }
   if (snapshot.state == TrainerState::preparing) return "No predictions yet: the training is being prepared.";

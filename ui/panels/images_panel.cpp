@@ -9,14 +9,10 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
-#include "ui/images/difference_scale.h"
+#include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
-#include "ui/input/pointing.h"
-#include "ui/panels/image_selection.h"
 #include "ui/panels/picture_magnifier.h"
-#include "ui/panels/picture_memory.h"
 #include "ui/panels/selection_chip.h"
-#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -26,8 +22,10 @@ constexpr std::array<float, 8> kRanges{0.005f, 0.01f, 0.02f, 0.05f, 0.1f, 0.25f,
 // Seconds: the magnifier covers much, so it waits until the pointer stays, and then follows it at once.
 constexpr double kMagnifierDelay = 0.3;
 constexpr float kCurveHeight = 112;
+constexpr const char* kWidestZoom = "1.25\u00d7";
 // Where less is left for the pictures, the panel scrolls, so that no row of controls lies over another.
 constexpr float kLeastPictures = 72;
+
 // What stands there before the first images.
 std::string waiting_text(const Frame& frame) {
   const auto state = frame.snapshot.state;
@@ -35,18 +33,6 @@ std::string waiting_text(const Frame& frame) {
                      state == training::TrainerState::preparing;
   return !frame.snapshot.can.look_inside && !going ? "No images were kept with this run"
                                                    : "Waiting for the first reconstructions.";
-}
-
-float zoom_number_width(const Frame& frame) {
-  return std::max(std::floor(32 * frame.scale), text_width(frame.fonts.numbers, "1.25\u00d7"));
-}
-
-float zoom_width(const Frame& frame) {
-  const auto button = [&](const char* label) {
-    return text_width(frame.fonts.text, label) + 20 * frame.scale;
-  };
-  return button("-") + button("+") + text_width(frame.fonts.text, "fit") + zoom_number_width(frame) +
-         28 * frame.scale;
 }
 
 float row_height(const Frame& frame) {
@@ -225,9 +211,7 @@ void ImagesPanel::trace(const Frame& frame, const PictureScene& scene) {
   std::string now =
       fmt::format("\"images\":[{}],\"image\":{},\"selected\":{},\"figures\":[{}]",
                   fmt::join(scene.images, ","), frame.cursor->image, frame.cursor->images.size(), figures);
-  if (now == traced_) return;
-  traced_ = std::move(now);
-  trace_event("pictures", traced_);
+  trace_change(traced_, "pictures", now);
 }
 
 /// Which images are shown, in which order.
@@ -268,13 +252,14 @@ std::string ImagesPanel::nothing_text(const Frame& frame) const {
 
 void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float s = frame.scale;
+  const float zoom = zoom_buttons_width(frame, kWidestZoom);
   const PictureMetric metric = settings.metric;
   const std::string step = with_thousands(scene.step());
   const float step_width =
       text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) + 22 * s;
   // A narrow panel keeps the zoom and leaves out the step, and before that the mean, since each image shows its own
   // figure.
-  if (ImGui::GetContentRegionAvail().x >= step_width + zoom_width(frame)) {
+  if (ImGui::GetContentRegionAvail().x >= step_width + zoom) {
     caption(frame, "step");
     ImGui::SameLine(0, 6 * s);
     value_with_unit(frame, step, "", "The training step after which these reconstructions were made.");
@@ -286,45 +271,15 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
                                        kPictureMetrics[static_cast<std::size_t>(metric)]);
   const float mean_width =
       text_width(frame.fonts.numbers, mean) + text_width(frame.fonts.small, unit) + 21 * s;
-  if (ImGui::GetContentRegionAvail().x >= mean_width + zoom_width(frame)) {
+  if (ImGui::GetContentRegionAvail().x >= mean_width + zoom) {
     value_with_unit(frame, mean, unit,
                     fmt::format("Mean over the {} images shown. {}", figures.size(), tip_of(metric)));
     ImGui::SameLine(0, 16 * s);
   }
-  draw_zoom(frame);
-}
-
-void ImagesPanel::draw_zoom(const Frame& frame) {
-  const float s = frame.scale;
-  const float number = zoom_number_width(frame);
-  const float zoom = grid_.zoom();
-  if (title_end(frame) - ImGui::GetCursorPosX() < zoom_width(frame)) return;
-  align_title_right(frame, zoom_width(frame));
-  if (text_button(frame, "images.zoom_out", "-", "Smaller images (Ctrl + wheel)", zoom > 1)) {
-    settings.zoom = images::smaller_zoom(zoom);
-  }
-  ImGui::SameLine(0, 0);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string text = fmt::format("{:g}\u00d7", zoom);
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.numbers,
-            at.x + (number - text_width(frame.fonts.numbers, text)) / 2, row_baseline(frame, at.y),
-            frame.palette.text, text);
-  ImGui::Dummy(ImVec2(number, ImGui::GetFrameHeight()));
-  tooltip(frame,
-          "Screen pixels per image pixel: a whole number, so that every pixel is shown as it is, but where "
-          "the room is "
-          "larger than 1 needs and too small for 2.");
-  ImGui::SameLine(0, 0);
-  if (text_button(frame, "images.zoom_in", "+", "Larger images (Ctrl + wheel)",
-                  zoom < static_cast<float>(images::kLargestZoom))) {
-    settings.zoom = images::larger_zoom(zoom);
-  }
-  ImGui::SameLine(0, 4 * s);
-  bool fit = settings.zoom == 0;
-  if (toggle(frame, "images.zoom_fit", "fit", &fit,
-             "The largest size at which enough images are seen at once")) {
-    settings.zoom = fit ? 0 : static_cast<int>(zoom);
-  }
+  zoom_buttons(frame, "images.zoom", grid_.zoom(),
+               "Screen pixels per image pixel: a whole number, so that every pixel is shown as it is, but "
+               "where the room is larger than 1 needs and too small for 2.",
+               settings.zoom, kWidestZoom);
 }
 
 void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
@@ -390,8 +345,7 @@ void ImagesPanel::draw_difference_figures(const Frame& frame, const PictureScene
   const float room = ImGui::GetContentRegionAvail().x;
   if (text_button(frame, "images.largest", ellipsize(frame.fonts.text, text, room - 24 * s).c_str(),
                   "d is the difference of the two rows, over all values of all images shown; the place is "
-                  "(x, y). Click to "
-                  "see the image where it is largest.")) {
+                  "(x, y). Click to see the image where it is largest.")) {
     enlarge(figures.image);
     if (scene.names.empty()) point_at_image(frame, figures.image);
   }
@@ -406,8 +360,7 @@ void ImagesPanel::draw_scale_choice(const Frame& frame, const PictureScene& scen
   int kind = conversion.difference == images::Difference::absolute ? 1 : 0;
   segmented(frame, "images.difference", kKinds, &kind,
             "Signed: the mean over the channels; blue where it is too dark now, red where too bright. "
-            "Absolute: the mean "
-            "of the absolute differences.");
+            "Absolute: the mean of the absolute differences.");
   conversion.difference = kind == 1 ? images::Difference::absolute : images::Difference::signed_mean;
   ImGui::SameLine(0, 8 * s);
   const float choice = std::floor(116 * s);
@@ -416,13 +369,11 @@ void ImagesPanel::draw_scale_choice(const Frame& frame, const PictureScene& scen
   const images::Conversion& shown = desk_.conversion();
   bool& automatic = settings.follows_pictures();
   const std::string range = fmt::format("{}{:g}", sign, shown.range);
-  if (begin_combo(
-          frame, "images.range", automatic ? "auto " + range : range, choice,
-          fmt::format(
-              "The difference at the end of the colour scale; images lie in 0 to 1. A fixed scale lets "
-              "pictures of different steps be compared. The automatic one is so large that {:g} % of "
-              "all pixels lie within it{}.",
-              100 * kRangePart, automatic ? fmt::format(": {}", range) : ""))) {
+  if (begin_combo(frame, "images.range", automatic ? "auto " + range : range, choice,
+                  fmt::format("The difference at the end of the colour scale; images lie in 0 to 1. A fixed "
+                              "scale lets pictures of different steps be compared. The automatic one is so "
+                              "large that {:g} % of all pixels lie within it{}.",
+                              100 * kRangePart, automatic ? fmt::format(": {}", range) : ""))) {
     if (combo_item(frame, "images.range=auto", "automatic", automatic)) automatic = true;
     for (const float one : kRanges) {
       const std::string label = fmt::format("{}{:g}", sign, one);

@@ -11,16 +11,14 @@
 #include "gpu/messages/image_exchange.h"
 #include "ui/frame/frame.h"
 #include "ui/interop/image_view.h"
-#include "ui/interop/past_images.h"
 #include "ui/panels/enlarged_picture.h"
 #include "ui/panels/image_timeline.h"
 #include "ui/panels/own_pictures.h"
-#include "ui/panels/picture_curve.h"
 #include "ui/panels/picture_desk.h"
+#include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_grid.h"
 #include "ui/panels/picture_menu.h"
-#include "ui/panels/picture_order.h"
-#include "ui/panels/picture_scene.h"
+#include "ui/panels/picture_rows.h"
 #include "ui/settings/settings.h"
 
 namespace warpscope::ui {
@@ -68,7 +66,6 @@ class ImagesPanel {
 
  private:
   void draw_title(const Frame& frame, const PictureScene& scene);
-  void draw_zoom(const Frame& frame);
   void draw_pictures(const Frame& frame, PictureScene& scene);
   void draw_scale_choice(const Frame& frame, const PictureScene& scene);
   void draw_difference_figures(const Frame& frame, const PictureScene& scene);

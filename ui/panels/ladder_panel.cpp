@@ -1,6 +1,5 @@
 #include "ui/panels/ladder_panel.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -11,17 +10,15 @@
 #include "ui/panels/ladder_rows.h"
 #include "ui/panels/selection_text.h"
 #include "ui/plot/bars.h"
-#include "ui/widgets/table.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
 
-constexpr JobButton kButton{
-    "ladder.baseline", "ladder.cancel", "Measure CPU loops",
-    "Times a training step of this network with the simplest variants, plain loops, on one CPU thread. A "
-    "training on the CPU pauses meanwhile.",
-    jobs::Job::baseline};
+constexpr JobButton kButton{"ladder.baseline", "ladder.cancel", "Measure CPU loops",
+                            "Times a training step of this network with the simplest variants, plain loops, "
+                            "on one CPU thread. A training on the CPU pauses meanwhile.",
+                            jobs::Job::baseline};
 
 enum : std::size_t {
   kNumber,
@@ -53,8 +50,7 @@ constexpr std::array<Column, 11> kColumns{{
      .rank = 4},
     {.label = "\u00d7 first",
      .tip = "Its images a second over those of the first selection of this run; a dash where they were not "
-            "measured "
-            "alike: fewer than 9 timed steps, or another network.",
+            "measured alike: fewer than 9 timed steps, or another network.",
      .width = 64,
      .right = true},
     {.label = "\u00d7 loops",

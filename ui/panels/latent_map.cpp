@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "ui/images/byte_colours.h"
 #include "ui/input/cursor.h"
-#include "ui/input/pointing.h"
 #include "ui/panels/data_texts.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {

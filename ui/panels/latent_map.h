@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ui/frame/frame.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 #include "ui/panels/latent_rows.h"
 
 namespace warpscope::ui {

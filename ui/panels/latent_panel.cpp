@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
-#include "ui/panels/image_selection.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/widgets/widgets.h"
 
@@ -40,7 +38,148 @@ Methods methods_of(const MapController& maps) {
   return methods;
 }
 
+constexpr double kPictureSeconds = 1.0 / features::FeatureMap::kPicturesASecond;
+constexpr double kPhaseSeconds = 0.5;  ///< before points move
+
+void draw_progress(const Frame& frame, const MapController& maps) {
+  const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
+  const features::MapState& state = maps.state();
+  if (!state.busy) {
+    const bool own = state.method == maps.method();
+    const auto map = maps.map();
+    const std::string failure = own ? sentence(state.failure) : "";
+    std::string text = failure;
+    if (text.empty() && map && !map->done()) {
+      text = fmt::format("ended after {} of {} iterations", map->iteration, map->iterations);
+    }
+    if (text.empty() && map) text = map_age(*map, frame.snapshot);
+    if (text.empty()) return ImGui::NewLine();
+    row_text(frame, frame.fonts.small, failure.empty() ? frame.palette.muted : frame.palette.error,
+             ellipsize(frame.fonts.small, text, room));
+    trace_item("latent.message");
+    return tooltip(frame, text);
+  }
+  progress_bar(frame, "latent.progress", std::clamp(room / 4, 48 * s, 160 * s),
+               static_cast<float>(state.part));
+  ImGui::SameLine(0, 10 * s);
+  const std::string left = map_time_left(state);
+  const std::string text = left.empty() ? state.phase : fmt::format("{}, {}", state.phase, left);
+  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  const bool moving = state.phase == features::FeatureMap::kMoving;
+  redraw_at(frame, ImGui::GetTime() + (moving ? kPictureSeconds : kPhaseSeconds));
+}
+
+bool draw_images(const Frame& frame, MapController& maps) {
+  const std::string tip = fmt::format(
+      "How many test images are mapped, from the first on. auto: {} on a GPU, {} on a CPU, which takes long "
+      "for all pairs of more.",
+      map_count_text(features::mapped_most(core::DeviceKind::cuda)),
+      map_count_text(features::mapped_most(core::DeviceKind::cpu)));
+  row_text(frame, frame.fonts.text, frame.palette.muted, "images");
+  tooltip(frame, tip);
+  ImGui::SameLine(value_left(frame));
+  bool changed = false;
+  if (!begin_combo(frame, "latent.images", map_count_text(maps.choice.images), choice_width(frame, 0), tip))
+    return false;
+  const auto map = maps.map();
+  std::vector<std::int64_t> counts =
+      map_counts(map                                    ? map->facts->subject.data->test.count
+                 : frame.request && frame.snapshot.data ? frame.snapshot.data->test.count
+                                                        : 0);
+  counts.insert(counts.begin(), 0);
+  for (const std::int64_t count : counts) {
+    const std::string name = fmt::format("latent.images={}", count), text = map_count_text(count);
+    if (!combo_item(frame, name.c_str(), text.c_str(), count == maps.choice.images)) continue;
+    changed = maps.choice.images != count;
+    maps.choice.images = count;
+  }
+  end_combo();
+  return changed;
+}
+
+void draw_figures(const Frame& frame, const features::MapPicture& map) {
+  for (const MapFigure& figure : map_figures(map)) {
+    row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
+    tooltip(frame, figure.tip);
+    ImGui::SameLine(value_left(frame));
+    value_with_unit(frame, figure.value, figure.unit, figure.tip);
+  }
+  for (const std::string& remark : map.facts->remarks)
+    paragraph(frame.fonts.small, frame.palette.warning, sentence(remark));
+}
+
+/// Why there is no map, in a sentence.
+std::string map_missing(const Frame& frame, const MapController& maps) {
+  if (maps.busy()) return "The first points are on their way.";
+  const std::string why_not = maps.why_not(frame);
+  return why_not.empty() ? "There is no map yet. \"Map now\" makes one." : why_not;
+}
+
+void draw_method(const Frame& frame, MapController& maps) {
+  auto [titles, now] = methods_of(maps);
+  if (segmented(frame, "latent.method", titles, &now,
+                "PCA follows the training; t-SNE and UMAP map the weights of a moment.", true)) {
+    maps.choose(frame, latent_methods()[static_cast<std::size_t>(now)].name);
+  }
+}
+
 }  // namespace
+
+void MapControls::draw_actions(const Frame& frame, MapController& maps, bool narrow) {
+  const float s = frame.scale;
+  const std::string why_not = maps.why_not(frame);
+  if (maps.busy()) {
+    if (text_button(frame, "latent.cancel", "Cancel", "Stops at once; the points stay where they are."))
+      maps.cancel();
+  } else if (text_button(frame, "latent.make", maps.map() ? "Map again" : "Map now",
+                         !why_not.empty() ? why_not
+                         : frame.request == nullptr
+                             ? "Makes the map anew from the run's newest checkpoint."
+                             : "Makes the features of the test images with the weights of this moment and a "
+                               "map of them. The training goes on.",
+                         why_not.empty())) {
+    maps.make(frame);
+  }
+  if (narrow) {
+    next_in_row(frame, 8, toggle_width(frame, "settings"));
+    toggle(frame, "latent.settings", "settings", &settings_, "How many images, and the settings of the map");
+  }
+  ImGui::SameLine(0, 12 * s);
+  draw_progress(frame, maps);
+}
+
+bool MapControls::draw_numbers(const Frame& frame, MapController& maps) {
+  const std::span<const MapNumber> numbers = map_numbers();
+  fields_.resize(numbers.size());
+  bool changed = false;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const MapNumber& number = numbers[i];
+    if (number.method != maps.method()) continue;
+    double& value = maps.choice.*number.value;
+    const ValueEdit edit = fields_[i].draw(frame, number.spec, value, value_left(frame));
+    if (!edit.refusal.empty()) refusal_ = edit.refusal;
+    if (!edit.finished || edit.value == value) continue;
+    value = edit.value;
+    changed = true;
+  }
+  return changed;
+}
+
+void MapControls::draw_settings(const Frame& frame, MapController& maps, ImVec2 size) {
+  ImGui::BeginChild("latent.map_settings", size);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 3 * frame.scale));
+  bool changed = draw_images(frame, maps);
+  changed = draw_numbers(frame, maps) || changed;
+  if (changed) refusal_.clear();
+  if (!refusal_.empty()) paragraph(frame.fonts.small, frame.palette.warning, refusal_);
+  if (const auto map = maps.map()) draw_figures(frame, *map);
+  ImGui::Dummy(ImVec2(1, 4 * frame.scale));
+  paragraph(frame.fonts.small, frame.palette.muted, kOnlyPca);
+  trace_item("latent.only_pca");
+  ImGui::PopStyleVar();
+  ImGui::EndChild();
+  if (changed) maps.make_again();
+}
 
 void LatentPanel::shutdown() {
   plane_.shutdown();
@@ -98,20 +237,12 @@ void LatentPanel::take_newest(const Frame& frame, const MapController& maps) {
 std::string LatentPanel::components_missing(const Frame& frame) const {
   if (frame.request == nullptr) {
     return "PCA follows a training, and the folder of a run holds no latents. t-SNE and UMAP map those of "
-           "its "
-           "newest checkpoint.";
+           "its newest checkpoint.";
   }
   return latents_ ? latents_->problem : "Looking at the latents ...";
 }
 
-/// Why there is no map, in a sentence.
-std::string LatentPanel::map_missing(const Frame& frame, const MapController& maps) {
-  if (maps.busy()) return "The first points are on their way.";
-  const std::string why_not = maps.why_not(frame);
-  return why_not.empty() ? "There is no map yet. \"Map now\" makes one." : why_not;
-}
-
-/// Of all of them, so that none moves when the first points come.
+/// The width of all of them, so that none moves when the first points come.
 float LatentPanel::controls_width(const Frame& frame, const MapController& maps) const {
   const float s = frame.scale;
   const std::size_t selected = frame.cursor->images.size();
@@ -121,22 +252,13 @@ float LatentPanel::controls_width(const Frame& frame, const MapController& maps)
          toggle_width(frame, kThumbnails) + text_button_width(frame, kFit) + (kToolGap + 2 * kGap) * s + chip;
 }
 
-void LatentPanel::draw_method(const Frame& frame, MapController& maps) {
-  auto [titles, now] = methods_of(maps);
-  if (segmented(frame, "latent.method", titles, &now,
-                "PCA follows the training; t-SNE and UMAP map the weights of a moment.", true)) {
-    maps.choose(frame, latent_methods()[static_cast<std::size_t>(now)].name);
-  }
-}
-
 void LatentPanel::draw_controls(const Frame& frame, MapController& maps) {
   draw_method(frame, maps);
   if (!points_) return;
   int tool = plane_.lasso ? 1 : 0;
-  if (segmented_in_row(
-          frame, kToolGap, "latent.tool", kTools, &tool,
-          "What dragging does: move the plane, or draw a lasso around images, which all views then show "
-          "(Shift + drag does it too). The wheel zooms at the pointer.")) {
+  if (segmented_in_row(frame, kToolGap, "latent.tool", kTools, &tool,
+                       "What dragging does: move the plane, or draw a lasso around images, which all views "
+                       "then show (Shift + drag does it too). The wheel zooms at the pointer.")) {
     plane_.lasso = tool == 1;
   }
   if (!points_->data->test.texts) {
@@ -197,11 +319,11 @@ void LatentPanel::draw_plane(const Frame& frame) {
       fmt::format("{} {}, {} numbers each, step {}", latents_->count,
                   trains_on_texts(frame) ? "texts" : "images", with_thousands(latents_->latent.elements()),
                   with_thousands(latents_->step)),
-      fmt::format("The latent is {}. Its numbers, for the first {} test images, in the plane of their first "
-                  "two principal components. From look to look a component keeps its sign and its place, "
-                  "by the inner product of its scores with those before, until one behind it has a quarter "
-                  "more variance.",
-                  latents_->latent.reason, latents_->count));
+      fmt::format(
+          "The latent is {}. Its numbers, for the first {} test images, in the plane of their first two "
+          "principal components. From look to look a component keeps its sign and its place, by the inner "
+          "product of its scores with those before, until one behind it has a quarter more variance.",
+          latents_->latent.reason, latents_->count));
   if (beside) {
     ImGui::SameLine(0, gap);
     walk_.draw(frame, *latents_, ImVec2(column, room.y));
@@ -260,16 +382,13 @@ void LatentPanel::trace(const Frame& frame, const MapController& maps) {
         latents_->latent.decodes, pictures ? pictures->recipes.size() : 0);
   } else {
     now += fmt::format(
-        ",\"busy\":{},\"number\":{},\"step\":{},\"layer\":{},\"iteration\":{},\"iterations\":{},"
-        "\"reused\":{},"
-        "\"cancelled\":{},\"failure\":{}",
+        ",\"busy\":{},\"number\":{},\"step\":{},\"layer\":{},\"iteration\":{},\"iterations\":{},\"reused\":{}"
+        ",\"cancelled\":{},\"failure\":{}",
         maps.busy(), map_ ? map_->number : 0, map_ ? map_->facts->subject.step : 0,
         json_string(map_ ? map_->facts->layers : ""), map_ ? map_->iteration : 0, map_ ? map_->iterations : 0,
         map_ && map_->facts->feature_seconds == 0, maps.state().cancelled, json_string(maps.state().failure));
   }
-  if (now == traced_) return;
-  traced_ = now;
-  trace_event("latent", now);
+  trace_change(traced_, "latent", now);
 }
 
 }  // namespace warpscope::ui

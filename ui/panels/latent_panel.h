@@ -4,14 +4,33 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ui/frame/frame.h"
 #include "ui/jobs/map_controller.h"
 #include "ui/panels/latent_map.h"
 #include "ui/panels/latent_walk.h"
-#include "ui/panels/map_controls.h"
+#include "ui/widgets/value_field.h"
 
 namespace warpscope::ui {
+
+/// Beside or above a map: what is done with it, its settings and its figures.
+class MapControls {
+ public:
+  /// One row: the button that makes a map or ends one, and how far it is. `narrow`: with a button for the settings.
+  void draw_actions(const Frame& frame, MapController& maps, bool narrow);
+  /// Settings and figures, in a column `size` large.
+  void draw_settings(const Frame& frame, MapController& maps, ImVec2 size);
+  /// In a narrow tab: the settings are shown in place of the map.
+  bool shows_settings() const { return settings_; }
+
+ private:
+  bool draw_numbers(const Frame& frame, MapController& maps);
+
+  std::vector<ValueField> fields_;  ///< one for each of map_numbers()
+  std::string refusal_;
+  bool settings_ = false;
+};
 
 class LatentPanel {
  public:
@@ -23,10 +42,8 @@ class LatentPanel {
  private:
   void take_newest(const Frame& frame, const MapController& maps);
   std::string components_missing(const Frame& frame) const;
-  static std::string map_missing(const Frame& frame, const MapController& maps);
   float controls_width(const Frame& frame, const MapController& maps) const;
   void draw_controls(const Frame& frame, MapController& maps);
-  void draw_method(const Frame& frame, MapController& maps);
   void draw_figures(const Frame& frame, ImVec2 corner, const std::string& text,
                     const std::string& note) const;
   void draw_components(const Frame& frame);

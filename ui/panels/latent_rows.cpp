@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ui/images/psnr.h"
+#include "ui/panels/data_texts.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -147,9 +148,7 @@ std::string axis_text(const training::LatentMap& map, std::size_t component) {
 
 std::string class_of(const training::DataView& data, std::size_t image) {
   if (image >= data.test.labels.size()) return "";
-  const std::size_t label = data.test.labels[image];
-  return label < data.classes.size() && !data.classes[label].empty() ? data.classes[label]
-                                                                     : std::to_string(label);
+  return class_name(&data, data.test.labels[image]);
 }
 
 std::string class_of(const training::Snapshot& snapshot, std::size_t image) {
@@ -159,7 +158,7 @@ std::string class_of(const training::Snapshot& snapshot, std::size_t image) {
 std::string image_text(const PlanePoints& points, const training::Snapshot& snapshot, std::size_t image) {
   const std::string name = points.data ? class_of(*points.data, image) : "";
   std::string text = fmt::format("test {} {}", points.data && points.data->test.texts ? "text" : "image",
-                                 with_thousands(static_cast<std::uint64_t>(image + 1)));
+                                 with_thousands(image + 1));
   if (!name.empty()) text.append(": ").append(name);
   text.append(".");
   if (!points.axes[0].empty())

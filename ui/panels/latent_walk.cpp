@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "ui/input/cursor.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -102,10 +101,9 @@ void LatentWalk::draw_tile(std::size_t tile, ImVec2 min, ImVec2 max) const {
 void LatentWalk::draw(const Frame& frame, const training::LatentMap& map, ImVec2 size) {
   const float s = frame.scale;
   ImGui::BeginChild("latent.walk", size, false, ImGuiWindowFlags_NoNav);
-  segmented(
-      frame, "latent.way", kWays, &way_,
-      "Which places of the latent space the decoder makes pictures of: those between two images, or those "
-      "along the principal components");
+  segmented(frame, "latent.way", kWays, &way_,
+            "Which places of the latent space the decoder makes pictures of: those between two images, or "
+            "those along the principal components");
   const float width = ImGui::GetContentRegionAvail().x;
   way_ == kBetween ? draw_between(frame, map, width) : draw_components(frame, map, width);
   refresh(frame, recipes(map, frame.cursor->image));

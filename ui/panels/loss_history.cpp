@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/let_go.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -16,11 +17,10 @@ namespace {
 
 using runs::Over;
 
-constexpr std::size_t kAtOnce = 20'000;  // rows: a small part of what a frame may take
 constexpr std::size_t kFreedAtOnce = 100'000;
 constexpr std::size_t kMostEarlier = 9;  // trainings that can be gone back to, and the empty one at first
 
-// Curves that differ in their axis alone are the same.
+// Curves that differ only in their axis are the same.
 bool same_curves(const CurveChoice& a, const CurveChoice& b) {
   return a.metric == b.metric && a.smoothing == b.smoothing;
 }
@@ -35,7 +35,7 @@ void push(std::vector<double>& column, double x) {
 
 }  // namespace
 
-LossHistory::LossHistory() : choices_(1) {
+LossHistory::LossHistory(bool keeps_earlier) : keeps_earlier_(keeps_earlier), choices_(1) {
   plots_.push_back({without_steps({}), {}});
 }
 
@@ -149,17 +149,14 @@ bool LossHistory::advance(Draft& draft, const MetricCurves& shown, std::size_t& 
   return curves.train.size() == steps && curves.before.size() == steps_before().size();
 }
 
-// Memory of many steps takes milliseconds to free: another thread does it, which waits for the one before, so that
-// nobody else has to.
+// Memory of many steps takes milliseconds to free.
 void LossHistory::show(PlotCurves& plot) {
   auto old = std::make_unique<MetricCurves>(std::exchange(plot.shown, std::move(plot.draft->curves)));
   if (plot.draft->takes_steps) plot.shown.train = std::exchange(old->train, {});
   plot.draft.reset();
-  if (old->train.size() + old->smoothed.size() <= kFreedAtOnce) return;
-  freed_ = std::async(std::launch::async, [old = std::move(old), before = std::move(freed_)]() mutable {
-    old.reset();
-    if (before.valid()) before.wait();
-  });
+  use_axis(plot.shown);  // with what has come, and the axis chosen, while it was made
+  if (old->train.size() + old->smoothed.size() > kFreedAtOnce)
+    freed_ = let_go(std::move(old), std::move(freed_));
 }
 
 void LossHistory::advance(std::size_t rows) {
@@ -173,7 +170,7 @@ bool LossHistory::busy() const {
                      [](const PlotCurves& plot) { return plot.draft.has_value(); });
 }
 
-void LossHistory::choose(std::span<const CurveChoice> choices) {
+void LossHistory::choose(std::span<const CurveChoice> choices, std::size_t rows) {
   if (std::equal(choices.begin(), choices.end(), choices_.begin(), choices_.end())) return;
   choices_.assign(choices.begin(), choices.end());
   const bool other_axis = std::exchange(over_, choices.front().over) != over_;
@@ -201,13 +198,10 @@ void LossHistory::choose(std::span<const CurveChoice> choices) {
       draft = new_draft(choices_[i], plots_[i].shown);
   }
   if (other_axis) {
-    for (PlotCurves& plot : plots_) {
-      use_axis(plot.shown);
-      if (plot.draft) use_axis(plot.draft->curves);
-    }
+    for (PlotCurves& plot : plots_) use_axis(plot.shown);
     place_markers();
   }
-  advance(kAtOnce);
+  advance(rows);
 }
 
 // The training went back, to earlier weights or a checkpoint: what came after that step is not its past any
@@ -250,9 +244,7 @@ void LossHistory::take_step(const training::Point& point) {
   if (point.skipped) steps_.skipped.push_back(row);
   for (PlotCurves& plot : plots_) {
     append_row(plot.shown, row);
-    if (!point.skipped) continue;
-    append_skipped(plot.shown, row);
-    if (plot.draft) append_skipped(plot.draft->curves, row);
+    if (point.skipped) append_skipped(plot.shown, row);
   }
 }
 
@@ -266,10 +258,7 @@ void LossHistory::take_test(const training::Point& point) {
     bool& seen = seen_[static_cast<std::size_t>(row.metric)];
     seen = seen || (row.steps.empty() && std::isfinite(point[row.metric]));
   }
-  for (PlotCurves& plot : plots_) {
-    append_test(plot.shown, point);
-    if (plot.draft) append_test(plot.draft->curves, point);
-  }
+  for (PlotCurves& plot : plots_) append_test(plot.shown, point);
 }
 
 void LossHistory::consume(const training::FeedItem& item) {
@@ -290,13 +279,12 @@ void LossHistory::consume(const training::FeedItem& item) {
       item);
 }
 
-// Puts what there is behind those of before. A restart before the first step keeps the older curve for comparison.
+// Puts what there is behind the former ones. A restart before the first step keeps the older curve for comparison.
 void LossHistory::set_aside() {
-  if (!steps_.empty()) {
-    earlier_.push_back(
-        {generation_, std::exchange(steps_, {}), seen_, std::move(tests_), std::move(raw_markers_)});
-  }
+  if (!steps_.empty() && keeps_earlier_)
+    earlier_.push_back({generation_, std::move(steps_), seen_, std::move(tests_), std::move(raw_markers_)});
   if (earlier_.size() > kMostEarlier) earlier_.pop_front();
+  steps_ = {};
   tests_.clear();
   raw_markers_.clear();
   markers_.clear();
@@ -304,7 +292,7 @@ void LossHistory::set_aside() {
 }
 
 void LossHistory::restart(std::uint64_t generation) {
-  const bool keeps = !steps_.empty();
+  const bool keeps = !steps_.empty() && keeps_earlier_;
   set_aside();
   generation_ = generation;
   for (PlotCurves& plot : plots_) {

@@ -37,24 +37,27 @@ struct MetricCurves {
   plot::Series validation;  ///< likewise
   plot::Series
       before;  ///< the training before the last restart, averaged as the choice says; empty without one
-  plot::Series skipped;  ///< the steps whose update was skipped; of the loss scale alone
+  plot::Series skipped;  ///< the steps whose update was skipped; only of the loss scale
   plot::Smoother smoother{plot::weight_for(20)};  ///< of `smoothed`
 
   bool averages() const { return choice.smoothing > 1 && facts_of(choice.metric).smooths; }
 };
 
-/// Curves of any length are made in slices, so that no frame waits for them: those of before stay until the new ones
+/// Curves of any length are made in slices, so that no frame waits for them: the former ones stay until the new ones
 /// are whole. Another axis takes no time at all, since all curves of the steps share the columns of their table.
 class LossHistory {
  public:
-  LossHistory();
+  static constexpr std::size_t kAtOnce = 20'000;  ///< rows: a small part of what a frame may take
+
+  /// `keeps_earlier`: for comparison, and to go back to; else a restart drops what there was.
+  explicit LossHistory(bool keeps_earlier = true);
   LossHistory(const LossHistory&) = delete;
   LossHistory& operator=(const LossHistory&) = delete;
 
   void consume(const training::FeedItem& item);
-  /// Begins the curves whose choice is new and makes the first 20,000 rows of them at once. The steps stay as they
-  /// are. All choices have one axis.
-  void choose(std::span<const CurveChoice> choices);
+  /// Begins the curves whose choice is new and makes the first `rows` of them at once. The steps stay as they are. All
+  /// choices have one axis.
+  void choose(std::span<const CurveChoice> choices, std::size_t rows = kAtOnce);
   void choose(const CurveChoice& choice) { choose({&choice, 1}); }
   /// Goes on with the curves that are being made, by about `rows` steps.
   void advance(std::size_t rows);
@@ -62,7 +65,7 @@ class LossHistory {
   bool busy() const;
   bool busy(std::size_t i) const { return plots_[i].draft.has_value(); }
 
-  /// Of the i-th choice; while its curves are being made, of the choice before.
+  /// The curves of the i-th choice; while they are being made, of the choice before.
   const MetricCurves& curves(std::size_t i = 0) const { return plots_[i].shown; }
   std::size_t plots() const { return plots_.size(); }
   runs::Over over() const { return over_; }
@@ -124,6 +127,7 @@ class LossHistory {
   };
   const StepTable& steps_before() const { return earlier_.back().steps; }
 
+  bool keeps_earlier_;
   StepTable steps_;                                     // the curves point into it, and into steps_before()
   std::list<Earlier> earlier_ = std::list<Earlier>(1);  // the newest last
   std::uint64_t generation_ = 0;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ui/plot/draw_curve.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {

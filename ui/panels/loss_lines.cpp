@@ -10,22 +10,24 @@ using Kind = ShownCurve::Kind;
 
 constexpr std::array<int, 4> kPresentColors{kTrainColor, kTestColor, kValidationColor, kBeforeColor};
 
-void add_run(const OverlayRun& run, std::size_t dash, std::size_t plot, const PlotSettings& settings,
-             bool held_out, std::vector<ShownCurve>& curves) {
-  if (!run.visible || plot >= run.curves.size()) return;
-  const RunCurves& of = run.curves[plot];
+void add_overlay(const ShownTraining& overlay, std::size_t dash, std::size_t plot, Metric metric,
+                 const PlotSettings& settings, std::vector<ShownCurve>& curves) {
+  if (!overlay.visible || plot >= overlay.history.plots()) return;
+  const MetricCurves& of = overlay.history.curves(plot);
+  if (of.choice.metric != metric) return;  // those of this metric are still being made
   const auto add = [&](Kind kind, const char* what, const plot::Series& series, bool wanted) {
     if (!wanted || series.empty()) return;
-    curves.push_back({.name = held_out ? run.name + " " + what : run.name,
+    curves.push_back({.name = has_held_out(metric) ? overlay.name + " " + what : overlay.name,
                       .kind = kind,
-                      .run = run.name,
+                      .run = overlay.name,
                       .earlier = true,
-                      .color = run.color,
+                      .color = overlay.color,
                       .dash = kind == Kind::train ? dash : dash + 1,
                       .series = &series,
-                      .end = of.end});
+                      .end = overlay.history.end()});
   };
-  add(Kind::train, "train", of.train, settings.show_train);
+  if (const plot::Series* const steps = curve_of_steps(overlay.history, plot))
+    add(Kind::train, "train", *steps, settings.show_train);
   add(Kind::validation, "validation", of.validation, settings.show_validation);
   add(Kind::test, "test", of.test, settings.show_test);
 }
@@ -36,13 +38,22 @@ bool has_held_out(Metric metric) {
   return !facts_of(metric).test.empty();
 }
 
-std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plot,
-                                     std::span<const OverlayRun> runs, const PlotSettings& settings) {
+const plot::Series* curve_of_steps(const LossHistory& history, std::size_t plot) {
+  const MetricCurves& curves = history.curves(plot);
+  if (curves.train.empty() || !history.seen()[static_cast<std::size_t>(curves.choice.metric)]) return nullptr;
+  return curves.smoothed.empty() ? &curves.train : &curves.smoothed;
+}
+
+std::vector<ShownCurve> shown_curves(const Trainings& trainings, std::size_t plot,
+                                     const PlotSettings& settings) {
   std::vector<ShownCurve> curves;
+  const LossHistory& history = trainings.own().history;
   const MetricCurves& own = history.curves(plot);
-  const bool held_out = has_held_out(own.choice.metric);
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    add_run(runs[i], dash_of_run(runs, i), plot, settings, held_out, curves);
+  const Metric metric = own.choice.metric;
+  const bool held_out = has_held_out(metric);
+  const Overlays overlays = trainings.overlays();
+  for (std::size_t i = 0; i < overlays.size(); ++i)
+    add_overlay(*overlays[i], dash_of_run(overlays, i), plot, metric, settings, curves);
   const plot::Series& steps = own.train;
   const double end = history.end();
   const auto add = [&](Kind kind, const char* name, int color, const plot::Series& series,
@@ -62,11 +73,11 @@ std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plo
   return curves;
 }
 
-std::size_t dash_of_run(std::span<const OverlayRun> runs, std::size_t index) {
-  const int color = runs[index].color;
-  const auto before = runs.first(index);
-  const auto same = std::count_if(before.begin(), before.end(),
-                                  [color](const OverlayRun& run) { return run.color == color; });
+std::size_t dash_of_run(Overlays overlays, std::size_t index) {
+  const int color = overlays[index]->color;
+  const auto before = overlays.first(index);
+  const auto same =
+      std::count_if(before.begin(), before.end(), [color](const auto& each) { return each->color == color; });
   const bool present = std::find(kPresentColors.begin(), kPresentColors.end(), color) != kPresentColors.end();
   // Each run takes two: one for its training curve, one for those of held-out images.
   return 2 * static_cast<std::size_t>(same) + (present ? 1 : 0);

@@ -1,12 +1,12 @@
 #pragma once
-// Which curves the plot shows: those of the present training, and those of earlier runs. No drawing here.
+// Which curves the plot shows: those of the window's training, and those laid over it. No drawing here.
 
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ui/panels/loss_history.h"
-#include "ui/panels/run_overlay.h"
+#include "ui/panels/trainings.h"
 #include "ui/plot/plot.h"
 #include "ui/settings/settings.h"
 
@@ -33,14 +33,17 @@ struct ShownCurve {
 /// True if `metric` is measured on held-out images too.
 bool has_held_out(Metric metric);
 
+/// The curve of the steps in the plot of that number, averaged as it is chosen; nullptr where no step has a value.
+const plot::Series* curve_of_steps(const LossHistory& history, std::size_t plot);
+
 /// The curves to be drawn in the plot of that number, from the back to the front; those that are hidden or empty are
 /// left out.
-std::vector<ShownCurve> shown_curves(const LossHistory& history, std::size_t plot,
-                                     std::span<const OverlayRun> runs, const PlotSettings& settings);
+std::vector<ShownCurve> shown_curves(const Trainings& trainings, std::size_t plot,
+                                     const PlotSettings& settings);
 
-/// The dashes of the training curves of run `index`: the first that no run before it and no curve of the present
+/// The dashes of the training curves of an overlay: the first that no overlay before it and no curve of the window's
 /// training has in its colour. Its held-out curves have the next.
-std::size_t dash_of_run(std::span<const OverlayRun> runs, std::size_t index);
+std::size_t dash_of_run(Overlays overlays, std::size_t index);
 
 /// As lines of a plot. They point into `curves`.
 std::vector<plot::Line> lines_of(std::span<const ShownCurve> curves, const Palette& palette);

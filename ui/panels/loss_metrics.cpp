@@ -59,12 +59,11 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
   }
 }
 
-Metric metric_for_another(std::span<const int> shown, const training::Snapshot& snapshot,
+Metric metric_for_another(std::span<const Metric> shown, const training::Snapshot& snapshot,
                           const MetricsSeen& seen) {
-  for (std::size_t i = 0; i < kMetrics; ++i) {
-    const bool taken = std::find(shown.begin(), shown.end(), static_cast<int>(i)) != shown.end();
-    const auto metric = static_cast<Metric>(i);
-    if (!taken && why_missing(metric, snapshot, seen).empty()) return metric;
+  for (const MetricFacts& facts : training::metrics()) {
+    const bool taken = std::ranges::find(shown, facts.metric) != shown.end();
+    if (!taken && why_missing(facts.metric, snapshot, seen).empty()) return facts.metric;
   }
   return Metric::loss;
 }

@@ -35,7 +35,7 @@ using MetricsSeen = std::array<bool, kMetrics>;
 std::string why_missing(Metric metric, const training::Snapshot& snapshot, const MetricsSeen& seen);
 
 /// What a new plot shows: the first metric that none of `shown` is and that has a curve, else the first one.
-Metric metric_for_another(std::span<const int> shown, const training::Snapshot& snapshot,
+Metric metric_for_another(std::span<const Metric> shown, const training::Snapshot& snapshot,
                           const MetricsSeen& seen);
 
 }  // namespace warpscope::ui

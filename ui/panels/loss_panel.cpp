@@ -15,7 +15,6 @@ namespace warpscope::ui {
 namespace {
 
 constexpr auto kSlice = std::chrono::milliseconds(4);  // of a frame
-constexpr std::size_t kRowsAtOnce = 10'000;            // between two looks at the clock
 
 double smoothing_of(const PlotSettings& settings) {
   return settings.smoothing_steps >= 1.05f ? static_cast<double>(settings.smoothing_steps) : 1.0;
@@ -26,7 +25,7 @@ std::optional<plot::Span> joined(const std::optional<plot::Span>& a, const std::
   return plot::Span{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
-// Of all steps: a plot of tests alone covers them too.
+// From the first step to the last: a plot of tests only covers them too.
 std::optional<plot::Span> span_of_steps(const LossHistory& history, bool log_x) {
   const auto first = history.step_at(-std::numeric_limits<double>::infinity());
   if (!first) return {};
@@ -38,7 +37,7 @@ std::optional<plot::Span> span_of_steps(const LossHistory& history, bool log_x) 
 
 Metric shown_metric(const PlotSettings& settings, std::size_t plot, const training::Snapshot& snapshot,
                     const MetricsSeen& seen) {
-  const auto metric = static_cast<Metric>(settings.metrics[plot]);
+  const Metric metric = settings.metrics[plot];
   return plot > 0 || why_missing(metric, snapshot, seen).empty() ? metric : Metric::loss;
 }
 
@@ -58,7 +57,7 @@ void LossPanel::show_all() {
 }
 
 void LossPanel::set_metric(std::size_t plot, Metric metric, PlotSettings& settings) {
-  settings.metrics[plot] = static_cast<int>(metric);
+  settings.metrics[plot] = metric;
   // The view keeps its part of the x axis; y is fitted anew.
   plots_[plot].fit_y();
 }
@@ -70,7 +69,7 @@ bool LossPanel::handle_key(const Frame& frame, char letter, PlotSettings& settin
   const int number = letter - '1';
   if (number < 0 || number >= static_cast<int>(kMetrics)) return false;
   const auto metric = static_cast<Metric>(number);
-  const std::string missing = why_missing(metric, frame.snapshot, history_.seen());
+  const std::string missing = why_missing(metric, frame.snapshot, history().seen());
   const std::size_t plot = hovered_.value_or(0);
   if (missing.empty()) {
     if (plot < settings.metrics.size() && plot < plots_.size()) set_metric(plot, metric, settings);
@@ -80,20 +79,13 @@ bool LossPanel::handle_key(const Frame& frame, char letter, PlotSettings& settin
   return true;
 }
 
-// A slice of those that are being made; the next frame follows at once.
-void LossPanel::make_curves(const Frame& frame) {
-  const auto end = std::chrono::steady_clock::now() + kSlice;
-  while (history_.busy() && std::chrono::steady_clock::now() < end) history_.advance(kRowsAtOnce);
-  if (history_.busy()) redraw_at(frame, ImGui::GetTime());
-}
-
 void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
   std::vector<CurveChoice> choices;
   for (std::size_t i = 0; i < settings.metrics.size(); ++i) {
-    choices.push_back({shown_metric(settings, i, frame.snapshot, history_.seen()),
+    choices.push_back({shown_metric(settings, i, frame.snapshot, history().seen()),
                        static_cast<runs::Over>(settings.over), smoothing_of(settings)});
   }
-  if (choices.front().over != history_.over()) shared_.measured.reset();
+  if (choices.front().over != history().over()) shared_.measured.reset();
   if (!std::exchange(drawn_, false)) {
     hovered_.reset();
     if (frame.cursor != nullptr) step_pointer_.move(*frame.cursor, {});
@@ -102,16 +94,16 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
       return choice.metric == Metric::feature_accuracy;
     });
   }
-  history_.choose(choices);
-  make_curves(frame);
-  overlay_.update(frame.snapshot, choices);
+  // A slice of those that are being made; the next frame follows at once.
+  if (trainings_.update(choices, std::chrono::steady_clock::now() + kSlice))
+    redraw_at(frame, ImGui::GetTime());
   names_.update(run_folder_here(frame.snapshot));
-  markers_ = labelled(history_.markers(), names_.names());
+  markers_ = labelled(history().markers(), names_.names());
   plot::set_log_x(shared_.x, settings.logarithmic_x);
   plots_.resize(choices.size());
-  shared_.span = span_of_steps(history_, settings.logarithmic_x);
+  shared_.span = span_of_steps(history(), settings.logarithmic_x);
   const auto kept = frame.cursor == nullptr ? std::nullopt : step_pointer_.kept(*frame.cursor);
-  shared_.cursor = kept ? history_.place_of(*kept) : std::nullopt;
+  shared_.cursor = kept ? history().place_of(*kept) : std::nullopt;
   for (std::size_t i = 0; i < plots_.size(); ++i) {
     plots_[i].prepare(frame, scene(), i, settings);
     shared_.span = joined(shared_.span, plots_[i].span(settings.logarithmic_x));
@@ -127,11 +119,11 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
 void LossPanel::trace_curves(const Frame& frame) {
   if (!trace_enabled()) return;
   std::string runs, metrics;
-  for (const OverlayRun& run : overlay_.runs()) {
-    const std::size_t points = run.curves.empty() ? 0 : run.curves.front().train.size();
+  for (const auto& run : trainings_.overlays()) {
+    const plot::Series* const curve = curve_of_steps(run->history, 0);
     runs += fmt::format("{}{{\"name\":{},\"visible\":{},\"color\":{},\"points\":{},\"error\":{}}}",
-                        runs.empty() ? "" : ",", json_string(run.name), run.visible, run.color, points,
-                        json_string(run.error));
+                        runs.empty() ? "" : ",", json_string(run->name), run->visible, run->color,
+                        curve == nullptr ? 0 : curve->size(), json_string(run->error));
   }
   for (const LossPlot& plot : plots_) {
     if (!metrics.empty()) metrics += ',';
@@ -143,8 +135,8 @@ void LossPanel::trace_curves(const Frame& frame) {
   std::string now = fmt::format(
       "\"metric\":{},\"metrics\":[{}],\"over\":{},\"log_x\":{},\"fit_x\":{},\"zoom\":{},\"measured\":{},"
       "\"cursor\":{},\"runs\":[{}]",
-      json_string(facts_of(plots_.front().metric()).key), metrics, static_cast<int>(history_.over()), x.log_x,
-      x.fit_x, x.fit_x ? "null" : fmt::format("[{},{}]", x.x0, x.x1),
+      json_string(facts_of(plots_.front().metric()).key), metrics, static_cast<int>(history().over()),
+      x.log_x, x.fit_x, x.fit_x ? "null" : fmt::format("[{},{}]", x.x0, x.x1),
       shared_.measured ? fmt::format("[{},{}]", measured.low, measured.high) : "null",
       at_a_step ? fmt::format("{}", *frame.cursor->step) : "null", runs);
   if (now == traced_) return;
@@ -158,7 +150,7 @@ void LossPanel::answer(const LossPlot::Reply& reply, std::size_t plot, PlotSetti
   if (of.measured) shared_.measured = of.measured;
   if (of.measured_none) shared_.measured.reset();
   if (of.clicked_flag) {
-    const std::vector<PlacedMarker>& all = history_.markers();
+    const std::vector<PlacedMarker>& all = history().markers();
     names_.open(
         std::span(all).subspan(of.clicked_flag->first, of.clicked_flag->last - of.clicked_flag->first));
   }
@@ -166,17 +158,17 @@ void LossPanel::answer(const LossPlot::Reply& reply, std::size_t plot, PlotSetti
   hovered_ = plot;
   pointer_ = of.pointer;
   // Beyond the newest step there are only earlier runs.
-  if (history_.steps() == 0 || *of.pointer > history_.end()) return;
+  if (history().steps() == 0 || *of.pointer > history().end()) return;
   const ImVec2 moved = ImGui::GetIO().MouseDelta;
   hand_ = {.over = true,
            .moved = moved.x != 0 || moved.y != 0,
            .clicked = of.clicked.has_value(),
            .on_kept = of.clicked_cursor,
            .doubled = of.doubled,
-           .step = *of.pointer < history_.end() ? history_.step_at(*of.pointer) : std::nullopt};
+           .step = *of.pointer < history().end() ? history().step_at(*of.pointer) : std::nullopt};
 }
 
-// In a grid. Where the plots would be too low to be read they scroll, by the bar alone: the wheel zooms.
+// In a grid. Where the plots would be too low to be read they scroll, only by the bar: the wheel zooms.
 void LossPanel::draw_plots(const Frame& frame, PlotSettings& settings) {
   const float s = frame.scale, gap = std::floor(8 * s);
   plots_size_ = ImGui::GetContentRegionAvail();

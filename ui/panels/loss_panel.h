@@ -1,6 +1,6 @@
 #pragma once
 // The curves of the training: some plots with one x axis of steps, epochs or time, each of one metric: every step,
-// the tests, a flag where something was changed, and the curves of earlier runs.
+// the tests, a flag where something was changed, and the curves of the trainings laid over it.
 
 #include <functional>
 #include <optional>
@@ -14,17 +14,17 @@
 #include "ui/panels/loss_plot.h"
 #include "ui/panels/marker_names_box.h"
 #include "ui/panels/plot_export.h"
-#include "ui/panels/run_overlay.h"
 #include "ui/panels/step_pointer.h"
+#include "ui/panels/trainings.h"
 #include "ui/settings/settings.h"
 
 namespace warpscope::ui {
 
 class LossPanel {
  public:
-  void consume(const training::FeedItem& item) { history_.consume(item); }
-  /// Once a frame, whether the panel is drawn or not, with the OpenGL context current: takes what was read of
-  /// earlier runs, saves and copies what was asked for.
+  explicit LossPanel(Trainings& trainings) : trainings_(trainings) {}
+  /// Once a frame, whether the panel is drawn or not, with the OpenGL context current: makes the curves, saves and
+  /// copies what was asked for.
   void update(const Frame& frame, const PlotSettings& settings);
   void draw(const Frame& frame, PlotSettings& settings);
   /// '1' to '9' choose the metric of the plot under the pointer, else of the first; 'p' and 'v' save the plots. True
@@ -41,14 +41,12 @@ class LossPanel {
   /// All of the curves: for another axis.
   void show_all();
 
-  const LossHistory& history() const { return history_; }
-  RunOverlay& overlay() { return overlay_; }
   /// True once after somebody asked for the list of runs.
   bool take_runs_request() { return std::exchange(wants_runs_, false); }
   /// What is to be told about a file, a copy or a metric.
   std::optional<training::LogLine> take_message() { return std::exchange(message_, {}); }
   /// True if there is something new to draw or to tell.
-  bool has_update() const { return overlay_.has_update() || writer_.busy() || !files_.empty(); }
+  bool has_update() const { return trainings_.has_update() || writer_.busy() || !files_.empty(); }
 
  private:
   enum class Save { none, png, svg };
@@ -65,11 +63,11 @@ class LossPanel {
   };
 
   // In loss_panel.cpp.
-  void make_curves(const Frame& frame);
   void draw_plots(const Frame& frame, PlotSettings& settings);
   void answer(const LossPlot::Reply& reply, std::size_t plot, PlotSettings& settings);
   void set_metric(std::size_t plot, Metric metric, PlotSettings& settings);
-  PlotScene scene() const { return {history_, overlay_.runs(), markers_}; }
+  const LossHistory& history() const { return trainings_.own().history; }
+  PlotScene scene() const { return {trainings_, markers_}; }
   void tell(training::LogLevel level, std::string text) {
     message_ = training::LogLine{level, std::move(text)};
   }
@@ -90,8 +88,7 @@ class LossPanel {
   void write_waiting(const Frame& frame);
   void copy_visible();
 
-  LossHistory history_;
-  RunOverlay overlay_;
+  Trainings& trainings_;
   std::vector<LossPlot> plots_ = std::vector<LossPlot>(1);
   std::vector<plot::Marker> markers_;  ///< with their names
   SharedPlot shared_;

@@ -30,18 +30,22 @@ float axis_menu_width(const Frame& frame) {
   return text_width(frame.fonts.text, "epochs") + 32 * frame.scale;
 }
 
-bool has_no_values(const OverlayRun& run) {
-  return std::all_of(run.curves.begin(), run.curves.end(), [](const RunCurves& curves) {
-    return curves.train.empty() && curves.test.empty() && curves.validation.empty();
-  });
+bool has_values(const LossHistory& history) {
+  for (std::size_t plot = 0; plot < history.plots(); ++plot) {
+    const MetricCurves& curves = history.curves(plot);
+    if (curve_of_steps(history, plot) != nullptr || !curves.test.empty() || !curves.validation.empty())
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 // "Runs", "Runs 2".
 std::string LossPanel::runs_label() const {
-  const auto shown = std::count_if(overlay_.runs().begin(), overlay_.runs().end(),
-                                   [](const OverlayRun& run) { return run.visible; });
+  const Overlays overlays = trainings_.overlays();
+  const auto shown =
+      std::count_if(overlays.begin(), overlays.end(), [](const auto& each) { return each->visible; });
   return shown > 0 ? fmt::format("Runs {}", shown) : "Runs";
 }
 
@@ -71,8 +75,7 @@ void LossPanel::draw_title_buttons(const Frame& frame, PlotSettings& settings, c
   if (shown.add) {
     if (text_button(frame, "loss.add", kAdd,
                     full ? "There are as many plots as there can be." : "Another plot beside these", !full)) {
-      settings.metrics.push_back(
-          static_cast<int>(metric_for_another(settings.metrics, frame.snapshot, history_.seen())));
+      settings.metrics.push_back(metric_for_another(settings.metrics, frame.snapshot, history().seen()));
     }
     ImGui::SameLine(0, gap);
   }
@@ -177,20 +180,24 @@ void LossPanel::draw_options(const Frame& frame, PlotSettings& settings, float r
   draw_smoothing(frame, settings, end - ImGui::GetCursorPosX() - 8 * s);
 }
 
-// The names of the earlier runs in the view, in their colours, as many as fit.
+// The names of the overlays, in their colours, as many as fit.
 void LossPanel::draw_runs_legend(const Frame& frame) {
-  if (overlay_.runs().empty()) return;
+  const Overlays overlays = trainings_.overlays();
+  if (overlays.empty()) return;
   const float s = frame.scale, gap = 16 * s, more = 72 * s;
-  std::size_t hidden = overlay_.runs().size();
-  for (std::size_t i = 0; i < overlay_.runs().size(); ++i) {
-    const OverlayRun& run = overlay_.runs()[i];
+  std::size_t hidden = overlays.size();
+  for (std::size_t i = 0; i < overlays.size(); ++i) {
+    ShownTraining& run = *overlays[i];
     std::string label = ellipsize(frame.fonts.text, run.name, 200 * s);
-    if (run.error.empty() && !run.loaded) label += " ...";
-    const bool without = run.loaded && has_no_values(run);
-    const LegendEntry entry{
-        "loss.legend.run." + run.name,  label, "", frame.palette.series[run.color], run.visible && !without,
-        dash_of_run(overlay_.runs(), i)};
-    const bool last = i + 1 == overlay_.runs().size();
+    if (run.error.empty() && !run.loaded()) label += " ...";
+    const bool without = run.loaded() && !has_values(run.history);
+    const LegendEntry entry{"loss.legend.run." + run.name,
+                            label,
+                            "",
+                            frame.palette.series[run.color],
+                            run.visible && !without && (run.source || run.error.empty()),
+                            dash_of_run(overlays, i)};
+    const bool last = i + 1 == overlays.size();
     if (i > 0 &&
         legend_width(frame, entry, false) + (last ? 0 : gap + more) > ImGui::GetContentRegionAvail().x)
       break;
@@ -200,16 +207,13 @@ void LossPanel::draw_runs_legend(const Frame& frame) {
           run.folder.string() + (without ? "\nIt has no values of this metric."
                                          : "\nIts curves of held-out images have other dashes. Click to hide "
                                            "or show.");
-    if (legend_item(frame, entry, false, tip)) {
-      run.visible ? overlay_.hide(run.folder) : overlay_.show(run.folder, run.name);
-    }
+    if (legend_item(frame, entry, false, tip)) run.visible = !run.visible;
     --hidden;
     ImGui::SameLine(0, gap);
   }
   if (hidden > 0) {
     std::string names;
-    for (const OverlayRun& run : std::span(overlay_.runs()).last(hidden))
-      names += (names.empty() ? "" : "\n") + run.name;
+    for (const auto& run : overlays.last(hidden)) names += (names.empty() ? "" : "\n") + run->name;
     caption(frame, fmt::format("and {} more", hidden));
     tooltip(frame, names);
   } else {

@@ -53,7 +53,7 @@ void LossPanel::save_plots(const Frame& frame, Save what) {
     for (std::size_t i = 0; i < plots_.size(); ++i) {
       const LossPlot& plot = plots_[i];
       if (plot.curves().empty()) continue;
-      const CurveChoice& choice = history_.curves(i).choice;
+      const CurveChoice& choice = history().curves(i).choice;
       runs::Plot svg = svg_plot(plot.curves(), markers_, choice, plot.view(), plot.logarithmic(),
                                 title_of(frame, plot.metric()));
       files_.push_back(
@@ -99,7 +99,7 @@ void LossPanel::copy_visible() {
   }
   if (columns.empty()) return tell(training::LogLevel::info, "there is no curve to copy yet");
   const plot::View& x = shared_.x;
-  const CsvText csv = curves_csv(columns, name_of(history_.over()), {x.x0, x.x1}, kMostCopied);
+  const CsvText csv = curves_csv(columns, name_of(history().over()), {x.x0, x.x1}, kMostCopied);
   ImGui::SetClipboardText(csv.text.c_str());
   trace_event("copied", fmt::format("\"header\":{},\"rows\":{}",
                                     json_string(csv.text.substr(0, csv.text.find('\n'))), csv.rows));

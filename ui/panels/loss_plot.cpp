@@ -105,10 +105,10 @@ std::string LossPlot::name(const char* part) const {
 
 void LossPlot::prepare(const Frame& frame, const PlotScene& scene, std::size_t index,
                        const PlotSettings& settings) {
-  const LossHistory& history = scene.history;
+  const LossHistory& history = scene.trainings.own().history;
   index_ = index;
   metric_ = history.curves(index).choice.metric;
-  curves_ = shown_curves(history, index, scene.runs, settings);
+  curves_ = shown_curves(scene.trainings, index, settings);
   lines_ = lines_of(curves_, frame.palette);
   empty_text_ = empty_text(frame, history, index, settings);
   const runs::Over over = history.over();
@@ -183,11 +183,11 @@ LossPlot::Reply LossPlot::draw(const Frame& frame, const PlotScene& scene, ImVec
   Reply reply;
   ImGui::BeginChild(name("cell").c_str(), size, false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_metrics(frame, scene.history.seen(), reply);
+  const LossHistory& history = scene.trainings.own().history;
+  draw_metrics(frame, history.seen(), reply);
   const float log_width = text_button_width(frame, "log");
   const float buttons = log_width + (closes ? ImGui::GetFrameHeight() + 4 * s : 0);
-  draw_legend(frame, scene.history.curves(index_), settings,
-              size.x - ImGui::GetCursorPosX() - buttons - 8 * s);
+  draw_legend(frame, history.curves(index_), settings, size.x - ImGui::GetCursorPosX() - buttons - 8 * s);
   ImGui::SetCursorPosX(std::max(ImGui::GetCursorPosX(), size.x - buttons));
   toggle(frame, name("log").c_str(), "log", &settings.logarithmic[static_cast<std::size_t>(metric_)],
          "Logarithmic value axis: equal ratios take equal room. Each metric has its own.");

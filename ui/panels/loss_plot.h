@@ -28,8 +28,7 @@ struct SharedPlot {
 
 /// What the curves of all plots are made of.
 struct PlotScene {
-  const LossHistory& history;
-  std::span<const OverlayRun> runs;
+  const Trainings& trainings;
   std::span<const plot::Marker> markers;
 };
 
@@ -73,8 +72,8 @@ class LossPlot {
   Metric metric_ = Metric::loss;
   plot::View view_;
   plot::Hold hold_;
-  ImVec2 size_{640, 400};  ///< of the plot alone
-  // Of this frame.
+  ImVec2 size_{640, 400};  ///< of the plot only
+  // This frame's.
   std::vector<ShownCurve> curves_;
   std::vector<plot::Line> lines_;
   plot::Content content_;

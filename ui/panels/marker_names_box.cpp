@@ -4,7 +4,6 @@
 #include <cfloat>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kBetween = "; ", kArrow = " -> ", kCovered = ", with ", kKeyEnd = ": ",
                            kPreset = "preset ";
 
-// Of one change. What comes before the arrow is the key, if there is one, and the former value.
+// The line of one change. What comes before the arrow is the key, if there is one, and the former value.
 std::string short_change(std::string_view change) {
   change = change.substr(0, change.find(kCovered));
   const std::size_t arrow = change.rfind(kArrow);

@@ -1,7 +1,6 @@
 #include "ui/panels/menu_choices.h"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 

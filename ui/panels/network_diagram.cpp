@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
-#include "ui/panels/kernel_cells.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -42,9 +39,8 @@ constexpr std::array<Column, 9> kColumns{{
      .right = true},
     {.label = "parameters", .tip = "Numbers that the layer learns.", .width = 80, .right = true, .rank = 3},
     {.label = "FLOP",
-     .tip =
-         "Floating-point operations of a training step at this batch, forward and backward, by the formulas. "
-         "A multiply-add counts as two.",
+     .tip = "Floating-point operations of a training step at this batch, forward and backward, by the "
+            "formulas. A multiply-add counts as two.",
      .width = 64,
      .right = true,
      .rank = 2},
@@ -55,9 +51,8 @@ constexpr std::array<Column, 9> kColumns{{
      .right = true},
     {.label = "share", .tip = "Share of the whole step.", .width = 80, .rank = 1},
     {.label = "for backward",
-     .tip =
-         "Memory of what the layer's forward pass writes and the backward pass reads, so that it is held in "
-         "between.",
+     .tip = "Memory of what the layer's forward pass writes and the backward pass reads, so that it is held "
+            "in between.",
      .width = 80,
      .right = true,
      .rank = 4},
@@ -78,7 +73,7 @@ double logarithm(const DiagramRow& row) {
 }
 
 std::string parameters_text(const DiagramRow& row) {
-  return row.parameters ? with_thousands(static_cast<std::uint64_t>(*row.parameters)) : kUnknown;
+  return row.parameters ? with_thousands(*row.parameters) : kUnknown;
 }
 
 std::string flops_text(const DiagramRow& row) {
@@ -97,6 +92,38 @@ std::string kept_text(const DiagramRow& row) {
 std::string extent_tip(const models::Extent& extent) {
   return fmt::format("{} numbers an image: height \u00d7 width \u00d7 channels.",
                      with_thousands(extent.elements()));
+}
+
+void draw_numbers(const Frame& frame, Table& table, const DiagramRow& row, const StepTimes& times) {
+  const ImU32 color = color_of(frame, row), muted = frame.palette.muted;
+  if (row.part == DiagramPart::input) return;
+  if (row.part != DiagramPart::rest) {
+    table.number(kParameters, parameters_text(row), row.parameters.value_or(0) > 0 ? color : muted);
+  }
+  table.quantity(kFlops, flops_text(row), row.flops.value_or(0) > 0 ? color : muted, flops_tip(row));
+  if (row.kept.value_or(1) == 0 && !row.shares.empty()) {
+    table.text(kKept, fmt::format("in {}", row.shares), muted, kept_tip(row));
+  } else {
+    table.quantity(kKept, kept_text(row), row.kept.value_or(0) > 0 ? color : muted, kept_tip(row));
+  }
+  const LayerTime* const time = time_of(times, row);
+  if (time == nullptr) return;
+  const std::string tip = time_tip(*time);
+  if (time->covered) {
+    table.span_text(kDuration, kPart, fmt::format("in {}", time->within.front()), muted, tip);
+    return;
+  }
+  const bool known = time->microseconds > 0;
+  table.number(kDuration, known ? microseconds_text(frame, time->microseconds) : kUnknown,
+               known ? color : muted, tip);
+  if (!table.shows(kPart)) return;
+  table.enter(kPart);
+  if (known && times.microseconds > 0) {
+    share_cell(frame, {table.cell_min(kPart), table.cell_max(kPart), color},
+               {.microseconds = time->microseconds}, times.microseconds);
+  } else {
+    table.text(kPart, kUnknown, muted);
+  }
 }
 
 }  // namespace
@@ -208,39 +235,6 @@ void NetworkDiagram::draw_row(const Frame& frame, Table& table, std::size_t inde
   draw_numbers(frame, table, row, times);
 }
 
-void NetworkDiagram::draw_numbers(const Frame& frame, Table& table, const DiagramRow& row,
-                                  const StepTimes& times) const {
-  const ImU32 color = color_of(frame, row), muted = frame.palette.muted;
-  if (row.part == DiagramPart::input) return;
-  if (row.part != DiagramPart::rest) {
-    table.number(kParameters, parameters_text(row), row.parameters.value_or(0) > 0 ? color : muted);
-  }
-  table.quantity(kFlops, flops_text(row), row.flops.value_or(0) > 0 ? color : muted, flops_tip(row));
-  if (row.kept.value_or(1) == 0 && !row.shares.empty()) {
-    table.text(kKept, fmt::format("in {}", row.shares), muted, kept_tip(row));
-  } else {
-    table.quantity(kKept, kept_text(row), row.kept.value_or(0) > 0 ? color : muted, kept_tip(row));
-  }
-  const LayerTime* const time = time_of(times, row);
-  if (time == nullptr) return;
-  const std::string tip = time_tip(*time);
-  if (time->covered) {
-    table.span_text(kDuration, kPart, fmt::format("in {}", time->within.front()), muted, tip);
-    return;
-  }
-  const bool known = time->microseconds > 0;
-  table.number(kDuration, known ? microseconds_text(frame, time->microseconds) : kUnknown,
-               known ? color : muted, tip);
-  if (!table.shows(kPart)) return;
-  table.enter(kPart);
-  if (known && times.microseconds > 0) {
-    share_cell(frame, {table.cell_min(kPart), table.cell_max(kPart), color},
-               {.microseconds = time->microseconds}, times.microseconds);
-  } else {
-    table.text(kPart, kUnknown, muted);
-  }
-}
-
 /// Pixels from the axis to the sides of a row's box.
 float NetworkDiagram::half_width(const Frame& frame, const DiagramRow& row) const {
   const double part = most_ > least_ ? (logarithm(row) - least_) / (most_ - least_) : 1;
@@ -320,9 +314,7 @@ void NetworkDiagram::trace(const Frame& frame, const StepTimes& times, float kin
       fmt::format("\"view\":\"layers\",\"rows\":{},\"links\":{},\"output\":{},\"timed\":{},\"kinds\":{}",
                   diagram_.rows.size(), diagram_.links.size(),
                   json_string(there ? diagram_.rows[output].name : ""), times.microseconds > 0, kinds);
-  if (now == traced_) return;
-  traced_ = std::move(now);
-  trace_event("network", traced_);
+  trace_change(traced_, "network", now);
 }
 
 }  // namespace warpscope::ui

@@ -27,7 +27,6 @@ class NetworkDiagram {
   void draw_row(const Frame& frame, Table& table, std::size_t index, const StepTimes& times);
   void draw_total(const Frame& frame, std::span<const Cell> cells, std::span<const bool> shown,
                   const StepTimes& times) const;
-  void draw_numbers(const Frame& frame, Table& table, const DiagramRow& row, const StepTimes& times) const;
   void draw_flow(const Frame& frame, const Table& table, std::size_t index) const;
   void draw_links(const Frame& frame, ImVec2 min, ImVec2 max, std::size_t index, float axis) const;
   float half_width(const Frame& frame, const DiagramRow& row) const;

@@ -237,8 +237,7 @@ std::string kept_tip(const DiagramRow& row) {
   if (!row.kept) return "Not known: the steps of this run cannot be planned here.";
   std::string tip;
   if (!row.tensors.empty()) {
-    tip = fmt::format("{} bytes: {}.", with_thousands(static_cast<std::uint64_t>(*row.kept)),
-                      fmt::join(row.tensors, "; "));
+    tip = fmt::format("{} bytes: {}.", with_thousands(*row.kept), fmt::join(row.tensors, "; "));
   }
   if (!row.shares.empty()) {
     tip += fmt::format("{}Its output lies in the memory of {}, where it counts.", tip.empty() ? "" : "\n",

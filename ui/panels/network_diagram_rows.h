@@ -9,7 +9,7 @@
 
 #include "gpu/messages/snapshot.h"
 #include "gpu/models/model.h"
-#include "ui/panels/memory_rows.h"
+#include "ui/panels/memory_panel.h"
 
 namespace warpscope::ui {
 

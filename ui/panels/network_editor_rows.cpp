@@ -233,7 +233,7 @@ void NetworkDraft::add(std::size_t at, models::LayerKind kind) {
     } else if (field.real != nullptr) {
       layer.*field.real = static_cast<float>(std::clamp(1.0, field.least, field.most));
     } else {
-      // Of the same size, but not what it gets anyway.
+      // An output of the same size, but not what it gets anyway.
       for (std::size_t i = 0; i + 1 < at; ++i) {
         if (gets && rows_[i].output == gets) layer.*field.text = network_.layers[i].name;
       }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,7 +39,7 @@ std::string word(std::string_view text) {
   return std::string(text);
 }
 
-/// Of the box or menu of a field; pixels.
+/// The width of the box or menu of a field; pixels.
 float control_width(const Frame& frame, const LayerField& field) {
   const float s = frame.scale;
   if (is_plain_flag(field)) return text_width(frame.fonts.text, field.key) + 16 * s;
@@ -120,6 +119,28 @@ std::string tip_of(const LayerField& field) {
   return tip;
 }
 
+void draw_fault(const Frame& frame, const std::string& why, ImVec2 min, ImVec2 max) {
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.text, min.x,
+            row_baseline(frame, min.y + std::floor(kRowGap * frame.scale / 2)), frame.palette.error,
+            ellipsize(frame.fonts.text, why, max.x - min.x));
+  area_tooltip(frame, min, max, why);
+}
+
+/// A menu of the layers that it may name.
+void draw_reference(const Frame& frame, NetworkDraft& draft, std::size_t at, const LayerField& field,
+                    const std::string& name) {
+  const std::string now = draft.network().layers[at].*field.text;
+  if (!begin_combo(frame, name.c_str(), now, std::floor(kReferenceWidth * frame.scale), field.meaning))
+    return;
+  const std::vector<std::string> names = draft.earlier(at);
+  if (names.empty()) caption(frame, "no earlier layer has the size of its input");
+  for (const std::string& each : names) {
+    if (combo_item(frame, fmt::format("{}={}", name, each).c_str(), each.c_str(), each == now))
+      draft.set(at, field, each);
+  }
+  end_combo();
+}
+
 }  // namespace
 
 LayerForm::Places LayerForm::places_for(const Frame& frame, const NetworkDraft& draft, float width) {
@@ -191,7 +212,7 @@ void LayerForm::draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus
 void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at, const Places& places,
                          std::size_t& focus, std::string& message) {
   const float s = frame.scale;
-  // Of before the fields: what a person enters in them may mend it.
+  // Asked before the fields are drawn: what a person enters in them may mend it.
   const bool faulty = draft.fault() && draft.fault()->layer == at;
   const std::string why = faulty ? draft.fault()->why : "";
   const int below = places.below ? lines_of(frame, draft.network().layers[at], places.fields_width) : 0;
@@ -222,13 +243,6 @@ void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at
   }
   ImGui::SetCursorScreenPos(min);
   ImGui::Dummy(ImVec2(1, max.y - min.y));
-}
-
-void LayerForm::draw_fault(const Frame& frame, const std::string& why, ImVec2 min, ImVec2 max) {
-  draw_text(ImGui::GetWindowDrawList(), frame.fonts.text, min.x,
-            row_baseline(frame, min.y + std::floor(kRowGap * frame.scale / 2)), frame.palette.error,
-            ellipsize(frame.fonts.text, why, max.x - min.x));
-  area_tooltip(frame, min, max, why);
 }
 
 /// What stands in a row whose upper left corner is `min`.
@@ -284,8 +298,7 @@ void LayerForm::draw_sizes(const Frame& frame, const DraftRow& row, ImVec2 at, c
   draw_text(list, font, at.x + places.sizes - text_width(font, sizes), baseline,
             row.output ? frame.palette.text : frame.palette.muted, sizes);
   if (places.parameters <= 0) return;
-  const std::string parameters =
-      row.parameters ? with_thousands(static_cast<std::uint64_t>(*row.parameters)) : kUnknown;
+  const std::string parameters = row.parameters ? with_thousands(*row.parameters) : kUnknown;
   draw_text(list, frame.fonts.numbers, at.x + places.parameters - text_width(frame.fonts.numbers, parameters),
             baseline, row.parameters.value_or(0) > 0 ? frame.palette.text : frame.palette.muted, parameters);
 }
@@ -328,31 +341,13 @@ void LayerForm::draw_field(const Frame& frame, NetworkDraft& draft, std::size_t 
       .name = name,
       .label = key,
       .tip = tip_of(field),
-      .limits = {.least = field.least, .most = field.most, .integer = field.number != nullptr},
-      .scale = {},
-      .zero_text = {},
-      .unit = {}};
+      .limits = {.least = field.least, .most = field.most, .integer = field.number != nullptr}};
   const ValueEdit edit = boxes_[name].draw_box(frame, spec, value, width);
   if (boxes_[name].typed()) holds_text_ = true;
   if (!edit.refusal.empty()) message = edit.refusal;
   if (!edit.finished) return;
   message.clear();
   draft.set(at, field, edit.value);
-}
-
-/// A menu of the layers that it may name.
-void LayerForm::draw_reference(const Frame& frame, NetworkDraft& draft, std::size_t at,
-                               const LayerField& field, const std::string& name) {
-  const std::string now = draft.network().layers[at].*field.text;
-  if (!begin_combo(frame, name.c_str(), now, std::floor(kReferenceWidth * frame.scale), field.meaning))
-    return;
-  const std::vector<std::string> names = draft.earlier(at);
-  if (names.empty()) caption(frame, "no earlier layer has the size of its input");
-  for (const std::string& each : names) {
-    if (combo_item(frame, fmt::format("{}={}", name, each).c_str(), each.c_str(), each == now))
-      draft.set(at, field, each);
-  }
-  end_combo();
 }
 
 }  // namespace warpscope::ui

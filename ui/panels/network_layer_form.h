@@ -39,15 +39,12 @@ class LayerForm {
                 std::size_t& focus, std::string& message);
   void draw_cells(const Frame& frame, NetworkDraft& draft, std::size_t at, const Places& places, ImVec2 min,
                   std::string& message);
-  static void draw_fault(const Frame& frame, const std::string& why, ImVec2 min, ImVec2 max);
   void draw_name(const Frame& frame, NetworkDraft& draft, std::size_t at, float width, std::string& message);
   void draw_sizes(const Frame& frame, const DraftRow& row, ImVec2 at, const Places& places) const;
   void draw_fields(const Frame& frame, NetworkDraft& draft, std::size_t at, ImVec2 from, float width,
                    std::string& message);
   void draw_field(const Frame& frame, NetworkDraft& draft, std::size_t at, const models::LayerField& field,
                   std::string& message);
-  void draw_reference(const Frame& frame, NetworkDraft& draft, std::size_t at,
-                      const models::LayerField& field, const std::string& name);
 
   std::map<std::string, ValueField> boxes_;
   std::string typed_;  ///< into the name of layer `typing_`

@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "gpu/data/dataset.h"
 #include "ui/frame/frame_phases.h"
 #include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
-#include "ui/input/pointing.h"
 #include "ui/panels/data_texts.h"
-#include "ui/settings/steering.h"
-#include "ui/text/paragraph.h"
+#include "ui/panels/tiled_images.h"
 #include "ui/text/terms.h"
-#include "ui/widgets/contrast.h"
-#include "ui/widgets/hit_area.h"
+#include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -28,8 +23,8 @@ constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 // Design pixels.
 constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12;
 constexpr float kLeastTilesHeight = 72, kLeastHeight = 144;
-// Of the detail: where the terms of a sum stand in all their columns beside the enlarged picture; of the sum alone; of
-// the picture.
+// Sizes of the detail, where the terms of a sum stand in all their columns beside the enlarged picture; of the sum by
+// itself; of the picture.
 constexpr float kDetailWidth = 560, kSumWidth = 380, kLeastEnlarged = 48;
 constexpr float kFigureRows = 3;
 constexpr std::array<const char*, 3> kOrders{"by index", "largest mean", "largest variance"};
@@ -86,6 +81,26 @@ void stepper(const Frame& frame, const char* name, const std::string& text, std:
   if (text_button(frame, fmt::format("{}.more", name).c_str(), "+", tip, value < most)) ++value;
 }
 
+float image_choice_width(const Frame& frame) {
+  return text_width(frame.fonts.small, image_caption(frame)) + 4 * frame.scale + stepper_width(frame);
+}
+
+void draw_image_choice(const Frame& frame) {
+  const std::int64_t count = frame.snapshot.data ? frame.snapshot.data->test.count : 1;
+  caption(frame, image_caption(frame));
+  ImGui::SameLine(0, 4 * frame.scale);
+  std::int64_t image = frame.cursor->image;
+  const std::string tip = said_of_data(
+      frame,
+      "Which of the test images goes through the network. A click on an image elsewhere chooses it too.");
+  stepper(frame, "network.image", with_thousands(image + 1), tip, count - 1, image);
+  if (image != frame.cursor->image) point_at_image(frame, image);
+}
+
+float depth_choice_width(const Frame& frame) {
+  return text_width(frame.fonts.small, kDepthCaption) + 4 * frame.scale + stepper_width(frame);
+}
+
 }  // namespace
 
 void NetworkPanel::follow(const models::Model& model) {
@@ -106,11 +121,10 @@ void NetworkPanel::edit(bool file) {
 }
 
 void NetworkPanel::draw_views(const Frame& frame) {
-  segmented(
-      frame, "network.view", kViews, &view_,
-      "activations: what the layers make of an image. layers: what each costs in a training step. edit: the "
-      "network as a form.",
-      true);
+  segmented(frame, "network.view", kViews, &view_,
+            "activations: what the layers make of an image. layers: what each costs in a training step. "
+            "edit: the network as a form.",
+            true);
 }
 
 void NetworkPanel::draw(const Frame& frame) {
@@ -189,25 +203,7 @@ void NetworkPanel::trace(const Frame& frame) {
                        explained_->value, explained_->total, explained_->terms.size());
   }
   now.append(",").append(exciting_.trace_text());
-  if (now == traced_) return;
-  traced_ = now;
-  trace_event("network", now);
-}
-
-float NetworkPanel::image_choice_width(const Frame& frame) {
-  return text_width(frame.fonts.small, image_caption(frame)) + 4 * frame.scale + stepper_width(frame);
-}
-
-void NetworkPanel::draw_image_choice(const Frame& frame) {
-  const std::int64_t count = frame.snapshot.data ? frame.snapshot.data->test.count : 1;
-  caption(frame, image_caption(frame));
-  ImGui::SameLine(0, 4 * frame.scale);
-  std::int64_t image = frame.cursor->image;
-  const std::string tip = said_of_data(
-      frame,
-      "Which of the test images goes through the network. A click on an image elsewhere chooses it too.");
-  stepper(frame, "network.image", with_thousands(image + 1), tip, count - 1, image);
-  if (image != frame.cursor->image) point_at_image(frame, image);
+  trace_change(traced_, "network", now);
 }
 
 /// Input channels of the filters that are looked at, where one of them has to be chosen; or else 0.
@@ -216,11 +212,7 @@ int NetworkPanel::depth_to_choose(const Frame& frame) const {
   return look_ == static_cast<int>(NetworkLook::outputs) || depth <= 3 ? 0 : depth;
 }
 
-float NetworkPanel::depth_choice_width(const Frame& frame) {
-  return text_width(frame.fonts.small, kDepthCaption) + 4 * frame.scale + stepper_width(frame);
-}
-
-/// Of all of them in one row.
+/// The width of all of them in one row.
 float NetworkPanel::controls_width(const Frame& frame) const {
   const float s = frame.scale, gap = kGap * s;
   const float depth = depth_to_choose(frame) > 0 ? gap + depth_choice_width(frame) : 0;
@@ -244,12 +236,10 @@ void NetworkPanel::draw_depth_choice(const Frame& frame) {
 
 void NetworkPanel::draw_controls(const Frame& frame) {
   draw_image_choice(frame);
-  segmented_in_row(
-      frame, kGap, "network.look", kLooks, &look_,
-      said_of_data(
-          frame,
-          "What the tiles show: what the layers make of the image, their filters, or the gradients of the "
-          "filters in the last step"));
+  segmented_in_row(frame, kGap, "network.look", kLooks, &look_,
+                   said_of_data(frame,
+                                "What the tiles show: what the layers make of the image, their filters, or "
+                                "the gradients of the filters in the last step"));
   draw_depth_choice(frame);
   const float order = std::floor(kOrderWidth * frame.scale);
   next_in_row(frame, kGap, order);
@@ -391,7 +381,7 @@ void NetworkPanel::draw_card(const Frame& frame, std::size_t output, ImVec2 min,
     pointer_tip(frame,
                 fmt::format("{}: {} values, height \u00d7 width \u00d7 channels. The picture is its channel "
                             "with the largest variance.",
-                            values.layer, with_thousands(static_cast<std::uint64_t>(values.values.size()))));
+                            values.layer, with_thousands(values.values.size())));
   }
 }
 
@@ -449,8 +439,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
     const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max);
     if (picture == channel(frame) || hovered) {
       const float line = std::max(1.0f, std::floor(2 * s));
-      list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
-                    frame.palette.accent, 0, 0, line);
+      outline(list, min, max, frame.palette.accent, line);
     }
     if (trace_enabled()) trace_rectangle(fmt::format("network.tile.{}", picture), min, max);
     if (!hovered) continue;
@@ -515,7 +504,7 @@ void NetworkPanel::draw_figures(const Frame& frame) const {
   if (scene_->pictures.planes == 1) scale_bar(frame, scale);
 }
 
-/// Of a filter: its bias and norms.
+/// The bias and norms of a filter.
 void NetworkPanel::draw_filter(const Frame& frame) const {
   const FilterFigures figures = figures_of_filter(model_, layout_, seen(), scene_->of.output, channel(frame));
   name_and_number(frame, "bias", number(figures.bias));

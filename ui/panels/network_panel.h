@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "gpu/inspect/explain.h"
 #include "gpu/models/model.h"
@@ -17,7 +16,6 @@
 #include "ui/panels/network_diagram.h"
 #include "ui/panels/network_editor.h"
 #include "ui/panels/network_rows.h"
-#include "ui/panels/network_scene.h"
 #include "ui/panels/sum_view.h"
 
 namespace warpscope::ui {
@@ -51,10 +49,7 @@ class NetworkPanel {
   void draw_views(const Frame& frame);
   void draw_activations(const Frame& frame);
   void draw_controls(const Frame& frame);
-  static float image_choice_width(const Frame& frame);
-  void draw_image_choice(const Frame& frame);
   int depth_to_choose(const Frame& frame) const;
-  static float depth_choice_width(const Frame& frame);
   float controls_width(const Frame& frame) const;
   void draw_depth_choice(const Frame& frame);
   void refresh(const Frame& frame);

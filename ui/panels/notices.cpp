@@ -31,6 +31,16 @@ bool told_elsewhere(const training::Snapshot& snapshot) {
          snapshot.notice.starts_with(snapshot.divergence.text);
 }
 
+/// Scrolls where it is longer than the room.
+void draw_body(const std::string& text, ImVec2 size) {
+  ImGui::BeginChild("notice.body", size, false, ImGuiWindowFlags_NoNav);
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  trace_item("notice.text");
+  ImGui::EndChild();
+}
+
 }  // namespace
 
 void Notices::show(std::string text, training::LogLevel level, std::string details) {
@@ -56,16 +66,6 @@ bool Notices::draw(const Frame& frame) {
   if (!text_.empty() && !stays_) redraw_at(frame, until_);
   if (!text_.empty() && !quiet_) draw_bar(frame);
   return fresh && !snapshot.notice.empty();
-}
-
-/// Scrolls where it is longer than the room.
-void Notices::draw_body(const std::string& text, ImVec2 size) {
-  ImGui::BeginChild("notice.body", size, false, ImGuiWindowFlags_NoNav);
-  ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
-  trace_item("notice.text");
-  ImGui::EndChild();
 }
 
 void Notices::draw_bar(const Frame& frame) {

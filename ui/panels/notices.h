@@ -21,7 +21,6 @@ class Notices {
 
  private:
   void draw_bar(const Frame& frame);
-  void draw_body(const std::string& text, ImVec2 size);
 
   std::uint64_t last_id_ = 0;
   std::string text_;  ///< "" while nothing is shown
@@ -29,7 +28,7 @@ class Notices {
   bool unfolded_ = false;
   training::LogLevel level_ = training::LogLevel::info;
   bool stays_ = false;
-  bool quiet_ = false;  ///< it is in the log alone: the divergence box (divergence_box.h) says it
+  bool quiet_ = false;  ///< it is only in the log: the divergence box (divergence_box.h) says it
   double until_ = 0;    ///< ImGui time
 };
 

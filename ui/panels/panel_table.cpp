@@ -47,8 +47,8 @@ constexpr std::array kPanels{
     PanelRow{"ladder", "Ladder", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.ladder.draw(f, p.laboratory); }},
     PanelRow{"runs", "Runs", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.runs.draw(f, p.loss.overlay()); },
-             [](Panels& p, const Frame&, bool shown) { p.loss.overlay().want_list(shown); }},
+             [](Panels& p, const Frame& f) { p.runs.draw(f, p.trainings); },
+             [](Panels& p, const Frame& f, bool shown) { p.runs.watch(f, p.trainings, shown); }},
     PanelRow{"training", "Training", Place::training, kSettingsWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.training.draw(f); }, nullptr, true},
 };

@@ -19,6 +19,7 @@
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/time_panel.h"
 #include "ui/panels/training_panel.h"
+#include "ui/panels/trainings.h"
 #include "ui/panels/verify_panel.h"
 #include "ui/settings/settings.h"
 
@@ -26,10 +27,12 @@ namespace warpscope::ui {
 
 struct Panels {
   /// `model` is what the laboratory measures: the one that is trained.
-  explicit Panels(const models::Model& model)
-      : laboratory(model),
+  Panels(const models::Model& model, Trainings& shown)
+      : trainings(shown),
+        laboratory(model),
         judging(model),
         mapping(model),
+        loss(shown),
         kernels(model),
         time(model),
         memory(model),
@@ -59,6 +62,7 @@ struct Panels {
     features.shutdown();
   }
 
+  Trainings& trainings;
   PlotSettings plot;  ///< how `loss` shows its curves
   LaboratoryController laboratory;
   FeaturesController judging;  ///< for `features`

@@ -6,14 +6,27 @@
 #include <fmt/format.h>
 
 #include "ui/frame/frame_phases.h"
-#include "ui/images/draw_part.h"
 #include "ui/input/cursor.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {
 
 using training::Comparison;
 using training::Reconstruction;
+
+/// Draws the texels from `from` up to but not including `to` of an OpenGL texture that holds `atlas` into
+/// the rectangle from `min` to `max`, in pixels of the window.
+void draw_part(ImDrawList* list, unsigned texture, const images::Atlas& atlas, images::Point from,
+               images::Point to, ImVec2 min, ImVec2 max) {
+  const auto at = [&](images::Point texel) {
+    return ImVec2(static_cast<float>(texel.x) / static_cast<float>(atlas.texture_width()),
+                  static_cast<float>(texel.y) / static_cast<float>(atlas.texture_height()));
+  };
+  // ImTextureID is a pointer in older versions of Dear ImGui and an integer in newer ones: only this cast
+  // fits both.
+  list->AddImage((ImTextureID)(std::intptr_t)texture, min, max, at(from), at(to));
+}
 
 constexpr std::array kReconstructed{PictureRow::now, PictureRow::other, PictureRow::checkpoint,
                                     PictureRow::run};
@@ -260,8 +273,8 @@ bool PictureDesk::draw(ImDrawList* list, PictureRow row, int image, images::Poin
   const images::Atlas& atlas = view_->atlas();
   if (image >= atlas.count) return false;
   const images::Point tile = atlas.tile(atlas_row(row), image);
-  images::draw_part(list, view_->texture(), atlas, {tile.x + from.x, tile.y + from.y},
-                    {tile.x + to.x, tile.y + to.y}, min, max);
+  draw_part(list, view_->texture(), atlas, {tile.x + from.x, tile.y + from.y}, {tile.x + to.x, tile.y + to.y},
+            min, max);
   return true;
 }
 
@@ -273,6 +286,47 @@ std::vector<float> PictureDesk::pixel(PictureRow row, int image, int y, int x) c
   const auto channels = static_cast<std::size_t>(std::min(3, shape_.channels));
   return {values->begin() + static_cast<std::ptrdiff_t>(place),
           values->begin() + static_cast<std::ptrdiff_t>(place + channels)};
+}
+
+std::uint64_t PictureScene::step() const {
+  const bool values = !names.empty() || desk.draws_values(PictureRow::now);
+  return (values ? desk.step(PictureRow::now) : std::nullopt).value_or(view.shown().step);
+}
+
+std::string PictureScene::name(PictureRow row) const {
+  if (row == PictureRow::now && past) return "step " + with_thousands(view.shown().step);
+  if (row == PictureRow::now && newest_step > step()) return "newest";
+  const PictureChoices& choices = settings.choices;
+  if (row == PictureRow::difference && !is_plain_difference(choices))
+    return fmt::format("{} \u2212 {}", name(choices.minuend), name(choices.subtrahend));
+  if (row == PictureRow::earlier && desk.step(row)) return "step " + with_thousands(*desk.step(row));
+  return row_name(settings.choices, row);
+}
+
+PictureScene make_scene(PictureSettings& settings, const PictureDesk& desk, interop::ImageView& view,
+                        bool past, std::vector<std::string> names) {
+  PictureScene scene{settings,         desk, view, past, shown_rows(settings.choices), {},
+                     std::move(names), 0,    {},   {}};
+  for (const PictureRow row : scene.rows) {
+    if (row != PictureRow::original && row != PictureRow::difference) scene.measured.push_back(row);
+  }
+  if (scene.measured.empty()) scene.measured.push_back(PictureRow::now);
+  for (std::size_t i = 0; i < kPictureRows; ++i) {
+    const PictureFigures* const found = desk.figures(static_cast<PictureRow>(i));
+    if (found != nullptr) scene.figures[i] = found->values(settings.metric);
+  }
+  if (scene.names.empty() && settings.metric != PictureMetric::ssim && !desk.draws_values(PictureRow::now)) {
+    // Those of now come with each batch of pictures.
+    const std::vector<float>& errors = view.shown().errors;
+    scene.figures[index_of(PictureRow::now)] =
+        PictureFigures{{errors.begin(), errors.end()}, {}}.values(settings.metric);
+  }
+  return scene;
+}
+
+std::string PictureScene::image_name(int image) const {
+  const auto place = static_cast<std::size_t>(image);
+  return place < names.size() ? names[place] : fmt::format("image {}", image + 1);
 }
 
 }  // namespace warpscope::ui

@@ -13,7 +13,7 @@
 
 #include "ui/frame/frame.h"
 #include "ui/interop/image_view.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_maker.h"
 #include "ui/panels/picture_rows.h"
@@ -53,7 +53,7 @@ class PictureDesk {
   std::optional<std::uint64_t> step(PictureRow row) const;
   /// True if the row is drawn from its values, not from the view.
   bool draws_values(PictureRow row) const;
-  /// Of the row's values; nullptr while there are none.
+  /// Figures of the row's values; nullptr while there are none.
   const PictureFigures* figures(PictureRow row) const;
   /// Between the rows of the difference, once both are in host memory.
   std::optional<DifferenceFigures> difference() const;
@@ -107,5 +107,49 @@ class PictureDesk {
   bool with_ssim_ = false;
   bool own_ = false;
 };
+
+/// What a person has chosen, so that it can be remembered.
+struct PictureSettings {
+  int zoom = 0;  ///< framebuffer pixels per image pixel; 0: fit
+  images::Conversion conversion;
+  bool automatic_range = false;            ///< of the colours of now - original
+  bool automatic_comparison_range = true;  ///< of any other difference, which a fixed one may show as white
+  PictureChoices choices;
+  PictureMetric metric = PictureMetric::psnr;
+  PictureOrder order = PictureOrder::stored;
+  int wanted_class = kAllClasses;
+  bool curve = false;  ///< the metric over the steps, below the pictures
+
+  /// The one of the difference that is chosen.
+  bool& follows_pictures() {
+    return is_plain_difference(choices) ? automatic_range : automatic_comparison_range;
+  }
+};
+
+struct PictureScene {
+  PictureSettings& settings;
+  const PictureDesk& desk;
+  interop::ImageView& view;
+  bool past = false;               ///< `now` is an earlier step, which the slider has chosen
+  std::vector<PictureRow> rows;    ///< from above
+  std::vector<int> images;         ///< in their order
+  std::vector<std::string> names;  ///< of a person's own images; empty of others
+  std::uint64_t newest_step = 0;   ///< of the training
+
+  /// The training step after which the reconstructions in the row `now` were made.
+  std::uint64_t step() const;
+  /// "now", "newest" where the training has gone on since, "bf16", "step 1,200": what stands before a row.
+  std::string name(PictureRow row) const;
+  std::vector<PictureRow> measured;  ///< those of `rows` that have figures; `now` if there are none
+  /// Each row's, in the metric that is chosen: one number an image; empty while they are not known.
+  std::array<std::vector<double>, kPictureRows> figures;
+
+  /// "image 5", or the name of its file.
+  std::string image_name(int image) const;
+};
+
+/// The scene of a frame in which the desk is up to date; without `images`, whose order may follow from the figures.
+PictureScene make_scene(PictureSettings& settings, const PictureDesk& desk, interop::ImageView& view,
+                        bool past, std::vector<std::string> names);
 
 }  // namespace warpscope::ui

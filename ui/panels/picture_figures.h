@@ -1,11 +1,14 @@
 #pragma once
-// How near pictures come to their originals, computed by a thread of their own. No drawing here.
+// How near pictures come to their originals, computed by a thread of their own, and the order that follows from it. No
+// drawing here.
 
 #include <array>
 #include <cstdint>
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "gpu/messages/image_history.h"
@@ -16,7 +19,7 @@ namespace warpscope::ui {
 enum class PictureMetric : std::uint8_t { psnr, ssim, mse };
 inline constexpr std::array<const char*, 3> kPictureMetrics{"PSNR", "SSIM", "MSE"};
 
-/// Of each image.
+/// Figures of each image.
 struct PictureFigures {
   std::vector<double> mse;   ///< mean squared error over pixels and channels
   std::vector<double> ssim;  ///< inspect::ssim(); empty where it was not asked for
@@ -89,6 +92,55 @@ class HistoryFigures {
   std::vector<Moment> moments_;
   std::uint64_t version_ = 0;
   std::future<Computed> job_;
+};
+
+/// For each row, one number an image.
+using RowNumbers = std::array<std::vector<double>, kPictureRows>;
+
+/// What the order depends on at once.
+struct OrderChoice {
+  PictureOrder order = PictureOrder::stored;
+  PictureMetric metric = PictureMetric::psnr;
+  PictureChoices rows;
+  int wanted_class = kAllClasses;
+  int count = 0;                             ///< images
+  std::optional<std::uint64_t> past_step{};  ///< of pictures that do not change with the training
+
+  bool operator==(const OrderChoice&) const = default;
+};
+
+/// What it follows within a second.
+struct OrderNumbers {
+  RowNumbers figures;
+  std::vector<double> changes;
+  std::uint64_t step = 0;  ///< that they belong to
+
+  bool operator==(const OrderNumbers&) const = default;
+};
+
+/// The order of the images and the figures that it was made of, kept for a while so that images do not dance.
+class KeptPictureOrder {
+ public:
+  /// Makes the order anew if the choice is another, or if the numbers are others, a second has passed and it is not
+  /// `held`, because somebody points at the images. `now` is in seconds.
+  void update(const OrderChoice& choice, const OrderNumbers& numbers, std::span<const std::uint8_t> labels,
+              double now, bool held);
+
+  const std::vector<int>& images() const { return images_; }
+  /// Those that are to stand at the images: where these are sorted by them, the ones that they were sorted by.
+  const RowNumbers& figures() const { return numbers_.figures; }
+  /// The step that the order belongs to.
+  std::uint64_t step() const { return numbers_.step; }
+  /// When it will be made anew, as things stand; nothing if it is up to date or held.
+  std::optional<double> renewal() const { return renewal_; }
+
+ private:
+  OrderChoice choice_;
+  OrderNumbers numbers_;
+  std::vector<int> images_;
+  double made_ = 0;
+  bool any_ = false;
+  std::optional<double> renewal_;
 };
 
 }  // namespace warpscope::ui

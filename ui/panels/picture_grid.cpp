@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/input/pointing.h"
-#include "ui/widgets/hit_area.h"
+#include "ui/input/cursor.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -21,11 +20,6 @@ bool was_dragged() {
   return io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] > io.MouseDragThreshold * io.MouseDragThreshold;
 }
 
-float snap(float value) {
-  const float density = framebuffer_density();
-  return std::round(value * density) / density;
-}
-
 std::string figure_label(const PictureScene& scene, PictureRow row) {
   const auto metric = static_cast<std::size_t>(scene.settings.metric);
   const std::string unit = unit_of(scene.settings.metric);
@@ -35,28 +29,7 @@ std::string figure_label(const PictureScene& scene, PictureRow row) {
   return fmt::format("{} {}", kPictureMetrics[metric], scene.name(row));
 }
 
-}  // namespace
-
-float framebuffer_density() {
-  return std::max(0.01f, ImGui::GetIO().DisplayFramebufferScale.x);
-}
-
-float picture_label_width(const Frame& frame, const PictureScene& scene) {
-  float width = text_width(frame.fonts.small, "difference");
-  for (const PictureRow row : scene.rows)
-    width = std::max(width, text_width(frame.fonts.small, scene.name(row)));
-  for (const PictureRow row : scene.measured) {
-    width = std::max(width, text_width(frame.fonts.small, figure_label(scene, row)));
-  }
-  const float most = 112 * frame.scale;
-  const PictureChoices& choices = scene.settings.choices;
-  // "now" becomes "newest" with each step and back, which must not move the pictures.
-  if (choices.shows(PictureRow::difference) && !is_plain_difference(choices)) width = most;
-  return std::floor(std::min(width, most) + 12 * frame.scale);
-}
-
-images::Grid PictureGrid::lay_out(const Frame& frame, const PictureScene& scene, float width,
-                                  float height) const {
+images::Grid lay_out(const Frame& frame, const PictureScene& scene, float width, float height) {
   const float pixels = framebuffer_density();
   const float s = frame.scale * pixels;
   images::GridSpace space;
@@ -77,6 +50,73 @@ images::Grid PictureGrid::lay_out(const Frame& frame, const PictureScene& scene,
       space, scene.settings.zoom == 0 ? images::fit_zoom(space) : static_cast<float>(scene.settings.zoom));
 }
 
+void draw_figures(const Frame& frame, const PictureScene& scene, const images::Grid& grid, ImVec2 min,
+                  int image) {
+  const float column = static_cast<float>(grid.column_width()) / framebuffer_density();
+  const float line = std::floor(kFigureLine * frame.scale);
+  for (std::size_t i = 0; i < scene.measured.size(); ++i) {
+    const std::vector<double>& figures = scene.figures[index_of(scene.measured[i])];
+    const auto place = static_cast<std::size_t>(image);
+    const PictureMetric metric = scene.settings.metric;
+    const bool wide = text_width(frame.fonts.numbers, figure_text(metric, kWidest)) <= column;
+    const ImFont* const font = wide ? frame.fonts.numbers : frame.fonts.small;
+    std::string text = place < figures.size() ? figure_text(metric, figures[place]) : "-";
+    if (text_width(font, text) > column)
+      text = ellipsize(font, figure_text(metric, figures[place], true), column);
+    const float middle = min.y + 3 * frame.scale + line * (static_cast<float>(i) + 0.5f);
+    draw_text(ImGui::GetWindowDrawList(), font, min.x,
+              row_baseline(frame, middle - ImGui::GetFrameHeight() / 2), frame.palette.text, text);
+  }
+}
+
+void draw_labels(const Frame& frame, const PictureScene& scene, const images::Grid& grid, ImVec2 corner,
+                 ImVec2 origin, float width, float height) {
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const float density = framebuffer_density(), room = width - 8 * frame.scale;
+  const auto label = [&](float middle, const std::string& text) {
+    draw_text(list, frame.fonts.small, corner.x, row_baseline(frame, middle - ImGui::GetFrameHeight() / 2),
+              frame.palette.muted, ellipsize(frame.fonts.small, text, room));
+  };
+  list->PushClipRect(corner, ImVec2(corner.x + width, corner.y + height), true);
+  for (int band = 0; band < grid.bands; ++band) {
+    const auto top = [&](int row) {
+      return origin.y + static_cast<float>(grid.place(row, band * grid.columns).y) / density;
+    };
+    const float tall = static_cast<float>(grid.row_height()) / density;
+    for (int row = 0; row < grid.space.rows; ++row) {
+      const PictureRow which = scene.rows[static_cast<std::size_t>(row)];
+      label(top(row) + tall / 2, scene.name(which));
+      const std::string tip =
+          scene.desk.why_not(which).empty() ? scene.name(which) : scene.desk.why_not(which);
+      area_tooltip(frame, ImVec2(corner.x, top(row)), ImVec2(corner.x + room, top(row) + tall), tip);
+    }
+    const float line = std::floor(kFigureLine * frame.scale);
+    for (std::size_t i = 0; i < scene.measured.size(); ++i) {
+      const float above = top(grid.space.rows) + 3 * frame.scale + line * static_cast<float>(i);
+      label(above + line / 2, figure_label(scene, scene.measured[i]));
+      area_tooltip(frame, ImVec2(corner.x, above), ImVec2(corner.x + room, above + line),
+                   tip_of(scene.settings.metric));
+    }
+  }
+  list->PopClipRect();
+}
+
+}  // namespace
+
+float picture_label_width(const Frame& frame, const PictureScene& scene) {
+  float width = text_width(frame.fonts.small, "difference");
+  for (const PictureRow row : scene.rows)
+    width = std::max(width, text_width(frame.fonts.small, scene.name(row)));
+  for (const PictureRow row : scene.measured) {
+    width = std::max(width, text_width(frame.fonts.small, figure_label(scene, row)));
+  }
+  const float most = 112 * frame.scale;
+  const PictureChoices& choices = scene.settings.choices;
+  // "now" becomes "newest" with each step and back, which must not move the pictures.
+  if (choices.shows(PictureRow::difference) && !is_plain_difference(choices)) width = most;
+  return std::floor(std::min(width, most) + 12 * frame.scale);
+}
+
 PictureGrid::Touch PictureGrid::draw(const Frame& frame, PictureScene& scene, float height) {
   const float labels = picture_label_width(frame, scene);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -87,7 +127,7 @@ PictureGrid::Touch PictureGrid::draw(const Frame& frame, PictureScene& scene, fl
   ImGui::BeginChild("images.grid", ImVec2(width, std::max(1.0f, height)), false,
                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   const ImVec2 cursor = ImGui::GetCursorScreenPos();
-  const ImVec2 origin(snap(cursor.x), snap(cursor.y + 8 * frame.scale));
+  const ImVec2 origin = on_whole_pixels(ImVec2(cursor.x, cursor.y + 8 * frame.scale));
   const Touch touch = look_at_pointer(frame, scene, grid, origin);
   for (int place = 0; place < grid.space.count; ++place) {
     const int image = scene.images[static_cast<std::size_t>(place)];
@@ -126,9 +166,7 @@ PictureGrid::Touch PictureGrid::look_at_pointer(const Frame& frame, const Pictur
   hovered_ = ImGui::IsItemHovered();
   scroll(scene, grid, origin);
   Touch touch;
-  const ImGuiIO& io = ImGui::GetIO();
-  auto hit = grid.hit({static_cast<int>(std::floor((io.MousePos.x - origin.x) * density)),
-                       static_cast<int>(std::floor((io.MousePos.y - origin.y) * density))});
+  auto hit = grid.hit(pointer_from(origin));
   if (!hovered_) hit.reset();
   if (!hit) {
     hovered_since_ = ImGui::GetTime();
@@ -168,61 +206,9 @@ void PictureGrid::draw_column(const Frame& frame, const PictureScene& scene, con
   const float line = std::max(1.0f, std::floor(frame.scale));
   const bool pointed = scene.names.empty() && is_pointed_at_image(frame, image);
   if (lit || pointed) {
-    list->AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line),
-                  frame.palette.accent, 0, 0, line);
+    outline(list, min, max, frame.palette.accent, line);
   }
   draw_figures(frame, scene, grid, ImVec2(min.x, max.y), image);
-}
-
-void PictureGrid::draw_figures(const Frame& frame, const PictureScene& scene, const images::Grid& grid,
-                               ImVec2 min, int image) const {
-  const float column = static_cast<float>(grid.column_width()) / framebuffer_density();
-  const float line = std::floor(kFigureLine * frame.scale);
-  for (std::size_t i = 0; i < scene.measured.size(); ++i) {
-    const std::vector<double>& figures = scene.figures[index_of(scene.measured[i])];
-    const auto place = static_cast<std::size_t>(image);
-    const PictureMetric metric = scene.settings.metric;
-    const bool wide = text_width(frame.fonts.numbers, figure_text(metric, kWidest)) <= column;
-    const ImFont* const font = wide ? frame.fonts.numbers : frame.fonts.small;
-    std::string text = place < figures.size() ? figure_text(metric, figures[place]) : "-";
-    if (text_width(font, text) > column)
-      text = ellipsize(font, figure_text(metric, figures[place], true), column);
-    const float middle = min.y + 3 * frame.scale + line * (static_cast<float>(i) + 0.5f);
-    draw_text(ImGui::GetWindowDrawList(), font, min.x,
-              row_baseline(frame, middle - ImGui::GetFrameHeight() / 2), frame.palette.text, text);
-  }
-}
-
-void PictureGrid::draw_labels(const Frame& frame, const PictureScene& scene, const images::Grid& grid,
-                              ImVec2 corner, ImVec2 origin, float width, float height) const {
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  const float density = framebuffer_density(), room = width - 8 * frame.scale;
-  const auto label = [&](float middle, const std::string& text) {
-    draw_text(list, frame.fonts.small, corner.x, row_baseline(frame, middle - ImGui::GetFrameHeight() / 2),
-              frame.palette.muted, ellipsize(frame.fonts.small, text, room));
-  };
-  list->PushClipRect(corner, ImVec2(corner.x + width, corner.y + height), true);
-  for (int band = 0; band < grid.bands; ++band) {
-    const auto top = [&](int row) {
-      return origin.y + static_cast<float>(grid.place(row, band * grid.columns).y) / density;
-    };
-    const float tall = static_cast<float>(grid.row_height()) / density;
-    for (int row = 0; row < grid.space.rows; ++row) {
-      const PictureRow which = scene.rows[static_cast<std::size_t>(row)];
-      label(top(row) + tall / 2, scene.name(which));
-      const std::string tip =
-          scene.desk.why_not(which).empty() ? scene.name(which) : scene.desk.why_not(which);
-      area_tooltip(frame, ImVec2(corner.x, top(row)), ImVec2(corner.x + room, top(row) + tall), tip);
-    }
-    const float line = std::floor(kFigureLine * frame.scale);
-    for (std::size_t i = 0; i < scene.measured.size(); ++i) {
-      const float above = top(grid.space.rows) + 3 * frame.scale + line * static_cast<float>(i);
-      label(above + line / 2, figure_label(scene, scene.measured[i]));
-      area_tooltip(frame, ImVec2(corner.x, above), ImVec2(corner.x + room, above + line),
-                   tip_of(scene.settings.metric));
-    }
-  }
-  list->PopClipRect();
 }
 
 }  // namespace warpscope::ui

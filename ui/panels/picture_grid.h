@@ -6,7 +6,8 @@
 
 #include "ui/frame/frame.h"
 #include "ui/images/grid_layout.h"
-#include "ui/panels/picture_scene.h"
+#include "ui/panels/picture_desk.h"
+#include "ui/panels/tiled_images.h"
 
 namespace warpscope::ui {
 
@@ -35,16 +36,11 @@ class PictureGrid {
     float offset = 0;  ///< of its band's top from the upper edge of the grid, in pixels of the window
   };
 
-  images::Grid lay_out(const Frame& frame, const PictureScene& scene, float width, float height) const;
   void scroll(const PictureScene& scene, const images::Grid& grid, ImVec2 origin);
   Touch look_at_pointer(const Frame& frame, const PictureScene& scene, const images::Grid& grid,
                         ImVec2 origin);
   void draw_column(const Frame& frame, const PictureScene& scene, const images::Grid& grid, ImVec2 origin,
                    int place, bool lit) const;
-  void draw_figures(const Frame& frame, const PictureScene& scene, const images::Grid& grid, ImVec2 min,
-                    int image) const;
-  void draw_labels(const Frame& frame, const PictureScene& scene, const images::Grid& grid, ImVec2 corner,
-                   ImVec2 origin, float width, float height) const;
 
   float zoom_ = 1;
   bool hovered_ = false;
@@ -54,7 +50,5 @@ class PictureGrid {
 
 /// Width of the labels before the rows, in pixels.
 float picture_label_width(const Frame& frame, const PictureScene& scene);
-/// Framebuffer pixels per pixel of the window.
-float framebuffer_density();
 
 }  // namespace warpscope::ui

@@ -1,7 +1,6 @@
 #include "ui/panels/picture_magnifier.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <span>
@@ -10,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "ui/images/beside_pointer.h"
-#include "ui/images/difference_scale.h"
+#include "ui/images/colour_bar.h"
 #include "ui/panels/picture_grid.h"
 #include "ui/widgets/widgets.h"
 
@@ -256,7 +254,7 @@ void ask_for_values(const PictureScene& scene, const images::GridHit& hit) {
 void picture_magnifier(const Frame& frame, const PictureScene& scene, const images::GridHit& hit) {
   ask_for_values(scene, hit);
   const Measures m = measure(frame, scene, hit);
-  show_tip(frame, images::beside_pointer(tip_size(frame, scene, m), frame.scale), [&] {
+  show_tip(frame, beside_pointer(tip_size(frame, scene, m), frame.scale), [&] {
     title_line(frame, scene, hit);
     draw_rows(frame, scene, hit, m);
     if (scene.settings.choices.shows(PictureRow::difference)) {
@@ -277,7 +275,7 @@ void picture_values(const Frame& frame, const PictureScene& scene, const images:
   const float s = frame.scale;
   const ImVec2 size((kTableNames + kColumns * kTableColumn + 24) * s,
                     ImGui::GetFrameHeight() + table_height(frame, scene) + 16 * s);
-  show_tip(frame, images::beside_area(size, min, max, s), [&] {
+  show_tip(frame, beside_area(size, min, max, s), [&] {
     title_line(frame, scene, hit);
     value_table(frame, scene, place_of_values(scene, hit));
   });

@@ -12,7 +12,7 @@
 
 #include "gpu/messages/comparison.h"
 #include "ui/images/conversion.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_rows.h"
 

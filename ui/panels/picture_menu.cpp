@@ -2,22 +2,33 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
-#include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "gpu/core/error.h"
 #include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
+#include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/references.h"
+#include "gpu/runs/run_reader.h"
 #include "ui/input/cursor.h"
-#include "ui/input/pointing.h"
 #include "ui/panels/image_timeline.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/panels/run_loader.h"
+#include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kPopup = "images.rows.popup";
 
@@ -82,23 +93,183 @@ void draw_own(const Frame& frame, OwnPictures& own) {
                                    own.images()->set.channels};
   bool shown = true;
   if (toggle(frame, "images.own", label.c_str(), &shown,
-             fmt::format(
-                 "Your own images, cut to the middle and resized to {} x {} pixels by the mean over the area "
-                 "that each pixel covers. Click to go back to the held-out images.",
-                 shape.width, shape.height))) {
+             fmt::format("Your own images, cut to the middle and resized to {} x {} pixels by the mean over "
+                         "the area that each pixel covers. Click to go back to the held-out images.",
+                         shape.width, shape.height))) {
     own.close();
   }
 }
 
+constexpr std::size_t kMostRuns = 50;
+constexpr const char* kBest = "best.safetensors";
+
+std::string model_of(const fs::path& run) {
+  const nlohmann::json head = runs::read_head(run);
+  const nlohmann::json::json_pointer place("/configuration/model");
+  if (!head.contains(place) || !head.at(place).is_string()) return "";
+  return head.at(place).get<std::string>();
+}
+
+std::optional<WeightsFile> best_of(const fs::path& run, const std::string& name) {
+  const fs::path best = training::checkpoint_folder(run) / kBest;
+  std::error_code failure;
+  if (!fs::exists(best, failure)) return std::nullopt;
+  return WeightsFile{best.string(), name};
+}
+
+void add_run(const fs::path& run, const std::string& model, WeightsChoices& choices) {
+  const auto files = training::list_checkpoints(run);
+  const std::string name = runs::run_name(run);
+  const auto best = best_of(run, name + ", best");
+  if (files.empty() && !best) return;
+  try {
+    if (const std::string other = model_of(run); other != model && !other.empty()) {
+      choices.refused.push_back(name + " trained " + other);
+      return;
+    }
+  } catch (const core::BadInput& error) {
+    choices.refused.emplace_back(error.what());
+    return;
+  }
+  if (!files.empty()) {
+    choices.runs.push_back(
+        {files.front().path.string(), name + ", step " + with_thousands(files.front().step)});
+  }
+  if (best) choices.runs.push_back(*best);
+}
+
+void draw_other(const Frame& frame, PictureChoices& choices) {
+  const core::DeviceInfo& device = frame.snapshot.device;
+  const core::Precision training = frame.snapshot.selection.precision;
+  const float width = std::floor(136 * frame.scale);
+  const auto changed = [&] {
+    if (!choices.shows(PictureRow::other)) set_shown(choices, PictureRow::other, true);
+  };
+  const std::string precision =
+      choices.precision ? std::string(core::to_string(*choices.precision)) : "same precision";
+  if (begin_combo(frame, "images.other.precision", precision, width, "The precision of A/B")) {
+    if (combo_item(frame, "images.other.precision=same", "same precision", !choices.precision)) {
+      choices.precision.reset();
+      changed();
+    }
+    for (const core::Precision one : core::selectable_precisions()) {
+      const std::string label(core::to_string(one));
+      std::string refusal = precision_refusal(device, one);
+      if (refusal.empty() && !choices.preset.empty())
+        refusal = plan::preset_unavailable_reason(choices.preset, device, one);
+      if (combo_item(frame, ("images.other.precision=" + label).c_str(), label.c_str(),
+                     choices.precision == one, {}, refusal)) {
+        choices.precision = one;
+        changed();
+      }
+    }
+    end_combo();
+  }
+  ImGui::SameLine(0, 8 * frame.scale);
+  const auto presets = plan::presets(device.kind);
+  const auto now =
+      std::find_if(presets.begin(), presets.end(), [&](const auto& one) { return choices.preset == one.id; });
+  if (!begin_combo(frame, "images.other.preset", now == presets.end() ? "same variants" : now->label, width,
+                   "The variants of A/B")) {
+    return;
+  }
+  if (combo_item(frame, "images.other.preset=same", "same variants", now == presets.end())) {
+    choices.preset.clear();
+    changed();
+  }
+  for (const plan::Preset& preset : presets) {
+    const std::string item = fmt::format("images.other.preset={}", preset.id);
+    const std::string refusal =
+        plan::preset_unavailable_reason(preset.id, device, choices.precision.value_or(training));
+    if (combo_item(frame, item.c_str(), preset.label, choices.preset == preset.id, {}, refusal)) {
+      choices.preset = preset.id;
+      changed();
+    }
+  }
+  end_combo();
+}
+
+void draw_earlier(const Frame& frame, PictureScene& scene) {
+  const auto steps = frame.history ? frame.history->steps() : std::vector<std::uint64_t>{};
+  if (steps.size() < 2) return row_text(frame, frame.fonts.text, frame.palette.muted, "nothing is kept yet");
+  PictureChoices& choices = scene.settings.choices;
+  const std::size_t index = kept_index(steps, choices.earlier.value_or(0));
+  auto place = static_cast<float>(index);
+  const std::string text = "step " + with_thousands(steps[index]);
+  if (slider(frame, "images.earlier.step", &place, 0, static_cast<float>(steps.size() - 1), text.c_str(),
+             std::floor(280 * frame.scale), "The step whose pictures are shown", false,
+             "step " + with_thousands(steps.back()))) {
+    choices.earlier = steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))];
+    if (!choices.shows(PictureRow::earlier)) set_shown(choices, PictureRow::earlier, true);
+  }
+}
+
+void draw_difference(const Frame& frame, PictureScene& scene) {
+  PictureChoices& choices = scene.settings.choices;
+  const auto refusal = [&](PictureRow row) {
+    const bool missing = (row == PictureRow::checkpoint && choices.checkpoint.path.empty()) ||
+                         (row == PictureRow::run && choices.run.path.empty());
+    return missing ? "None is chosen above." : "";
+  };
+  const auto choice = [&](const char* name, PictureRow& value, const char* tip) {
+    if (!begin_combo(frame, name, scene.name(value), std::floor(128 * frame.scale), tip)) return;
+    for (std::size_t i = 0; i < index_of(PictureRow::difference); ++i) {
+      const auto row = static_cast<PictureRow>(i);
+      const std::string item = fmt::format("{}={}", name, row_key(row));
+      if (combo_item(frame, item.c_str(), scene.name(row).c_str(), row == value, {}, refusal(row)))
+        value = row;
+    }
+    end_combo();
+  };
+  choice("images.minuend", choices.minuend, "What the other is taken from");
+  ImGui::SameLine(0, 8 * frame.scale);
+  row_text(frame, frame.fonts.text, frame.palette.muted, "\u2212");
+  ImGui::SameLine(0, 8 * frame.scale);
+  choice("images.subtrahend", choices.subtrahend, "What is taken away");
+}
+
 }  // namespace
+
+WeightsChoices find_weights(const fs::path& run_dir, const std::string& model) {
+  WeightsChoices choices;
+  if (!run_dir.empty()) {
+    if (const auto best = best_of(run_dir, "best checkpoint")) choices.checkpoints.push_back(*best);
+    for (const training::CheckpointFile& file : training::list_checkpoints(run_dir)) {
+      choices.checkpoints.push_back({file.path.string(), "step " + with_thousands(file.step)});
+    }
+  }
+  std::vector<fs::path> folders;
+  std::error_code failure;
+  const fs::path parent = folder_of_runs(run_dir.string());
+  for (fs::directory_iterator entry(parent, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    std::error_code other;
+    if (!run_dir.empty() && fs::equivalent(entry->path(), run_dir, other)) continue;
+    folders.push_back(entry->path());
+  }
+  std::sort(folders.begin(), folders.end(), std::greater<>());
+  if (folders.size() > kMostRuns) folders.resize(kMostRuns);
+  for (const fs::path& folder : folders) add_run(folder, model, choices);
+  return choices;
+}
+
+void WeightsList::look(const std::string& run_dir, const std::string& model) {
+  if (job_.valid()) return;
+  job_ = std::async(std::launch::async, [run_dir, model] { return find_weights(run_dir, model); });
+}
+
+bool WeightsList::advance() {
+  if (!job_.valid() || job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  choices_ = job_.get();
+  return true;
+}
 
 void PictureMenu::draw(const Frame& frame, PictureScene& scene, OwnPictures& own) {
   const float s = frame.scale;
   PictureSettings& settings = scene.settings;
-  if (text_button(
-          frame, "images.rows", "rows",
-          "Which versions of each image stand below each other: other variants or precisions, earlier steps, "
-          "checkpoints, other runs")) {
+  if (text_button(frame, "images.rows", "rows",
+                  "Which versions of each image stand below each other: other variants or precisions, "
+                  "earlier steps, checkpoints, other runs")) {
     weights_.look(run_folder_here(frame.snapshot), frame.snapshot.model);
     ImGui::OpenPopup(kPopup);
   }
@@ -107,12 +278,10 @@ void PictureMenu::draw(const Frame& frame, PictureScene& scene, OwnPictures& own
   choose<PictureMetric>(frame, "images.metric", std::span(kPictureMetrics), settings.metric,
                         std::floor(76 * s), tip_of(settings.metric));
   next_in_row(frame, 120 * s);
-  choose<PictureOrder>(
-      frame, "images.order", std::span(kPictureOrders), settings.order, std::floor(120 * s),
-      "The order of the images: as they are stored, by the figure of now, or by how much the two rows "
-      "of the difference differ. While the training runs it is renewed once a second, with the figures below "
-      "the "
-      "images, and not while the pointer is on them.");
+  choose<PictureOrder>(frame, "images.order", std::span(kPictureOrders), settings.order, std::floor(120 * s),
+                       "The order of the images: as they are stored, by the figure of now, or by how much "
+                       "the two rows of the difference differ. While the training runs it is renewed once a "
+                       "second, with the figures below the images, and not while the pointer is on them.");
   draw_class_choice(frame, settings);
   next_in_row(frame, text_button_width(frame, "curve"));
   toggle(frame, "images.show_curve", "curve", &settings.curve,
@@ -180,72 +349,6 @@ void PictureMenu::draw_row(const Frame& frame, PictureScene& scene, PictureRow r
   }
 }
 
-void PictureMenu::draw_other(const Frame& frame, PictureChoices& choices) const {
-  const core::DeviceInfo& device = frame.snapshot.device;
-  const core::Precision training = frame.snapshot.selection.precision;
-  const float width = std::floor(136 * frame.scale);
-  const auto changed = [&] {
-    if (!choices.shows(PictureRow::other)) set_shown(choices, PictureRow::other, true);
-  };
-  const std::string precision =
-      choices.precision ? std::string(core::to_string(*choices.precision)) : "same precision";
-  if (begin_combo(frame, "images.other.precision", precision, width, "The precision of A/B")) {
-    if (combo_item(frame, "images.other.precision=same", "same precision", !choices.precision)) {
-      choices.precision.reset();
-      changed();
-    }
-    for (const core::Precision one : core::selectable_precisions()) {
-      const std::string label(core::to_string(one));
-      std::string refusal = precision_refusal(device, one);
-      if (refusal.empty() && !choices.preset.empty())
-        refusal = plan::preset_unavailable_reason(choices.preset, device, one);
-      if (combo_item(frame, ("images.other.precision=" + label).c_str(), label.c_str(),
-                     choices.precision == one, {}, refusal)) {
-        choices.precision = one;
-        changed();
-      }
-    }
-    end_combo();
-  }
-  ImGui::SameLine(0, 8 * frame.scale);
-  const auto presets = plan::presets(device.kind);
-  const auto now =
-      std::find_if(presets.begin(), presets.end(), [&](const auto& one) { return choices.preset == one.id; });
-  if (!begin_combo(frame, "images.other.preset", now == presets.end() ? "same variants" : now->label, width,
-                   "The variants of A/B")) {
-    return;
-  }
-  if (combo_item(frame, "images.other.preset=same", "same variants", now == presets.end())) {
-    choices.preset.clear();
-    changed();
-  }
-  for (const plan::Preset& preset : presets) {
-    const std::string item = fmt::format("images.other.preset={}", preset.id);
-    const std::string refusal =
-        plan::preset_unavailable_reason(preset.id, device, choices.precision.value_or(training));
-    if (combo_item(frame, item.c_str(), preset.label, choices.preset == preset.id, {}, refusal)) {
-      choices.preset = preset.id;
-      changed();
-    }
-  }
-  end_combo();
-}
-
-void PictureMenu::draw_earlier(const Frame& frame, PictureScene& scene) const {
-  const auto steps = frame.history ? frame.history->steps() : std::vector<std::uint64_t>{};
-  if (steps.size() < 2) return row_text(frame, frame.fonts.text, frame.palette.muted, "nothing is kept yet");
-  PictureChoices& choices = scene.settings.choices;
-  const std::size_t index = kept_index(steps, choices.earlier.value_or(0));
-  auto place = static_cast<float>(index);
-  const std::string text = "step " + with_thousands(steps[index]);
-  if (slider(frame, "images.earlier.step", &place, 0, static_cast<float>(steps.size() - 1), text.c_str(),
-             std::floor(280 * frame.scale), "The step whose pictures are shown", false,
-             "step " + with_thousands(steps.back()))) {
-    choices.earlier = steps[std::min(steps.size() - 1, static_cast<std::size_t>(std::lround(place)))];
-    if (!choices.shows(PictureRow::earlier)) set_shown(choices, PictureRow::earlier, true);
-  }
-}
-
 void PictureMenu::draw_file(const Frame& frame, PictureChoices& choices, PictureRow row) const {
   const bool of_run = row == PictureRow::run;
   WeightsFile& chosen = of_run ? choices.run : choices.checkpoint;
@@ -270,30 +373,6 @@ void PictureMenu::draw_file(const Frame& frame, PictureChoices& choices, Picture
     }
   }
   end_combo();
-}
-
-void PictureMenu::draw_difference(const Frame& frame, PictureScene& scene) const {
-  PictureChoices& choices = scene.settings.choices;
-  const auto refusal = [&](PictureRow row) {
-    const bool missing = (row == PictureRow::checkpoint && choices.checkpoint.path.empty()) ||
-                         (row == PictureRow::run && choices.run.path.empty());
-    return missing ? "None is chosen above." : "";
-  };
-  const auto choice = [&](const char* name, PictureRow& value, const char* tip) {
-    if (!begin_combo(frame, name, scene.name(value), std::floor(128 * frame.scale), tip)) return;
-    for (std::size_t i = 0; i < index_of(PictureRow::difference); ++i) {
-      const auto row = static_cast<PictureRow>(i);
-      const std::string item = fmt::format("{}={}", name, row_key(row));
-      if (combo_item(frame, item.c_str(), scene.name(row).c_str(), row == value, {}, refusal(row)))
-        value = row;
-    }
-    end_combo();
-  };
-  choice("images.minuend", choices.minuend, "What the other is taken from");
-  ImGui::SameLine(0, 8 * frame.scale);
-  row_text(frame, frame.fonts.text, frame.palette.muted, "\u2212");
-  ImGui::SameLine(0, 8 * frame.scale);
-  choice("images.subtrahend", choices.subtrahend, "What is taken away");
 }
 
 }  // namespace warpscope::ui

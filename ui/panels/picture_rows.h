@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -134,5 +135,23 @@ inline constexpr double kRangePart = 0.995;
 /// up to two digits, at least 1e-6. A pixel counts by the mean of d over its channels; one that is no number does not.
 float automatic_range(std::span<const float> a, std::span<const float> b, const training::ImageShape& shape,
                       images::Difference kind);
+
+/// {"shown": ["original", "now", "other"], "precision": "bf16", "preset": "naive", "earlier": 1200, "checkpoint":
+/// {"path": .., "name": ..}, "run": {..}, "minuend": "other", "subtrahend": "now"}; what is not chosen is left out.
+nlohmann::json rows_json(const PictureChoices& choices);
+/// What is missing, of the wrong type or unknown has its default.
+PictureChoices rows_from(const nlohmann::json& from);
+
+/// Where choices of an earlier start are to be shown.
+struct PictureSurroundings {
+  core::DeviceInfo device;
+  core::Precision precision = core::Precision::fp32;  ///< of the training
+  std::string run_dir;                                ///< "" if no run is written
+};
+
+/// Takes out of `choices` what can no longer be: files that are gone, checkpoints of another run than this one,
+/// precisions and presets that this device does not have; rows that are left without a choice are hidden. What that
+/// was, in a sentence; "" for nothing. Asks the disk whether files are there.
+std::string leave_out_impossible(PictureChoices& choices, const PictureSurroundings& surroundings);
 
 }  // namespace warpscope::ui

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "ui/images/beside_pointer.h"
 #include "ui/panels/confusion_figures.h"
+#include "ui/panels/tiled_images.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -99,10 +99,11 @@ void draw_prediction(const Frame& frame, const HeldOut& held_out, int image, ImV
 }
 
 void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, const interop::TilePage& page,
-                        int tile, float density) {
+                        int tile) {
   const float s = frame.scale;
   const training::ImageFacts& set = held_out.images();
   const float side = static_cast<float>(std::max(set.width, set.height));
+  const float density = framebuffer_density();
   const float pixel = std::max(1.0f, std::floor(kEnlarged * s * density / side)) / density;
   const ImVec2 size(pixel * static_cast<float>(set.width), pixel * static_cast<float>(set.height));
   const float width = std::max(size.x, figures_width(frame, held_out, image));
@@ -113,7 +114,7 @@ void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, 
   ImVec4 background = ImGui::GetStyleColorVec4(ImGuiCol_PopupBg);
   background.w = 1;  // nothing may shine through a picture that is judged
   ImGui::PushStyleColor(ImGuiCol_PopupBg, background);
-  ImGui::SetNextWindowPos(images::beside_pointer(all, s));
+  ImGui::SetNextWindowPos(beside_pointer(all, s));
   ImGui::BeginTooltip();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool right = held_out.right(image);
@@ -123,8 +124,7 @@ void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, 
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + sign + 4 * s);
   row_text(frame, frame.fonts.strong, right ? frame.palette.text : frame.palette.error,
            right ? "right" : "wrong");
-  const ImVec2 cursor = ImGui::GetCursorScreenPos();
-  const ImVec2 min(std::round(cursor.x * density) / density, std::round(cursor.y * density) / density);
+  const ImVec2 min = on_whole_pixels(ImGui::GetCursorScreenPos());
   page.draw(ImGui::GetWindowDrawList(), tile, min, ImVec2(min.x + size.x, min.y + size.y));
   ImGui::Dummy(ImVec2(width, size.y + 8 * s));
   figures(frame, held_out, image);

@@ -2,7 +2,7 @@
 // One image of the prediction grid: its caption, its outline, and the tool-tip that enlarges it.
 
 #include "ui/frame/frame.h"
-#include "ui/interop/tile_page.h"
+#include "ui/interop/texture.h"
 #include "ui/panels/held_out.h"
 
 namespace warpscope::ui {
@@ -19,6 +19,6 @@ void draw_prediction(const Frame& frame, const HeldOut& held_out, int image, ImV
 /// Shows the tool-tip of an image, enlarged from `tile` of the page, with everything that is known of it.
 /// `density` is framebuffer pixels per pixel of the window.
 void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, const interop::TilePage& page,
-                        int tile, float density);
+                        int tile);
 
 }  // namespace warpscope::ui

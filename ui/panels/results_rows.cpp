@@ -74,7 +74,7 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
   return cells;
 }
 
-/// Of the head on the latents, if there is one.
+/// The cells of the head on the latents, if there is one.
 std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
   if (!(snapshot.settings->optimizer.joint > 0)) return {};
   const auto& evaluation = snapshot.evaluation;

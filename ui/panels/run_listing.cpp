@@ -73,8 +73,9 @@ std::vector<runs::RunSummary> RunListing::look(const fs::path& folder, const fs:
       known.metrics = metrics;
       try {
         look_at(path, stop, known);
-      } catch (const core::Error&) {
-        continue;  // it went away meanwhile
+      } catch (const core::Error& refusal) {
+        if (!runs::is_run(path)) continue;  // it went away meanwhile
+        known.summary = runs::summary_of_refused(path, refusal.what());
       }
     }
     now.emplace(path, std::move(known));

@@ -11,7 +11,6 @@
 #include "ui/frame/trace.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/text/numbers.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -36,9 +35,9 @@ enum : std::size_t {
   kRemove
 };
 
-// Of the table of settings, design pixels.
+// The table of settings, design pixels.
 constexpr float kLeastKey = 120, kLeastValue = 96;
-// Of the list: loss and accuracy of the test images stay beside the names.
+// The list: loss and accuracy of the test images stay beside the names.
 constexpr float kLeastList = 424;
 
 constexpr int kDroppedFirst = 99;
@@ -198,12 +197,12 @@ std::span<const Column> RunsPanel::columns() {
   return kColumns;
 }
 
-void RunsPanel::draw_swatch(const Frame& frame, RunOverlay& overlay, Table& table,
+void RunsPanel::draw_swatch(const Frame& frame, Trainings& trainings, Table& table,
                             const runs::RunSummary& run) {
   const float s = frame.scale;
   table.enter(kSwatch);
   const ImVec2 min = table.cell_min(kSwatch), max = table.cell_max(kSwatch);
-  const OverlayRun* const shown = overlay.find(run.folder);
+  const ShownTraining* const shown = trainings.find(run.folder);
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.swatch." + run.name;
   const bool clicked = hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
@@ -222,25 +221,31 @@ void RunsPanel::draw_swatch(const Frame& frame, RunOverlay& overlay, Table& tabl
   }
   if (!clicked) return;
   if (shown == nullptr) {
-    overlay.show(run.folder, run.name);
+    trainings.show(run.folder, run.name);
     return;
   }
   recolored_ = run.folder;
   open_palette_ = true;
 }
 
-void RunsPanel::draw_run(const Frame& frame, RunOverlay& overlay, Table& table, const runs::RunSummary& run) {
+void RunsPanel::draw_run(const Frame& frame, Trainings& trainings, Table& table,
+                         const runs::RunSummary& run) {
   const auto& palette = frame.palette;
-  draw_swatch(frame, overlay, table, run);
-  const OverlayRun* const before = overlay.find(run.folder);
+  draw_swatch(frame, trainings, table, run);
+  ShownTraining* const before = trainings.find(run.folder);
   const bool visible = before != nullptr && before->visible;
   const ImU32 color = visible ? palette.text : blend(palette.text, palette.panel, 0.7f);
   table.enter(kName);
   const ImVec2 min = table.cell_min(kName), max = table.cell_max(kName);
   ImGui::SetCursorScreenPos(min);
   const std::string name = "runs.run." + run.name;
-  if (hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y)))
-    visible ? overlay.hide(run.folder) : overlay.show(run.folder, run.name);
+  if (hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y))) {
+    if (visible) {
+      before->visible = false;
+    } else {
+      trainings.show(run.folder, run.name);
+    }
+  }
   const bool hovered = ImGui::IsItemHovered();
   trace_item(name);
   table.text(kName, run.name, hovered ? palette.accent : color,
@@ -251,24 +256,25 @@ void RunsPanel::draw_run(const Frame& frame, RunOverlay& overlay, Table& table, 
   ImGui::SetCursorScreenPos(table.cell_min(kRemove));
   ImGui::PushID(run.name.c_str());
   const std::string remove = "runs.remove." + run.name;
-  if (icon_button(frame, remove.c_str(), Icon::close, "Remove it from the view")) overlay.remove(run.folder);
+  if (icon_button(frame, remove.c_str(), Icon::close, "Remove it from the view"))
+    trainings.remove(run.folder);
   ImGui::PopID();
 }
 
 // The eight colours of Okabe and Ito, side by side.
-void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
+void RunsPanel::draw_palette(const Frame& frame, const Trainings& trainings) {
   const float s = frame.scale, side = std::floor(24 * s);
   if (std::exchange(open_palette_, false)) ImGui::OpenPopup("runs.palette");
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(4 * s, 4 * s));
   if (ImGui::BeginPopup("runs.palette", ImGuiWindowFlags_NoMove)) {
     trace_open_list("runs.palette");
-    const OverlayRun* const run = overlay.find(recolored_);
+    ShownTraining* const run = trainings.find(recolored_);
     for (int i = 0; i < kRunColors; ++i) {
       if (i > 0) ImGui::SameLine();
       const std::string name = fmt::format("runs.color.{}", i);
       if (hit_area(name.c_str(), ImVec2(side, side))) {
-        overlay.recolor(recolored_, i);
+        if (run != nullptr) run->color = i;
         ImGui::CloseCurrentPopup();
       }
       trace_item(name);
@@ -283,7 +289,7 @@ void RunsPanel::draw_palette(const Frame& frame, RunOverlay& overlay) {
   ImGui::PopStyleVar(2);
 }
 
-void RunsPanel::draw_list(const Frame& frame, RunOverlay& overlay, const RunList& list) {
+void RunsPanel::draw_list(const Frame& frame, Trainings& trainings, const RunList& list) {
   {
     const std::vector<Line> lines = lines_of(list);
     auto columns = kColumns;
@@ -297,24 +303,23 @@ void RunsPanel::draw_list(const Frame& frame, RunOverlay& overlay, const RunList
     table.rows(static_cast<int>(lines.size()), [&](int i) {
       const Line& line = lines[static_cast<std::size_t>(i)];
       if (line.run == nullptr) return draw_present(frame, table, list);
-      if (line.problem.empty()) return draw_run(frame, overlay, table, *line.run);
+      if (line.problem.empty()) return draw_run(frame, trainings, table, *line.run);
       table.span_text(kName, kStatus, line.problem, frame.palette.warning);
     });
   }
-  draw_palette(frame, overlay);
+  draw_palette(frame, trainings);
 }
 
-void RunsPanel::draw_settings(const Frame& frame, const RunOverlay& overlay) {
-  const auto settings = overlay.settings();
-  const auto rows = setting_rows(*settings);
+void RunsPanel::draw_settings(const Frame& frame, const Trainings& trainings, const RunSettings& settings) {
+  const auto rows = setting_rows(settings);
   if (rows.empty()) {
-    centered_text(frame, settings->runs.size() < 2 ? "Only one of the runs says how it was set."
-                                                   : "The runs that are shown have the same settings.");
+    centered_text(frame, settings.runs.size() < 2 ? "Only one of the runs says how it was set."
+                                                  : "The runs that are shown have the same settings.");
     return;
   }
   std::vector<std::string> names, labels;
-  for (const auto& folder : settings->runs) {
-    const OverlayRun* const run = overlay.find(folder);
+  for (const auto& folder : settings.runs) {
+    const ShownTraining* const run = trainings.find(folder);
     names.push_back(run != nullptr ? run->name : "this run");
     labels.push_back(end_of(frame, names.back(), kLeastValue * frame.scale));
   }
@@ -332,39 +337,49 @@ void RunsPanel::draw_settings(const Frame& frame, const RunOverlay& overlay) {
   });
 }
 
-void RunsPanel::draw(const Frame& frame, RunOverlay& overlay) {
+void RunsPanel::watch(const Frame& frame, const Trainings& trainings, bool shown) {
+  version_ = loader_.version();
+  if (!shown) return loader_.request(std::nullopt);
+  const std::string present = run_folder_here(frame.snapshot);
+  RunRequest request{folder_of_runs(present), present, {}};
+  for (const auto& overlay : trainings.overlays()) request.shown.push_back(overlay->folder);
+  loader_.request(std::move(request));
+}
+
+void RunsPanel::draw(const Frame& frame, Trainings& trainings) {
   panel_body(frame, false);
   const float s = frame.scale;
-  const auto list = overlay.list();
+  const auto list = loader_.list();
+  const auto settings = loader_.settings();
+  const bool any_shown = !trainings.overlays().empty();
   if (!list || !list->error.empty() || list->runs.empty()) {
-    const std::string folder = overlay.folder().string();
+    const std::string folder = folder_of_runs(run_folder_here(frame.snapshot)).string();
     centered_text(frame, !list ? "Looking at " + folder + " ..."
                          : !list->error.empty()
                              ? list->error
                              : "There are no earlier runs in the folder " + folder + " yet.");
-    if (overlay.runs().empty()) return;
+    if (!any_shown) return;
   }
   if (!list) return;
   const ImVec2 room = ImGui::GetContentRegionAvail();
   // The settings stand beside the list where it is wide, below it where it is high, else nowhere: L makes
   // room.
   const bool beside = room.x > 620 * s;
-  if (overlay.runs().empty() || (!beside && room.y < 240 * s)) {
-    draw_list(frame, overlay, *list);
+  if (!any_shown || (!beside && room.y < 240 * s)) {
+    draw_list(frame, trainings, *list);
     return;
   }
-  const float wanted =
-      (kLeastKey + 24 + (kLeastValue + 16) * static_cast<float>(overlay.settings()->runs.size())) * s;
+  const float wanted = (kLeastKey + 24 + (kLeastValue + 16) * static_cast<float>(settings->runs.size())) * s;
   const float least = room.x * 0.3f, most = std::min(room.x * 0.46f, room.x - (kLeastList + 24) * s);
-  const float settings = std::clamp(wanted, least, std::max(least, most));
+  const float width = std::clamp(wanted, least, std::max(least, most));
   const ImVec2 size =
-      beside ? ImVec2(std::floor(room.x - settings - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));
+      beside ? ImVec2(std::floor(room.x - width - 24 * s), 0) : ImVec2(0, std::floor(room.y * 0.58f));
   ImGui::BeginChild("runs.list", size);
-  draw_list(frame, overlay, *list);
+  draw_list(frame, trainings, *list);
   ImGui::EndChild();
   if (beside) ImGui::SameLine(0, 24 * s);
   ImGui::BeginChild("runs.differences", ImVec2(0, 0));
-  draw_settings(frame, overlay);
+  draw_settings(frame, trainings, *settings);
   ImGui::EndChild();
 }
 

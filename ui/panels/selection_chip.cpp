@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include <fmt/format.h>
 
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
-#include "ui/panels/image_selection.h"
-#include "ui/widgets/hit_area.h"
+#include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -18,6 +16,21 @@ namespace {
 constexpr float kCross = 14, kBesideText = 26;  // design pixels
 
 }  // namespace
+
+bool is_selected(std::span<const std::int64_t> selected, std::int64_t image) {
+  return selected.empty() || std::binary_search(selected.begin(), selected.end(), image);
+}
+
+std::string selected_text(std::uint64_t count, std::uint64_t total) {
+  return fmt::format("{} of {} selected", with_thousands(count), with_thousands(total));
+}
+
+std::string none_selected_text(std::size_t selected, std::uint64_t total) {
+  return fmt::format(
+      "None of the {} images here is among the {} that are selected in Latent. Clear the selection (Esc), or "
+      "draw the lasso around others.",
+      with_thousands(total), with_thousands(selected));
+}
 
 float chip_width(const Frame& frame, std::string_view text) {
   return text_width(frame.fonts.text, text) + (kCross + kBesideText) * frame.scale;
@@ -46,10 +59,8 @@ bool selection_chip(const Frame& frame, const char* name, std::uint64_t count, s
   if (frame.cursor == nullptr || frame.cursor->images.empty()) return false;
   const std::string tip = fmt::format(
       "{} test images are selected by the lasso in Latent; {} of the {} images of this view are among them, "
-      "and "
-      "only those count here. Click, or Esc: all images again.",
-      with_thousands(static_cast<std::uint64_t>(frame.cursor->images.size())), with_thousands(count),
-      with_thousands(total));
+      "and only those count here. Click, or Esc: all images again.",
+      with_thousands(frame.cursor->images.size()), with_thousands(count), with_thousands(total));
   if (!chip(frame, name, selected_text(count, total), room, said_of_data(frame, tip))) return false;
   frame.cursor->images.clear();
   return true;

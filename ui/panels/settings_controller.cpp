@@ -1,10 +1,8 @@
 #include "ui/panels/settings_controller.h"
 
 #include <cmath>
-#include <utility>
 #include <variant>
 
-#include "gpu/settings/configuration.h"
 #include "ui/settings/setting_spec.h"
 #include "ui/widgets/widgets.h"
 
@@ -23,6 +21,26 @@ double number_of(const Setting& row, const TrainingSettings& settings) {
 }
 
 }  // namespace
+
+void Pending::sent(const training::Configuration& change, const training::Snapshot& snapshot, double now) {
+  change_ = merge(change_, change);
+  notice_id_ = snapshot.notice_id;
+  generation_ = snapshot.generation;
+  until_ = now + kMostSeconds;
+}
+
+const training::TrainingSettings& Pending::shown(const training::Snapshot& snapshot, double now) {
+  if (change_.empty()) return *snapshot.settings;
+  const bool over = values_of(*snapshot.settings, change_) == change_ || snapshot.notice_id != notice_id_ ||
+                    snapshot.generation != generation_ || now >= until_;
+  if (over) {
+    change_ = {};
+    return *snapshot.settings;
+  }
+  shown_ = *snapshot.settings;
+  apply(change_, shown_);
+  return shown_;
+}
 
 const TrainingSettings& SettingsController::settings(const Frame& frame) {
   return pending_.shown(frame.snapshot, ImGui::GetTime());

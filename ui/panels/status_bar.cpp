@@ -9,7 +9,6 @@
 
 #include "ui/panels/data_texts.h"
 #include "ui/text/terms.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -175,9 +174,7 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
         facts.frames > 1 ? fmt::format("{} frames/s", facts.frames) : std::string("drawn when needed"),
         frame.palette.muted,
         fmt::format("As many as the display shows while you do something, else at most ten, when there is "
-                    "something new. "
-                    "The window's thread works {:.1f} ms on a frame."
-                    "\n{}",
+                    "something new. The window's thread works {:.1f} ms on a frame.\n{}",
                     facts.draw_milliseconds, facts.renderer));
   if (snapshot.memory.total_bytes > 0) {
     entry(frame, "status.memory", kMemory, memory_text(snapshot), frame.palette.muted,

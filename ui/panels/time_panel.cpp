@@ -6,11 +6,8 @@
 #include <fmt/format.h>
 
 #include "ui/input/cursor.h"
-#include "ui/input/pointing.h"
-#include "ui/panels/kernel_cells.h"
 #include "ui/plot/axis.h"
-#include "ui/widgets/contrast.h"
-#include "ui/widgets/hit_area.h"
+#include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -37,6 +34,40 @@ float line_height(const Frame& frame) {
 
 float name_width(const Frame& frame) {
   return std::floor(52 * frame.scale);
+}
+
+void draw_title(const Frame& frame, const StepLanes& lanes) {
+  if (lanes.now.empty()) return;
+  std::string text = fmt::format("{} in {} calls", time_text(lanes.now_end()), lanes.now.size());
+  if (!lanes.complete) text += ", others are not timed yet";
+  if (text_width(frame.fonts.small, text) > title_room(frame)) return;
+  caption(frame, text);
+  tooltip(frame,
+          "The sum of the calls of one step. Each time is the median of sampled steps, taken on the device "
+          "with an event after each launch: calls stand one after the other, and what passes between two "
+          "launches counts to the later one.");
+}
+
+void draw_legend(const Frame& frame, const StepLanes& lanes) {
+  const float s = frame.scale, line = line_height(frame), side = std::floor(10 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  float x = at.x, y = at.y;
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  for (const auto& [family, share] : legend_of(lanes)) {
+    const float name = text_width(frame.fonts.small, name_of(family));
+    const float width = side + 5 * s + name + 5 * s + text_width(frame.fonts.small, share);
+    if (x > at.x && x + width > right) {
+      x = at.x;
+      y += line;
+    }
+    const float top = std::floor(y + (line - side) / 2), baseline = std::floor(y + line / 2 + 4 * s);
+    list->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), color_of(frame, family), 2 * s);
+    draw_text(list, frame.fonts.small, x + side + 5 * s, baseline, frame.palette.text, name_of(family));
+    draw_text(list, frame.fonts.small, x + side + 10 * s + name, baseline, frame.palette.muted, share);
+    x += width + std::floor(16 * s);
+  }
+  ImGui::Dummy(ImVec2(1, y + line - at.y));
 }
 
 }  // namespace
@@ -71,42 +102,6 @@ void TimePanel::draw(const Frame& frame) {
   const float left = ImGui::GetContentRegionAvail().y;
   if (left > 56 * s) draw_history(frame, left);
   end_rest();
-}
-
-void TimePanel::draw_title(const Frame& frame, const StepLanes& lanes) const {
-  if (lanes.now.empty()) return;
-  std::string text = fmt::format("{} in {} calls", time_text(lanes.now_end()), lanes.now.size());
-  if (!lanes.complete) text += ", others are not timed yet";
-  if (text_width(frame.fonts.small, text) > title_room(frame)) return;
-  caption(frame, text);
-  tooltip(
-      frame,
-      "The sum of the calls of one step. Each time is the median of sampled steps, taken on the device with "
-      "an event "
-      "after each launch: calls stand one after the other, and what passes between two launches counts to "
-      "the later one.");
-}
-
-void TimePanel::draw_legend(const Frame& frame, const StepLanes& lanes) const {
-  const float s = frame.scale, line = line_height(frame), side = std::floor(10 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
-  float x = at.x, y = at.y;
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  for (const auto& [family, share] : legend_of(lanes)) {
-    const float name = text_width(frame.fonts.small, name_of(family));
-    const float width = side + 5 * s + name + 5 * s + text_width(frame.fonts.small, share);
-    if (x > at.x && x + width > right) {
-      x = at.x;
-      y += line;
-    }
-    const float top = std::floor(y + (line - side) / 2), baseline = std::floor(y + line / 2 + 4 * s);
-    list->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), color_of(frame, family), 2 * s);
-    draw_text(list, frame.fonts.small, x + side + 5 * s, baseline, frame.palette.text, name_of(family));
-    draw_text(list, frame.fonts.small, x + side + 10 * s + name, baseline, frame.palette.muted, share);
-    x += width + std::floor(16 * s);
-  }
-  ImGui::Dummy(ImVec2(1, y + line - at.y));
 }
 
 void TimePanel::draw_lanes(const Frame& frame, const StepLanes& lanes, float height) {
@@ -253,11 +248,9 @@ void TimePanel::draw_tip(const Frame& frame, const StepLanes& lanes, const Hit& 
   if (hit.call != nullptr) {
     pointer_tip(frame, tip_of(*hit.call, lanes, hit.before, on_gpu(frame)));
   } else if (hit.rest) {
-    pointer_tip(
-        frame,
-        fmt::format("{} of a step are in none of its calls: by the images a second a step takes {}. The "
-                    "device waits, starts launches or does something else.",
-                    time_text(lanes.rest), time_text(lanes.now_end() + lanes.rest)));
+    pointer_tip(frame, fmt::format("{} of a step are in none of its calls: by the images a second a step "
+                                   "takes {}. The device waits, starts launches or does something else.",
+                                   time_text(lanes.rest), time_text(lanes.now_end() + lanes.rest)));
   }
 }
 
@@ -380,9 +373,7 @@ void TimePanel::trace(const Frame& frame, const StepLanes& lanes, const Hit& hit
       "\"calls\":{},\"before\":{},\"first\":{:.6f},\"last\":{:.6f},\"points\":{},\"output\":{},\"tip\":{}",
       lanes.now.size(), lanes.before.size(), window_.first, window_.last, history_.points().size(),
       frame.cursor == nullptr ? 0 : frame.cursor->output, json_string(hovered));
-  if (now == traced_) return;
-  traced_ = now;
-  trace_event("time", now);
+  trace_change(traced_, "time", now);
 }
 
 }  // namespace warpscope::ui

@@ -2,7 +2,6 @@
 // The step as a timeline: the calls now, above them those before the last switch, and below the shares of
 // families of ops over the run.
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -29,7 +28,7 @@ class TimePanel {
     float left = 0;     ///< of the calls, after the names of the lanes
     float ruler = 0;    ///< the bottom of the ruler
     float lane = 0;     ///< height of a lane
-    float before = 0;   ///< the top of the lane of before, if there is one
+    float before = 0;   ///< the top of the lane before the switch, if there is one
     float now = 0;      ///< the top of the lane of now
     double length = 1;  ///< microseconds of the whole
     TimeWindow window;
@@ -44,8 +43,6 @@ class TimePanel {
     bool rest = false;
   };
 
-  void draw_title(const Frame& frame, const StepLanes& lanes) const;
-  void draw_legend(const Frame& frame, const StepLanes& lanes) const;
   void draw_lanes(const Frame& frame, const StepLanes& lanes, float height);
   void handle_mouse(const Frame& frame, const Room& room, const Hit& hit);
   Hit hit_of(const Room& room, const StepLanes& lanes) const;

@@ -33,7 +33,7 @@ std::string place_text(ops::Op op, const std::string& layer) {
   return layer.empty() ? std::string(ops::to_string(op)) : fmt::format("{} {}", layer, ops::to_string(op));
 }
 
-/// What ran the call of the lane of before.
+/// What ran the call before the switch.
 const std::string& variant_before(const OpTiming& timing) {
   return timing.previous_variant.empty() ? timing.variant : timing.previous_variant;
 }

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,7 +77,7 @@ struct TimeWindow {
 };
 
 /// What a tip says of a call, several lines; its share of the calls once all have a time. `before`: it is one of the
-/// lane of before.
+/// lane before the switch.
 std::string tip_of(const training::StepCall& call, const StepLanes& lanes, bool before, bool on_gpu);
 
 /// "1,234.5 µs", "12.3 ms"

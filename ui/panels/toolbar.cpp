@@ -19,24 +19,6 @@ namespace {
 
 using training::TrainerState;
 
-ImU32 state_color(const Frame& frame) {
-  switch (frame.snapshot.state) {
-    case TrainerState::preparing:
-      return frame.palette.muted;
-    case TrainerState::paused:
-      return frame.palette.warning;
-    case TrainerState::running:
-      return frame.palette.good;
-    case TrainerState::finished:
-      return frame.palette.accent;
-    case TrainerState::failed:
-      return frame.palette.error;
-    case TrainerState::interrupted:
-      return frame.palette.warning;
-  }
-  return frame.palette.muted;
-}
-
 std::string_view state_tip(TrainerState state) {
   switch (state) {
     case TrainerState::preparing:
@@ -133,15 +115,13 @@ Piece state_piece(const Frame& frame) {
 
 Piece faulty_piece(const Frame& frame) {
   constexpr const char* kText = "updates after each image";
-  return {
-      1, text_width(frame.fonts.text, kText), [&frame] {
-        row_text(frame, frame.fonts.text, frame.palette.warning, kText);
-        trace_item("toolbar.faulty");
-        tooltip(
-            frame,
-            "Each image changes weights and optimizer state, not the batch as a whole: a mistake, kept to "
-            "watch it fail. The Optimizer tab switches it off.");
-      }};
+  return {1, text_width(frame.fonts.text, kText), [&frame] {
+            row_text(frame, frame.fonts.text, frame.palette.warning, kText);
+            trace_item("toolbar.faulty");
+            tooltip(frame,
+                    "Each image changes weights and optimizer state, not the batch as a whole: a mistake, "
+                    "kept to watch it fail. The Optimizer tab switches it off.");
+          }};
 }
 
 // "NVIDIA H100 80GB HBM3" is long for a toolbar; the maker is in the tool-tip.
@@ -227,21 +207,7 @@ void draw_progress(const Frame& frame) {
   list->PopClipRect();
 }
 
-}  // namespace
-
-void send_start_or_pause(const Frame& frame) {
-  if (frame.snapshot.state == TrainerState::running) frame.send(training::Pause{});
-  if (frame.snapshot.state == TrainerState::paused) frame.send(training::Resume{});
-}
-
-void Toolbar::describe(const training::Snapshot& snapshot) {
-  if (!word_.empty() && described_ == snapshot.selection) return;
-  described_ = snapshot.selection;
-  word_ = selection_word(snapshot.selection, machine_of(snapshot));
-  list_ = selection_list(snapshot.selection);
-}
-
-void Toolbar::draw_transport(const Frame& frame) {
+void draw_transport(const Frame& frame) {
   const Steering steering(frame);
   const float s = frame.scale;
   const TrainerState state = frame.snapshot.state;
@@ -264,7 +230,7 @@ void Toolbar::draw_transport(const Frame& frame) {
   }
 }
 
-void Toolbar::draw_precision(const Frame& frame) {
+void draw_precision(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const std::string now(core::to_string(snapshot.selection.precision));
   if (!begin_combo(frame, "toolbar.precision", now, 72 * frame.scale,
@@ -281,6 +247,37 @@ void Toolbar::draw_precision(const Frame& frame) {
     }
   }
   end_combo();
+}
+
+}  // namespace
+
+ImU32 state_color(const Frame& frame) {
+  switch (frame.snapshot.state) {
+    case TrainerState::preparing:
+      return frame.palette.muted;
+    case TrainerState::paused:
+    case TrainerState::interrupted:
+      return frame.palette.warning;
+    case TrainerState::running:
+      return frame.palette.good;
+    case TrainerState::finished:
+      return frame.palette.accent;
+    case TrainerState::failed:
+      return frame.palette.error;
+  }
+  return frame.palette.muted;
+}
+
+void send_start_or_pause(const Frame& frame) {
+  if (frame.snapshot.state == TrainerState::running) frame.send(training::Pause{});
+  if (frame.snapshot.state == TrainerState::paused) frame.send(training::Resume{});
+}
+
+void Toolbar::describe(const training::Snapshot& snapshot) {
+  if (!word_.empty() && described_ == snapshot.selection) return;
+  described_ = snapshot.selection;
+  word_ = selection_word(snapshot.selection, machine_of(snapshot));
+  list_ = selection_list(snapshot.selection);
 }
 
 ToolbarRequests Toolbar::draw(const Frame& frame) {

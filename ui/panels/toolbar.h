@@ -17,14 +17,14 @@ class Toolbar {
   ToolbarRequests draw(const Frame& frame);
 
  private:
-  void draw_transport(const Frame& frame);
-  void draw_precision(const Frame& frame);
-
   /// Brings word and list up to date: they walk all variants, so they are not made each frame.
   void describe(const training::Snapshot& snapshot);
   plan::Selection described_;
   std::string word_, list_;  ///< selection_word() and selection_list() of it
 };
+
+/// The colour that stands for the state of the training.
+ImU32 state_color(const Frame& frame);
 
 /// Start or pause, whichever the state allows: what the space key does too.
 void send_start_or_pause(const Frame& frame);

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "ui/panels/job_bar.h"
-#include "ui/panels/verify_rows.h"
-#include "ui/widgets/table.h"
+#include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -113,6 +110,10 @@ void draw_row(const Frame& frame, Table& table, const verify::VerifyRow& row) {
                  row.workspace > 0 ? color : frame.palette.muted, tip);
 }
 
+void draw_failure(const Frame& frame, Table& table, const verify::VerifyRow& row) {
+  table.span_text(kVariant, kWorkspace, row.failure, frame.palette.error, verify_tip(row));
+}
+
 // A row of the table: a variant, or below it what went wrong.
 struct Line {
   const verify::VerifyRow* row;
@@ -130,6 +131,61 @@ std::vector<Line> lines_of(const std::vector<verify::VerifyRow>& rows, bool fail
 }
 
 }  // namespace
+
+Verdict verdict(const verify::VerifyRow& row) {
+  if (!row.failure.empty()) return Verdict::wrong;
+  return row.skipped.empty() ? Verdict::right : Verdict::skipped;
+}
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::right:
+      return "right";
+    case Verdict::wrong:
+      return "wrong";
+    case Verdict::skipped:
+      break;
+  }
+  return "skipped";
+}
+
+std::string verify_summary(const std::vector<verify::VerifyRow>& rows) {
+  const auto count = [&](Verdict wanted) {
+    return std::int64_t{std::count_if(rows.begin(), rows.end(),
+                                      [&](const verify::VerifyRow& row) { return verdict(row) == wanted; })};
+  };
+  std::string text = fmt::format("{} right", with_thousands(count(Verdict::right)));
+  for (const Verdict other : {Verdict::wrong, Verdict::skipped}) {
+    if (count(other) > 0) text += fmt::format(", {} {}", with_thousands(count(other)), to_string(other));
+  }
+  return text;
+}
+
+double part_of_tolerance(const verify::VerifyRow& row) {
+  return row.checked > 0 && row.tolerance > 0 ? row.worst_error / row.tolerance : 0;
+}
+
+std::string determinism_text(const verify::VerifyRow& row) {
+  if (!row.skipped.empty()) return {};
+  if (row.same_bits) return "same bits";
+  return row.declared_deterministic ? "differs" : "differs, as declared";
+}
+
+std::string verify_tip(const verify::VerifyRow& row) {
+  std::string tip =
+      fmt::format("{} {} {}", ops::to_string(row.op), row.variant, core::to_string(row.precision));
+  if (!row.skipped.empty()) return tip + "\nskipped: " + row.skipped;
+  if (!row.covers.empty()) {
+    tip += fmt::format("\none call covers {}; {} sets of these were checked", row.covers, row.sets);
+  }
+  tip += fmt::format("\n{} shapes agree, {} are not taken by this variant", row.checked, row.refused);
+  tip += fmt::format("\nworst relative error {:.2e}, tolerance {:.2e} for a sum of {} products",
+                     row.worst_error, row.tolerance, with_thousands(row.terms));
+  tip += row.same_bits ? "\ntwo runs gave the same bits" : "\ntwo runs differed in some bits";
+  tip += row.declared_deterministic ? "; declared deterministic" : "; declared not deterministic";
+  tip += fmt::format("\nworkspace {}", bytes_text(static_cast<double>(row.workspace)));
+  return row.failure.empty() ? tip : tip + "\n" + row.failure;
+}
 
 std::span<const Column> VerifyPanel::columns() {
   return kColumns;
@@ -154,11 +210,10 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
   }
   job_progress(frame, controller, jobs::Job::verify, "verify.progress");
   if (rows.empty()) {
-    centered_text(frame,
-                  controller.state().running == jobs::Job::verify
-                      ? "The first variant is being checked."
-                      : "Not verified yet. \"Verify\" compares every variant in every precision with the "
-                        "double-precision reference.");
+    centered_text(frame, controller.state().running == jobs::Job::verify
+                             ? "The first variant is being checked."
+                             : "Not verified yet. \"Verify\" compares every variant in every precision with "
+                               "the double-precision reference.");
     return;
   }
   if (failures_only_ && !wrong) {
@@ -172,8 +227,7 @@ void VerifyPanel::draw(const Frame& frame, LaboratoryController& controller) {
     Table table(frame, "verify.table", kColumns);
     table.rows(static_cast<int>(lines.size()), [&](int i) {
       const auto& [row, failure] = lines[static_cast<std::size_t>(i)];
-      if (!failure) return draw_row(frame, table, *row);
-      table.span_text(kVariant, kWorkspace, row->failure, frame.palette.error, verify_tip(*row));
+      failure ? draw_failure(frame, table, *row) : draw_row(frame, table, *row);
     });
   }
   end_rest();

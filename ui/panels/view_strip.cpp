@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/toolbar.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -21,24 +22,6 @@ std::string fitting_end(const ImFont* font, const std::string& path, float room)
     while (!rest.empty() && (static_cast<unsigned char>(rest.front()) & 0xC0) == 0x80) rest.remove_prefix(1);
   }
   return "..." + std::string(rest);
-}
-
-ImU32 state_color(const Frame& frame) {
-  using training::TrainerState;
-  switch (frame.snapshot.state) {
-    case TrainerState::running:
-      return frame.palette.good;
-    case TrainerState::paused:
-    case TrainerState::interrupted:
-      return frame.palette.warning;
-    case TrainerState::failed:
-      return frame.palette.error;
-    case TrainerState::finished:
-      return frame.palette.accent;
-    case TrainerState::preparing:
-      break;
-  }
-  return frame.palette.muted;
 }
 
 }  // namespace
@@ -77,13 +60,13 @@ void draw_view_strip(const Frame& frame) {
   draw_text(list, frame.fonts.text, x + 12 * s, baseline, frame.palette.text, state);
   ImGui::Dummy(ImVec2(std::max(1.0f, size.x - 24 * s), ImGui::GetFrameHeight()));
   trace_item("view.strip");
-  tooltip(frame,
-          fmt::format("{}: {}.\n{}What steers the training is disabled: it belongs to the process that "
-                      "trains.",
-                      snapshot.run_dir, snapshot.can.why_not,
-                      snapshot.can.files
-                          ? "This window reads the run folder a few times a second and writes nothing. "
-                          : ""));
+  tooltip(
+      frame,
+      fmt::format("{}: {}.\n{}What steers the training is disabled: it belongs to the process that trains.",
+                  snapshot.run_dir, snapshot.can.why_not,
+                  snapshot.can.files
+                      ? "This window reads the run folder a few times a second and writes nothing. "
+                      : ""));
   ImGui::End();
 }
 

@@ -1,10 +1,8 @@
 #include "ui/plot/bars.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "ui/plot/draw_curve.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {

@@ -1,8 +1,6 @@
 #include "ui/plot/curve.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 
 namespace warpscope::ui::plot {
 namespace {
@@ -48,7 +46,7 @@ void Series::append(float y) {
 }
 
 std::uint64_t Series::next_generation() {
-  static std::atomic<std::uint64_t> generation = 0;  // runs are read on threads of their own
+  static std::uint64_t generation = 0;
   return ++generation;
 }
 

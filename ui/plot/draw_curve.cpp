@@ -73,7 +73,7 @@ void draw_points(ImDrawList* list, const Series& series, Visible range, const Pi
     if (joined) {
       pen.line(before, at);
     } else if (!next_shows) {
-      list->AddCircleFilled(at, thickness, color, 8);  // a point alone between gaps
+      list->AddCircleFilled(at, thickness, color, 8);  // a single point between gaps
     }
     before = at;
     joined = true;

@@ -41,7 +41,7 @@ struct TextMeasure {
 };
 
 /// What a group's flag says, at most `most` pixels wide: "bf16" of one marker, "bf16 +3" of four; where that is too
-/// wide with its beginning alone, "netw... +3", and where even that says little, "+4".
+/// wide with only its beginning, "netw... +3", and where even that says little, "+4".
 std::string flag_text(std::span<const Marker> markers, const FlagGroup& group, float most,
                       const TextMeasure& measure);
 

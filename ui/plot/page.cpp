@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "gpu/export/plot_layout.h"
 #include "gpu/files/utf8.h"

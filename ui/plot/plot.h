@@ -32,7 +32,7 @@ struct Line {
   bool dots = false;     ///< mark single points where there is room
   bool faint = false;    ///< draw it faintly as a whole
   bool thin = false;     ///< beside what matters: an earlier run
-  bool alone = false;    ///< points alone, not joined
+  bool alone = false;    ///< only points, not joined
   std::size_t dash = 0;  ///< dash_pattern()
   /// Beyond it the curve has ended, however far the plot goes: no value is read out there.
   double end = std::numeric_limits<double>::infinity();

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostPoints = std::size_t{1} << 16;
 
 constexpr std::size_t kFigures = 4;
-// Of the table, in design pixels.
+// The table, in design pixels.
 constexpr float kRowHeight = 18, kPad = 8, kGap = 12, kSwatch = 16;
 constexpr std::array<const char*, kFigures> kHeads{"mean", "min", "max", "fit"};
 

@@ -31,7 +31,7 @@ struct Fit {
   double at(double x) const;
 };
 
-/// Of the finite values in a range.
+/// Figures of the finite values in a range.
 struct RangeFigures {
   std::size_t points = 0;
   double mean = 0;
@@ -62,7 +62,7 @@ class RangeSums {
   /// Takes in at most `most` points more, or begins anew if the axes are others or the curve was cleared. True once
   /// all whole blocks are in.
   bool follow(const Series& series, Axes axes, std::size_t most);
-  /// Of the points [first, last) of the series that was followed to its end. Exact but for rounding.
+  /// Figures of the points [first, last) of the series that was followed to its end. Exact but for rounding.
   RangeFigures figures(const Series& series, std::size_t first, std::size_t last) const;
 
  private:

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {

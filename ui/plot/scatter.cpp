@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {

@@ -1,7 +1,6 @@
 #pragma once
 // Points over two axes, all of them seen at once.
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>

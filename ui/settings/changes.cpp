@@ -91,11 +91,11 @@ constexpr std::array kCurves{
 constexpr std::array kOver{"steps", "epochs", "time"};
 
 // "Loss, Gradient norm"
-std::string labels_of(const std::vector<int>& metrics) {
+std::string labels_of(const std::vector<Metric>& metrics) {
   std::string text;
-  for (const int metric : metrics) {
+  for (const Metric metric : metrics) {
     if (!text.empty()) text += ", ";
-    text += facts_of(static_cast<Metric>(metric)).label;
+    text += facts_of(metric).label;
   }
   return text;
 }

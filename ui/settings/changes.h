@@ -22,7 +22,7 @@ struct ViewChoices {
   bool operator==(const ViewChoices&) const = default;
 };
 
-/// What trains: Snapshot::training. Of two in a change the one with the higher number was begun by what `cause` says.
+/// What trains: Snapshot::training. The one with the higher number of two in a change was begun by what `cause` says.
 struct TrainingInUse {
   std::uint64_t number = 0;
   std::shared_ptr<const models::Model> network = nullptr;  ///< nullptr: it is not known

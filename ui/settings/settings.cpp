@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/format.h"
 #include "gpu/files/paths.h"
-#include "ui/panels/picture_memory.h"
 
 namespace warpscope::ui {
 namespace {
@@ -43,18 +42,17 @@ struct Reader {
     if (found != from.end() && found->is_string())
       value = theme_called(found->get<std::string>()).value_or(value);
   }
-  // From one to `most` numbers.
-  void operator()(const char* key, std::vector<int>& values, std::size_t most, int low, int high) const {
+  // By their keys; those that there are not are left out.
+  void operator()(const char* key, std::vector<Metric>& values) const {
     const auto found = from.find(key);
-    if (found == from.end() || !found->is_array() || found->empty() || found->size() > most) return;
-    std::vector<int> read;
+    if (found == from.end() || !found->is_array()) return;
+    std::vector<Metric> read;
     for (const json& one : *found) {
-      if (!one.is_number_integer()) return;
-      const auto number = one.get<std::int64_t>();
-      if (number < low || number > high) return;
-      read.push_back(static_cast<int>(number));
+      for (const MetricFacts& facts : training::metrics()) {
+        if (one == facts.key) read.push_back(facts.metric);
+      }
     }
-    values = std::move(read);
+    if (!read.empty() && read.size() <= kMostPlots) values = std::move(read);
   }
 };
 
@@ -65,8 +63,8 @@ struct Writer {
   void operator()(const char* key, int value, int, int) const { to[key] = value; }
   void operator()(const char* key, float value, float, float) const { to[key] = value; }
   void operator()(const char* key, Theme value) const { to[key] = facts_of(value).id; }
-  void operator()(const char* key, const std::vector<int>& values, std::size_t, int, int) const {
-    to[key] = values;
+  void operator()(const char* key, const std::vector<Metric>& values) const {
+    for (const Metric value : values) to[key].push_back(facts_of(value).key);
   }
 };
 
@@ -83,7 +81,7 @@ void visit_window(const Visitor& visit, Placement& window) {
 
 template <class Visitor, class P>
 void visit_plot(const Visitor& visit, P& plot) {
-  visit("metrics", plot.metrics, kMostPlots, 0, static_cast<int>(kMetrics) - 1);
+  visit("metrics", plot.metrics);
   visit("over", plot.over, 0, 2);
   visit("logarithmic_x", plot.logarithmic_x);
   visit("smoothing_steps", plot.smoothing_steps, 1.0f, 1000.0f);
@@ -180,6 +178,17 @@ Settings load_settings(const std::filesystem::path& file) {
   settings.first_start = !stream.is_open();
   const json read = json::parse(stream, nullptr, false);
   if (!read.is_object()) return settings;
+  // The first ones have no number; their form is that of 1.
+  const std::string why =
+      read.contains(files::kFormat) ? files::refusal_of_format(read, files::kWindowFormat) : "";
+  if (!why.empty()) {
+    settings.problem = fmt::format(
+        "{} {}, or delete or rename the file to begin anew; this window begins without it and remembers "
+        "nothing",
+        file.string(), why);
+    settings.remembered = false;
+    return settings;
+  }
   const json window = object_in(read, "window"), plot = object_in(read, "plot");
   const json images = object_in(read, "images");
   visit_window(Reader{window}, settings.window);
@@ -192,8 +201,8 @@ Settings load_settings(const std::filesystem::path& file) {
 }
 
 void save_settings(const std::filesystem::path& file, const Settings& settings) {
-  if (file.empty()) return;
-  json written = json::object();
+  if (file.empty() || !settings.remembered) return;
+  json written = {{files::kFormat, files::kWindowFormat.number}};
   visit_window(Writer{written["window"]}, settings.window);
   written["layout"] = docking_json(settings.docking);
   written["layouts"] = json::object();

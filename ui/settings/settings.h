@@ -18,15 +18,15 @@ inline constexpr std::size_t kMostPlots = 8;
 
 /// How the curves are plotted.
 struct PlotSettings {
-  std::vector<int> metrics{0};  ///< Metric of each plot; one at least
-  int over = 0;                 ///< runs::Over
+  std::vector<Metric> metrics{Metric::loss};  ///< of each plot; one at least
+  int over = 0;                               ///< runs::Over
   bool logarithmic_x = false;
   float smoothing_steps = 20;  ///< about how many steps the average covers; 1: none
   bool show_train = true;
   bool show_test = true;
   bool show_validation = true;
   bool show_before = true;  ///< the training before the last reset
-  /// Of the value axis of each metric.
+  /// Whether the value axis of each metric is.
   std::array<bool, kMetrics> logarithmic = logarithmic_at_first();
 
   bool operator==(const PlotSettings&) const = default;
@@ -70,14 +70,16 @@ struct Settings {
   PlotSettings plot;
   ImageSettings images;
   bool first_start = true;  ///< there is no file yet
+  bool remembered = true;   ///< false: there is a file of another format, which stays
   std::string problem;      ///< what of the file could not be used, in one sentence; "" for nothing
 };
 
 /// Where they are kept; empty if there is no home folder, and then nothing is remembered.
 std::filesystem::path settings_file();
 
-/// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as
-/// none. A layout that cannot be is left out, and `problem` says why.
+/// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as none, and so
+/// is one of another format, but for `remembered` and `problem`. A layout that cannot be is left out, and `problem` says
+/// why.
 Settings load_settings(const std::filesystem::path& file);
 
 /// Writes `file` atomically and makes its folder. Throws core::Error.

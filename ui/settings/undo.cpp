@@ -45,22 +45,54 @@ void Undo::forget(std::uint64_t id) {
   std::erase_if(undone_, is_it);
 }
 
-// What was sent after it and is still under way starts from what there was before it, and is refused by a later
-// notice.
-void Undo::drop_refused(std::size_t place, const training::Snapshot& snapshot) {
-  const Sent refused = std::move(sent_[place]);
-  sent_.erase(sent_.begin() + static_cast<std::ptrdiff_t>(place));
-  forget(refused.id);
-  for (std::size_t i = place; i < sent_.size(); ++i) {
-    Sent& next = sent_[i];
-    if (!same_kind(next.change.before, refused.change.before)) continue;
-    take_over(next.change.before, refused.change.before);
-    next.notice_id = snapshot.notice_id;
-    for (Entry& entry : done_) {
-      if (entry.id == next.id) entry.change.before = next.change.before;
-    }
-    return;
+// An undo or redo that was refused.
+void Undo::put_back(std::uint64_t id) {
+  const auto is_it = [id](const Entry& entry) { return entry.id == id; };
+  if (const auto undone = std::find_if(undone_.begin(), undone_.end(), is_it); undone != undone_.end()) {
+    done_.push_back(std::move(*undone));
+    undone_.erase(undone);
+  } else if (const auto done = std::find_if(done_.begin(), done_.end(), is_it); done != done_.end()) {
+    undone_.push_back(std::move(*done));
+    done_.erase(done);
   }
+}
+
+// What was to begin a training with this number has not: those behind it have one less.
+void Undo::begin_no_training(std::uint64_t number) {
+  const auto lower = [number](Change& change) {
+    for (Changeable* const side : {&change.before, &change.after}) {
+      auto* const training = std::get_if<TrainingInUse>(side);
+      if (training != nullptr && training->number > number) --training->number;
+    }
+  };
+  for (Sent& each : sent_) lower(each.change);
+  for (Entry& each : done_) lower(each.change);
+}
+
+// What was sent after it starts from what there was before it.
+void Undo::take_out(const Sent& refused) {
+  if (refused.own) {
+    put_back(refused.id);
+  } else {
+    forget(refused.id);
+  }
+  Changeable was = refused.change.before;
+  for (Sent& next : sent_) {
+    Change& change = next.change;
+    if (!same_kind(change.before, was)) continue;
+    take_over(change.before, was);
+    for (Entry& entry : done_) {
+      if (entry.id == next.id) entry.change.before = change.before;
+    }
+    if (change.before == change.after) forget(next.id);
+    auto* const settings = std::get_if<training::Configuration>(&was);
+    if (settings == nullptr) break;
+    for (const training::Setting& row : training::settings()) {
+      if (std::get<training::Configuration>(change.after).has(row.name)) settings->erase(row.name);
+    }
+  }
+  const auto* const training = std::get_if<TrainingInUse>(&refused.change.after);
+  if (training != nullptr && !refused.own) begin_no_training(training->number);
 }
 
 template <class Kind>
@@ -139,36 +171,22 @@ std::optional<Change> Undo::change_by(const training::Command& command,
   return Change{values_of(before, different), std::move(different)};
 }
 
-void Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
+std::uint64_t Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
   std::optional<Change> change = change_by(command, snapshot);
-  if (!change) return;
+  if (!change) return 0;
   if (!own) push(*change, 0);
-  sent_.push_back({std::move(*change), own ? 0 : last_id_, snapshot.notice_id});
+  sent_.push_back({std::move(*change), own ? moved_ : last_id_, ++last_number_, own});
+  return last_number_;
 }
 
-std::vector<Change> Undo::settle(const training::Snapshot& snapshot) {
-  std::vector<Change> taken;
-  // From the newest on: the trainer keeps their order, and may have gone through several since the last look.
-  for (std::size_t i = sent_.size(); i-- > 0;) {
-    const Changeable after = sent_[i].change.after;
-    if (value_in(snapshot, after) != after) continue;
-    for (std::size_t j = 0; j <= i; ++j) {
-      if (same_kind(sent_[j].change.after, after)) taken.push_back(sent_[j].change);
-    }
-    const auto end = sent_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    sent_.erase(std::remove_if(sent_.begin(), end,
-                               [&](const Sent& sent) { return same_kind(sent.change.after, after); }),
-                end);
-    i = std::min(i, sent_.size());
-  }
-  for (std::size_t i = 0; i < sent_.size();) {
-    const bool refused = snapshot.notice_id != sent_[i].notice_id &&
-                         value_in(snapshot, sent_[i].change.before) == sent_[i].change.before;
-    refused ? drop_refused(i, snapshot) : static_cast<void>(++i);
+void Undo::settle(const training::Snapshot& snapshot) {
+  while (!sent_.empty() && sent_.front().number <= snapshot.answers.last) {
+    const Sent answered = std::move(sent_.front());
+    sent_.pop_front();
+    if (snapshot.answers.is_refused(answered.number)) take_out(answered);
   }
   note_divergence(snapshot);
   note_left(snapshot);
-  return taken;
 }
 
 // The trainer has left the weights from before it as the newest training.
@@ -214,6 +232,7 @@ std::optional<Change> Undo::undo() {
   if (done_.empty()) return std::nullopt;
   Entry last = std::move(done_.back());
   done_.pop_back();
+  moved_ = last.id;
   last.gesture = 0;
   undone_.push_back(last);
   if (const auto* const view = std::get_if<ViewChoices>(&last.change.before)) view_ = *view;
@@ -224,6 +243,7 @@ std::optional<Change> Undo::redo() {
   if (undone_.empty()) return std::nullopt;
   Entry last = std::move(undone_.back());
   undone_.pop_back();
+  moved_ = last.id;
   done_.push_back(last);
   if (const auto* const view = std::get_if<ViewChoices>(&last.change.after)) view_ = *view;
   return last.change;

@@ -20,12 +20,12 @@ class Undo {
   /// What `command` changes once the trainer has taken all that was sent before; nothing if it sets nothing new.
   std::optional<Change> change_by(const training::Command& command, const training::Snapshot& snapshot) const;
   /// A command goes to the trainer. If it sets something or ends a training, that can be undone from now on and nothing
-  /// can be redone. `own`: it is itself an undo or redo, which changes neither.
-  void sent(const training::Command& command, const training::Snapshot& snapshot, bool own = false);
-  /// Looks at what the trainer has taken. A command that it refused, which it tells by a new notice, leaves nothing
-  /// to undo; nor does a training that it does not keep any more. Divergence can be undone. Returns the changes that
-  /// have come into effect, in the order in which they were sent.
-  std::vector<Change> settle(const training::Snapshot& snapshot);
+  /// can be redone. `own`: it is itself an undo or redo, which changes neither. Returns the number that it is to be sent
+  /// with.
+  std::uint64_t sent(const training::Command& command, const training::Snapshot& snapshot, bool own = false);
+  /// Looks at what became of it. A command that was refused leaves nothing to undo; nor does a training that is not
+  /// kept any more. Divergence can be undone.
+  void settle(const training::Snapshot& snapshot);
   /// Once a frame: the view as it is. The first call is the start. Changes of one `gesture` (a number for each
   /// press of the mouse; 0: none) are one.
   void see(const ViewChoices& view, std::uint64_t gesture);
@@ -35,7 +35,7 @@ class Undo {
   /// What undo() and redo() would take back or make again; nullptr if there is nothing.
   const Change* undoable() const { return done_.empty() ? nullptr : &done_.back().change; }
   const Change* redoable() const { return undone_.empty() ? nullptr : &undone_.back().change; }
-  /// Takes the last change back, in the history alone: the caller brings `after` of what is returned into effect.
+  /// Takes the last change back, only in the history: the caller brings `after` of what is returned into effect.
   std::optional<Change> undo();
   std::optional<Change> redo();
 
@@ -52,8 +52,9 @@ class Undo {
   };
   struct Sent {
     Change change;
-    std::uint64_t id = 0;  // of its entry; 0: it has none
-    std::uint64_t notice_id = 0;
+    std::uint64_t id = 0;  // of its entry
+    std::uint64_t number = 0;
+    bool own = false;  // an undo or redo
   };
 
   template <class Kind>
@@ -64,13 +65,17 @@ class Undo {
   void note_divergence(const training::Snapshot& snapshot);
   void note_left(const training::Snapshot& snapshot);
   void forget(std::uint64_t id);
-  void drop_refused(std::size_t place, const training::Snapshot& snapshot);
+  void take_out(const Sent& refused);
+  void put_back(std::uint64_t id);
+  void begin_no_training(std::uint64_t number);
 
   std::deque<Entry> done_;
   std::vector<Entry> undone_;
-  std::vector<Sent> sent_;
+  std::deque<Sent> sent_;  // and not answered yet
   std::optional<ViewChoices> view_;
   std::uint64_t last_id_ = 0;
+  std::uint64_t last_number_ = 0;
+  std::uint64_t moved_ = 0;       // the entry that was undone or redone last
   std::uint64_t divergence_ = 0;  // the last one that was seen
 };
 

@@ -1,6 +1,5 @@
 #pragma once
-// The terms of the field that the window uses, each explained in one sentence. What the figures of a training are
-// stands
+// The terms of the field that the window uses, each explained in one sentence. What the figures of a training mean is
 // in gpu/runs/figure_table.h.
 
 #include <span>
@@ -19,7 +18,7 @@ struct Term {
 std::span<const Term> terms();
 
 /// The term that a label stands for: first one that is spelt or also called exactly so (the tab "Time" is the
-/// timeline, the column "time" a duration), then one whose name differs in small and capital letters alone. nullptr if
+/// timeline, the column "time" a duration), then one whose name differs only in small and capital letters. nullptr if
 /// there is none.
 const Term* find_term(std::string_view label);
 

@@ -8,29 +8,24 @@ namespace {
 constexpr std::array kStops{
     TourStop{"Start, pause, step",
              "The toolbar steers the training: space starts and pauses it, the right arrow makes one step, R "
-             "starts "
-             "again from the first weights. It says what is trained, on which device and how fast.",
+             "starts again from the first weights. It says what is trained, on which device and how fast.",
              ""},
     TourStop{"Curves",
              "Each point is a training step. The wheel zooms, dragging moves, keys 1 to 7 choose the metric. "
-             "A line "
-             "marks each change that you make, so that you see what it did.",
+             "A line marks each change that you make, so that you see what it did.",
              "curves"},
     TourStop{"Images",
              "Images that the network never trains on, and what it makes of them now. Point at one to "
-             "magnify it; the "
-             "slider below goes back to earlier steps.",
+             "magnify it; the slider below goes back to earlier steps.",
              "images"},
     TourStop{"Kernels",
              "Each row is an operation of the step with its time. Choose another variant in its menu: the "
-             "next step "
-             "uses it, the weights stay, and the row shows what the time was before.",
+             "next step uses it, the weights stay, and the row shows what the time was before.",
              "kernels"},
     TourStop{"Inside the network",
              "What each layer makes of the image that you point at. A click on a pixel opens the sum that "
-             "made it. "
-             "Latent maps all test images by what the network makes of them, and Features tells what that is "
-             "worth.",
+             "made it. Latent maps all test images by what the network makes of them, and Features tells "
+             "what that is worth.",
              "network"},
     TourStop{
         "Settings of the training",
@@ -38,8 +33,7 @@ constexpr std::array kStops{
         "training"},
     TourStop{"Your window",
              "Drag a tab to another place, or choose a layout and a theme in the menu at the right end of "
-             "the toolbar. "
-             "Ctrl+P finds every command by a few letters; \"tour\" takes you here again.",
+             "the toolbar. Ctrl+P finds every command by a few letters; \"tour\" takes you here again.",
              ""},
 };
 

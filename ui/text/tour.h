@@ -26,7 +26,7 @@ class Tour {
   void back();
 
   bool is_under_way() const { return place_.has_value(); }
-  /// Of tour_stops(); nothing while no tour is under way.
+  /// The place in tour_stops(); nothing while no tour is under way.
   std::optional<std::size_t> place() const { return place_; }
   /// nullptr while no tour is under way.
   const TourStop* stop() const;

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include <imgui_internal.h>  // popups that are open, which imgui.h does not tell
 
 #include "ui/settings/steering.h"
 #include "ui/text/terms.h"
-#include "ui/widgets/hit_area.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {

@@ -13,7 +13,7 @@ namespace {
 constexpr ImWchar kGlyphs[] = {0x0020, 0x017F, 0x0394, 0x0394, 0x03BC, 0x03BC, 0x2010, 0x2027,
                                0x2030, 0x203A, 0x2070, 0x2094, 0x20AC, 0x20AC, 0x2190, 0x2199,
                                0x2202, 0x221E, 0x2248, 0x2265, 0x2500, 0x25FF, 0};
-// Of figures that stand alone: from the space to the colon.
+// The font of figures that stand by themselves: from the space to the colon.
 constexpr ImWchar kNumberGlyphs[] = {0x0020, 0x003A, 0};
 
 std::string first_existing(std::initializer_list<const char*> paths) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
@@ -25,7 +24,7 @@ bool any_sorts(std::span<const Column> columns) {
                      [](const Column& column) { return column.sort != Column::Sort::none; });
 }
 
-// Of the columns that are shown, with the gaps between them; design pixels.
+// The width of the columns that are shown, with the gaps between them; design pixels.
 float least_width(std::span<const Column> columns, const std::vector<bool>& shown) {
   float width = -2 * kPadding;
   for (std::size_t i = 0; i < columns.size(); ++i) {

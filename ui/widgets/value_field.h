@@ -3,21 +3,58 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ui/frame/frame.h"
-#include "ui/widgets/value_scale.h"
 
 namespace warpscope::ui {
+
+/// What a slider covers. Positions run from 0 (left) to 1.
+struct ValueScale {
+  double low = 0;
+  double high = 1;
+  bool logarithmic = false;  ///< equal ratios take equal room; `low` is then above 0
+  bool zero = false;         ///< of a logarithmic one: its left end stands for 0
+  bool integer = false;      ///< integers only
+};
+
+/// The value at a position, rounded to digits that a slider can tell apart: three of a logarithmic one, about
+/// a thousandth of the range of a linear one.
+double value_at(const ValueScale& scale, double position);
+
+/// The position of a value, from 0 to 1 also for values beyond the slider's ends.
+double position_of(const ValueScale& scale, double value);
+
+/// Which numbers are valid.
+struct ValueLimits {
+  double least = 0;
+  double most = 1;
+  bool above_least = false;  ///< `least` itself is not valid
+  bool below_most = false;   ///< `most` itself is not valid
+  bool integer = false;
+};
+
+bool is_valid(const ValueLimits& limits, double value);
+
+/// "a number above 0", "a whole number from 1 to 65,536", "a number from 0 to below 1". A limit of a million
+/// and more goes without saying, unless `refused` is above it.
+std::string range_text(const ValueLimits& limits, double refused = 0);
+
+/// "0.005", "1e-08", "64" in four digits (integers with all of theirs); `zero_text` for 0 unless it is "".
+std::string field_text(double value, bool integer, std::string_view zero_text);
+
+/// The number that was typed; 0 for `zero_text`. Nothing if it is none.
+std::optional<double> read_field(std::string_view text, std::string_view zero_text);
 
 struct ValueSpec {
   std::string name;   ///< "training.momentum": the box; the slider is "training.momentum_slider"
   std::string label;  ///< "momentum"
   std::string tip;
   ValueLimits limits;
-  std::optional<ValueScale> scale;  ///< of the slider; none: there is no slider
-  std::string zero_text;            ///< shown for 0 ("off"); "" for a 0
+  std::optional<ValueScale> scale{};  ///< of the slider; none: there is no slider
+  std::string zero_text{};            ///< shown for 0 ("off"); "" for a 0
   std::string
-      unit;  ///< "epochs", after the slider where there is room, or after the box if there is no slider
+      unit{};  ///< "epochs", after the slider where there is room, or after the box if there is no slider
 };
 
 /// What a person did with a field in this frame.
@@ -48,7 +85,7 @@ class ValueField {
   /// the slider where both have no room, until somebody types again or a field takes a value.
   ValueEdit draw(const Frame& frame, const ValueSpec& spec, double current, float left,
                  Refusal* refusal = nullptr);
-  /// The box alone, `width` pixels wide.
+  /// Only the box, `width` pixels wide.
   ValueEdit draw_box(const Frame& frame, const ValueSpec& spec, double current, float width);
   /// The box holds a text that was typed and is not taken yet.
   bool typed() const { return typed_; }

@@ -1,16 +1,12 @@
 #include "ui/widgets/widgets.h"
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
+#include <numeric>
 
 #include <fmt/format.h>
 
-#include "ui/docking/dock_tabs.h"
 #include "ui/text/cut_texts.h"
 #include "ui/text/terms.h"
-#include "ui/widgets/hit_area.h"
 
 namespace warpscope::ui {
 namespace {
@@ -20,7 +16,30 @@ ImFont* mutable_font(const ImFont* font) {
   return const_cast<ImFont*>(font);
 }
 
+float line_height(const ImFont* font) {
+  return std::floor(1.2f * font_size(font));
+}
+
 }  // namespace
+
+std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t active, float gap,
+                                       float more, float room) {
+  std::vector<std::size_t> seen(widths.size());
+  std::iota(seen.begin(), seen.end(), std::size_t{0});
+  const float all =
+      std::accumulate(widths.begin(), widths.end(), gap * static_cast<float>(widths.size() - 1));
+  if (all <= room) return seen;
+  seen.clear();
+  float left = room - more - gap - widths[active];
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    if (i == active) continue;
+    left -= gap + widths[i];
+    if (left < 0) break;
+    seen.push_back(i);
+  }
+  seen.insert(std::lower_bound(seen.begin(), seen.end(), active), active);
+  return seen;
+}
 
 float hairline(const Frame& frame) {
   return std::max(1.0f, std::floor(frame.scale));
@@ -313,6 +332,46 @@ void end_rest() {
 void end_panel() {
   ImGui::EndChild();
   ImGui::End();
+}
+
+std::string sentence(std::string text) {
+  if (text.empty()) return text;
+  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text.back() == '.' ? text : text + ".";
+}
+
+std::vector<std::string> wrap(const ImFont* font, std::string_view text, float width) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    const std::string longer = lines.empty() ? std::string(word) : lines.back() + " " + std::string(word);
+    if (!lines.empty() && text_width(font, longer) <= width) {
+      lines.back() = longer;
+    } else {
+      lines.emplace_back(word);
+    }
+  }
+  return lines;
+}
+
+float paragraph_height(const ImFont* font, std::string_view text, float width) {
+  return line_height(font) * static_cast<float>(wrap(font, text, width).size());
+}
+
+void paragraph(const ImFont* font, ImU32 color, std::string_view text) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::max(1.0f, ImGui::GetContentRegionAvail().x), line = line_height(font);
+  const float ascent = font->Ascent * ImGui::GetIO().FontGlobalScale;
+  float baseline = at.y + (line - font_size(font)) / 2 + ascent;
+  const auto lines = wrap(font, text, width);
+  for (const std::string& each : lines) {
+    draw_text(ImGui::GetWindowDrawList(), font, at.x, baseline, color, each);
+    baseline += line;
+  }
+  ImGui::Dummy(ImVec2(width, line * static_cast<float>(lines.size())));
 }
 
 }  // namespace warpscope::ui

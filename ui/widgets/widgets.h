@@ -5,11 +5,14 @@
 //
 // Names such as "toolbar.pause" identify a widget: they are its ImGui id and its name in the trace (trace.h).
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <imgui.h>
 
@@ -18,6 +21,17 @@
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
+
+/// Indices of the tabs that are seen, in their order: all if they fit into `room` with `gap` between two; else as
+/// many of the first as fit beside a button `more` wide for the others, and always the active one. `widths` are not
+/// empty.
+std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t active, float gap,
+                                       float more, float room);
+
+/// ImGui::InvisibleButton, which must have a size: here it is a pixel at least, however small the window is.
+inline bool hit_area(const char* name, ImVec2 size, ImGuiButtonFlags flags = 0) {
+  return ImGui::InvisibleButton(name, ImVec2(std::max(size.x, 1.0f), std::max(size.y, 1.0f)), flags);
+}
 
 /// Width in pixels of a hairline: 1 design pixel, at least one of the window.
 float hairline(const Frame& frame);
@@ -146,7 +160,7 @@ bool segmented(const Frame& frame, const char* name, std::span<const char* const
 /// next_in_row() and segmented() that wraps.
 bool segmented_in_row(const Frame& frame, float gap, const char* name, std::span<const char* const> labels,
                       int* value, std::string_view tip);
-/// Closes the list, menu or page that was opened last: of a list in a menu the list alone. False if none is open.
+/// Closes the list, menu or page that was opened last: of a list in a menu only the list. False if none is open.
 bool close_last_popup();
 /// A combo `width` pixels wide. True while it is open: then draw combo_item()s and call end_combo().
 bool begin_combo(const Frame& frame, const char* name, const std::string& preview, float width,
@@ -163,5 +177,17 @@ void progress_bar(const Frame& frame, const char* name, float width, float part)
 bool slider(const Frame& frame, const char* name, float* value, float minimum, float maximum,
             const char* text, float width, std::string_view tip, bool logarithmic = false,
             std::string_view widest = "0.000");
+
+/// What the trainer says in lower case, as a sentence: "the loss fell" becomes "The loss fell."
+std::string sentence(std::string text);
+
+/// `text` in lines at most `width` pixels wide; a word that is wider has a line of its own.
+std::vector<std::string> wrap(const ImFont* font, std::string_view text, float width);
+
+/// Height in pixels of the item that paragraph() makes of `text` where `width` pixels are left.
+float paragraph_height(const ImFont* font, std::string_view text, float width);
+
+/// The text as an item that takes the width that is left.
+void paragraph(const ImFont* font, ImU32 color, std::string_view text);
 
 }  // namespace warpscope::ui

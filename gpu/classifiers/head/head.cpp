@@ -1,7 +1,6 @@
 #include "gpu/classifiers/head/head.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -15,13 +14,13 @@
 #include "gpu/classifiers/scores.h"
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/core/require.h"
 
 namespace warpscope::classifiers::head {
 namespace {
 
 using core::Buffer;
 using ops::step::StepControl;
-using Clock = std::chrono::steady_clock;
 
 constexpr int kMostClasses = 256;  // of ops::cross_entropy
 constexpr int kMostHidden = 4096;
@@ -29,27 +28,13 @@ constexpr std::int64_t kPiece = 1024;  // rows that are classified at once
 
 void check(const LabelledFeatures& data, const HeadOptions& options) {
   check_labels(data);
-  if (data.classes > kMostClasses) {
-    throw core::BadInput(
-        fmt::format("a head tells up to {} classes apart, not {}", kMostClasses, data.classes));
-  }
-  if (!(options.c > 0) || !std::isfinite(options.c))
-    throw core::BadInput(fmt::format("C is a number above 0, not {:g}", options.c));
-  if (options.hidden < 1 || options.hidden > kMostHidden) {
-    throw core::BadInput(fmt::format("a head has 1 to {} hidden units, not {}", kMostHidden, options.hidden));
-  }
-  if (options.epochs < 1 || options.epochs > kMostEpochs) {
-    throw core::BadInput(
-        fmt::format("a head is trained for 1 to {} epochs, not {}", kMostEpochs, options.epochs));
-  }
-}
-
-template <class T>
-Buffer upload(const Place& place, const std::vector<T>& values) {
-  Buffer made(place.device, values.size() * sizeof(T));
-  place.stream->copy(made.data(), values.data(), made.bytes());
-  place.stream->synchronize();
-  return made;
+  core::require(data.classes <= kMostClasses, "a head tells up to {} classes apart, not {}", kMostClasses,
+                data.classes);
+  core::require(options.c > 0 && std::isfinite(options.c), "C is a number above 0, not {:g}", options.c);
+  core::require(options.hidden >= 1 && options.hidden <= kMostHidden,
+                "a head has 1 to {} hidden units, not {}", kMostHidden, options.hidden);
+  core::require(options.epochs >= 1 && options.epochs <= kMostEpochs,
+                "a head is trained for 1 to {} epochs, not {}", kMostEpochs, options.epochs);
 }
 
 /// One for each update.
@@ -79,9 +64,10 @@ class Training {
         batches_(data.features.rows / batch_),
         shape_{data.features.columns, options.hidden, data.classes},
         network_(place, shape_, batch_),
-        parameters_(upload(place, initial_parameters(shape_, options.seed))),
+        parameters_(core::upload(place.device, *place.stream, initial_parameters(shape_, options.seed))),
         moments_(place.device, 2 * parameters_.bytes()),
-        controls_(upload(place, controls(options, data.features.rows, batches_ * options.epochs))),
+        controls_(core::upload(place.device, *place.stream,
+                               controls(options, data.features.rows, batches_ * options.epochs))),
         order_(static_cast<std::size_t>(data.features.rows)),
         labels_(order_.size()),
         order_there_(place.device, order_.size() * sizeof(std::uint32_t)),
@@ -110,9 +96,8 @@ class Training {
                      .metrics = metrics_.as<float>() + i * ops::step::kMetrics},
                     parameters_.as<float>(), moments_.as<float>());
     }
-    std::vector<float> metrics(metrics_.bytes() / sizeof(float));
-    place_.stream->copy(metrics.data(), metrics_.data(), metrics_.bytes());
-    place_.stream->synchronize();
+    const auto metrics =
+        core::download<float>(*place_.stream, metrics_.data(), metrics_.bytes() / sizeof(float));
     double sum = 0;
     for (std::size_t i = 0; i < metrics.size(); i += ops::step::kMetrics)
       sum += static_cast<double>(metrics[i + ops::step::kLossMetric]);
@@ -170,7 +155,7 @@ double objective_of(const std::vector<float>& parameters, const std::vector<floa
   const auto classes = static_cast<std::size_t>(data.classes);
   for (std::size_t row = 0; row < data.labels.size(); ++row) {
     const std::span<const float> z(logits.data() + row * classes, classes);
-    const auto most = static_cast<double>(*std::max_element(z.begin(), z.end()));
+    const auto most = static_cast<double>(*std::ranges::max_element(z));
     double sum = 0;
     for (const float one : z) sum += std::exp(static_cast<double>(one) - most);
     loss += std::log(sum) + most - static_cast<double>(z[static_cast<std::size_t>(data.labels[row])]);
@@ -185,13 +170,10 @@ std::unique_ptr<HeadClassifier> fit_head(const Place& place, const LabelledFeatu
   check(data, options);
   check_finite(place, data.features, "the training rows");
   FitSummary summary;
-  auto from = Clock::now();
-  const auto lap = [&](const char* phase) {
-    const auto now = Clock::now();
-    summary.phases.push_back({phase, std::chrono::duration<double>(now - std::exchange(from, now)).count()});
-  };
+  core::Phases phases;
+  phases.begin("memory and variants");
   Training training(place, data, options);
-  lap("memory and variants");
+  phases.begin("epochs");
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     if (watch.progress)
       watch.progress(static_cast<double>(epoch) / options.epochs, fmt::format("epoch {}", epoch + 1));
@@ -201,15 +183,14 @@ std::unique_ptr<HeadClassifier> fit_head(const Place& place, const LabelledFeatu
           epoch + 1));
     }
   }
-  lap("epochs");
+  phases.begin("objective");
   const NetworkShape shape = training.shape();
   const std::vector<float> logits =
       logits_of(place, shape, training.parameters().as<float>(), data.features, watch);
-  std::vector<float> parameters(NetworkLayout(shape).elements);
-  place.stream->copy(parameters.data(), training.parameters().data(), training.parameters().bytes());
-  place.stream->synchronize();
+  const auto parameters =
+      core::download<float>(*place.stream, training.parameters().data(), NetworkLayout(shape).elements);
   summary.objective = objective_of(parameters, logits, data, options.c);
-  lap("objective");
+  summary.phases = phases.end();
   summary.converged = true;
   summary.rule = "none: the epochs are over";
   summary.iterations = training.batches() * options.epochs;

@@ -33,8 +33,8 @@ Precision precision_on(const core::DeviceInfo& device) {
   return device.compute_capability >= kAmpere ? Precision::tf32 : Precision::fp32;
 }
 
-/// The last of the table that runs here, alone, and gives the same bits each time; a library's only where there is no
-/// other.
+/// The last of the table that runs here, by itself, and gives the same bits each time; a library's only where there is
+/// no other.
 const ops::Variant& choose(Op op, const ops::Context& context, Precision precision, const OpShape& shape) {
   const ops::Variant* found = nullptr;
   for (const bool library : {true, false}) {
@@ -140,7 +140,7 @@ void Network::prepare(Call call, Op op, const OpShape& shape) {
   made.prepared = ops::prepare({made.variant, &context_, shape, precision_});
 }
 
-/// Calls write what their contract says they write, and nothing that is read alone.
+/// Calls write what their contract says they write, and nothing that is only read.
 void Network::launch(Call call, const Operands& operands) {
   const Launch& launched = launches_[call];
   ops::OpCall made{launched.variant, &context_, launched.shape, precision_};

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/classifiers/head/take_rows_cuda.h"
-#endif
-
 namespace warpscope::classifiers::head {
 
 void take_rows(const Place& place, const FeatureMatrix& features, const std::uint32_t* order,
                std::int64_t count, float* to) {
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    take_rows_cuda(place, features, order, count, to);
-    return;
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda)
+      return take_rows_cuda(place, features, order, count, to);
   }
-#endif
-  static_cast<void>(place);
   for (std::int64_t n = 0; n < count; ++n) {
     std::copy_n(features.values + std::int64_t{order[n]} * features.columns, features.columns,
                 to + n * features.columns);

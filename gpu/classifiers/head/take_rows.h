@@ -12,4 +12,9 @@ namespace warpscope::classifiers::head {
 void take_rows(const Place& place, const FeatureMatrix& features, const std::uint32_t* order,
                std::int64_t count, float* to);
 
+// ---- on CUDA ----
+
+void take_rows_cuda(const Place& place, const FeatureMatrix& features, const std::uint32_t* order,
+                    std::int64_t count, float* to);
+
 }  // namespace warpscope::classifiers::head

@@ -1,6 +1,6 @@
 // Rows in another order on CUDA: a block a row, four numbers a thread where rows are aligned to that.
 
-#include "gpu/classifiers/head/take_rows_cuda.h"
+#include "gpu/classifiers/head/take_rows.h"
 #include "gpu/core/cuda.h"
 
 namespace warpscope::classifiers::head {

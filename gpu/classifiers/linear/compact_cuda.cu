@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "gpu/classifiers/linear/compact_cuda.h"
+#include "gpu/classifiers/linear/products_cuda.h"
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 

@@ -1,12 +1,7 @@
-#include "gpu/classifiers/linear/liblinear.h"
-
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -14,7 +9,8 @@
 #include <fmt/format.h>
 #include <linear.h>
 
-#include "gpu/classifiers/linear/newton_loops.h"
+#include "gpu/classifiers/linear/newton.h"
+#include "gpu/classifiers/linear/newton_state.h"
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 

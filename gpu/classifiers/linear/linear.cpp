@@ -1,37 +1,26 @@
 #include "gpu/classifiers/linear/linear.h"
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "gpu/classifiers/columns.h"
-#include "gpu/classifiers/linear/liblinear.h"
+#include "gpu/classifiers/linear/newton.h"
 #include "gpu/classifiers/scores.h"
 #include "gpu/core/error.h"
+#include "gpu/core/require.h"
 
 namespace warpscope::classifiers::linear {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point& start) {
-  const Clock::time_point now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - start).count();
-  start = now;
-  return seconds;
-}
-
 void check_options(const Place& place, const LinearOptions& options) {
-  if (!(options.c > 0) || !std::isfinite(options.c)) {
-    throw core::BadInput(fmt::format("C is {}; it must be a number above 0", options.c));
-  }
-  if (!(options.tolerance > 0 && options.tolerance < 1)) {
-    throw core::BadInput(fmt::format("the tolerance is {}; it must be between 0 and 1", options.tolerance));
-  }
-  if (options.most_products < 1) throw core::BadInput("the bound of products must be at least 1");
+  core::require(options.c > 0 && std::isfinite(options.c), "C is {}; it must be a number above 0", options.c);
+  core::require(options.tolerance > 0 && options.tolerance < 1,
+                "the tolerance is {}; it must be between 0 and 1", options.tolerance);
+  core::require(options.most_products >= 1, "the bound of products must be at least 1");
   if (options.solver != LinearSolver::package) return;
   if (options.loss == LinearLoss::softmax) throw core::BadInput("liblinear has no softmax regression");
   if (place.device->kind() != core::DeviceKind::cpu) throw core::BadInput("liblinear runs on the CPU alone");
@@ -117,7 +106,8 @@ std::unique_ptr<LinearClassifier> fit_linear(const Place& place, const LabelledF
                                              const LinearOptions& options, const Watch& watch) {
   check_labels(data);
   check_options(place, options);
-  Clock::time_point clock = Clock::now();
+  core::Phases phases;
+  phases.begin("checking");
   if (watch.stop.stop_requested()) throw Cancelled();
   check_finite(place, data.features);
   const Problems problems = find_problems(data, options.loss);
@@ -126,11 +116,11 @@ std::unique_ptr<LinearClassifier> fit_linear(const Place& place, const LabelledF
   fit.classes = data.classes;
   fit.columns = data.features.columns;
   fit.present = problems.present;
-  fit.summary.phases.push_back({"checking", seconds_since(clock)});
+  phases.begin("solving");
   const NewtonOptions newton{loss_of(options), options.tolerance, options.most_products};
   const auto solve = by_package(place, options) ? solve_liblinear : solve_newton;
   const NewtonResult result = solve(place, data.features, problems.problem_of, problems.count, newton, watch);
-  fit.summary.phases.push_back({"solving", seconds_since(clock)});
+  fit.summary.phases = phases.end();
   fit.weights = spread(problems, result.weights, data.classes, data.features.columns);
   fit.problems = result.groups;
   fit.bytes = result.bytes;
@@ -139,15 +129,8 @@ std::unique_ptr<LinearClassifier> fit_linear(const Place& place, const LabelledF
 }
 
 std::string_view LinearClassifier::name() const {
-  switch (fit_.loss) {
-    case LinearLoss::squared_hinge:
-      return "linear";
-    case LinearLoss::hinge:
-      return "hinge";
-    case LinearLoss::softmax:
-      break;
-  }
-  return "softmax";
+  constexpr std::array<std::string_view, 3> kNames{"linear", "hinge", "softmax"};
+  return kNames.at(static_cast<std::size_t>(fit_.loss));
 }
 
 Prediction LinearClassifier::predict(const Place& place, const FeatureMatrix& features,

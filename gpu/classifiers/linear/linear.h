@@ -24,7 +24,7 @@ enum class LinearLoss { squared_hinge, hinge, softmax };
 enum class LinearSolver {
   automatic,  ///< on the CPU: package for the support vector machines, newton for softmax
   newton,     ///< newton.h
-  package,    ///< liblinear (L2R_L2LOSS_SVC, L2R_L1LOSS_SVC_DUAL): the CPU, and the hinges alone
+  package,    ///< liblinear (L2R_L2LOSS_SVC, L2R_L1LOSS_SVC_DUAL): the CPU, and only the hinges
 };
 
 struct LinearOptions {
@@ -43,7 +43,7 @@ struct LinearFit {
   std::vector<double> weights;  ///< (classes, columns + 1), zeros for a class without rows
   std::vector<bool> present;    ///< which classes had rows
   std::vector<NewtonReport>
-      problems;           ///< one a class that had rows (one alone if they were two); of softmax one
+      problems;           ///< one a class that had rows (one if they were two classes); of softmax one
   std::size_t bytes = 0;  ///< of device memory that fitting took beside the features
   FitSummary summary;
 };

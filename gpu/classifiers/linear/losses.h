@@ -12,7 +12,6 @@
 //   softmax   C (log sum over k of exp(s_k) - s_y) over all classes of a row.
 
 #include <cmath>
-#include <cstdint>
 
 #include "gpu/core/both.h"
 

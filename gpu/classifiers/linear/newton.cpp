@@ -1,7 +1,6 @@
 #include "gpu/classifiers/linear/newton.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,13 +8,9 @@
 #include <fmt/format.h>
 
 #include "gpu/classifiers/columns.h"
-#include "gpu/classifiers/linear/newton_loops.h"
 #include "gpu/classifiers/linear/newton_rows.h"
 #include "gpu/classifiers/linear/newton_state.h"
-
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/classifiers/linear/newton_cuda.h"
-#endif
+#include "gpu/core/phases.h"
 
 namespace warpscope::classifiers::linear {
 namespace {
@@ -38,8 +33,7 @@ class Pieces {
   template <class T>
   void take(T*& to, std::int64_t count) {
     if (memory_ != nullptr) to = reinterpret_cast<T*>(memory_ + bytes_);
-    constexpr std::size_t kAlignment = 256;
-    bytes_ += (static_cast<std::size_t>(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_ += core::aligned(static_cast<std::size_t>(count) * sizeof(T));
   }
   std::size_t bytes() const { return bytes_; }
 
@@ -118,10 +112,9 @@ class Solver {
       run({Step::project, Step::search, Step::move, Step::shift});
     }
     NewtonResult result;
-    result.weights.resize(static_cast<std::size_t>(state_.problems) *
-                          static_cast<std::size_t>(state_.width()));
-    place_.stream->copy(result.weights.data(), state_.weights, result.weights.size() * sizeof(double));
-    place_.stream->synchronize();
+    result.weights = core::download<double>(
+        *place_.stream, state_.weights,
+        static_cast<std::size_t>(state_.problems) * static_cast<std::size_t>(state_.width()));
     result.groups = reports_;
     result.ended = ended_;
     result.bytes = memory_.bytes();
@@ -130,12 +123,12 @@ class Solver {
 
  private:
   void make_steps() {
-#if WARPSCOPE_HAVE_CUDA
-    if (place_.device->kind() == core::DeviceKind::cuda) {
-      steps_ = make_steps_cuda(place_, state_);
-      return;
+    if constexpr (core::kHaveCuda) {
+      if (place_.device->kind() == core::DeviceKind::cuda) {
+        steps_ = make_steps_cuda(place_, state_);
+        return;
+      }
     }
-#endif
     steps_ = make_steps_loops(state_);
   }
   void sum_squares(const FeatureMatrix& features) {
@@ -158,8 +151,7 @@ class Solver {
     if (watch_.stop.stop_requested()) throw Cancelled();
   }
   bool anything_active() const {
-    return std::any_of(groups_.begin(), groups_.end(),
-                       [](const GroupState& group) { return group.active != 0; });
+    return std::ranges::any_of(groups_, [](const GroupState& group) { return group.active != 0; });
   }
 
   void evaluate() {
@@ -186,7 +178,7 @@ class Solver {
       report.converged = report.left <= options_.tolerance * report.objective;
       const bool stays = report.iterations > 0 && group.step <= 0 && group.renew == 0;
       const bool stuck = stays && group.pairs == 0;
-      if (stays) group.pairs = 0;  // the gradient alone may still lead on
+      if (stays) group.pairs = 0;  // the gradient by itself may still lead on
       if (report.converged || stuck) group.active = 0;
       if (stuck && !report.converged) {
         ended_ = fmt::format("no step decreases the objective any more at a gap of {:.3g}", report.gap);
@@ -228,7 +220,7 @@ class Solver {
 
   /// Whether the quadratic model of a long search for a direction was no good.
   bool short_of_directions() const {
-    return std::any_of(groups_.begin(), groups_.end(), [](const GroupState& group) {
+    return std::ranges::any_of(groups_, [](const GroupState& group) {
       return group.active != 0 && group.products > kManyProducts && group.step < kShort;
     });
   }
@@ -252,7 +244,7 @@ class Solver {
     return all > 0 ? std::clamp(1 - left / all, 0.0, 1.0) : 0;
   }
 
-  /// Of the hinge: once a smoothed problem is solved well enough, it is smoothed around the multipliers found.
+  /// For the hinge: once a smoothed problem is solved well enough, it is smoothed around the multipliers found.
   void renew_multipliers() {
     if (!state_.loss.hinge) return put_groups();
     bool any = false;
@@ -270,21 +262,19 @@ class Solver {
   }
 
   void seek_direction() {
-    using Clock = std::chrono::steady_clock;
     run({Step::begin});
     int batch = 1;
     bool done = false;
     while (!done) {
-      const auto start = Clock::now();
+      const auto start = core::Clock::now();
       for (int n = 0; n < batch; ++n) {
         run({Step::multiply, Step::curve, Step::gather, Step::advance});
       }
       get_groups();
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      const double seconds = core::seconds_since(start);
       products_ += batch;
       batch = std::clamp(static_cast<int>(kBatchSeconds * batch / std::max(seconds, 1e-9)), 1, kMostBatch);
-      done = std::all_of(groups_.begin(), groups_.end(),
-                         [](const GroupState& group) { return group.done != 0; });
+      done = std::ranges::all_of(groups_, [](const GroupState& group) { return group.done != 0; });
       done = done || products_ >= options_.most_products;
     }
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -322,13 +312,12 @@ NewtonResult solve_newton(const Place& place, const FeatureMatrix& features, std
 std::vector<double> linear_scores(const Place& place, const FeatureMatrix& features,
                                   const std::vector<double>& weights, int problems) {
   std::vector<double> scores(static_cast<std::size_t>(features.rows) * static_cast<std::size_t>(problems));
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    multiply_rows_cuda(place, features, weights, problems, scores);
-    return scores;
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda) {
+      multiply_rows_cuda(place, features, weights, problems, scores);
+      return scores;
+    }
   }
-#endif
-  static_cast<void>(place);
   multiply_rows_loops(features.values, features.rows, features.columns, weights.data(), problems,
                       scores.data());
   return scores;

@@ -14,7 +14,7 @@
 // which less than half is gone, steps by quasi_newton.h take the place of Newton's, at two products each.
 //
 // Every multiplier a that the losses yield is a point of the dual problem, so that the objective is at most
-// `gap` above the least one possible. Of the smooth losses that gap is |g|^2 / 2, which is often a hundred times what
+// `gap` above the least one possible. For smooth losses that gap is |g|^2 / 2, which is often a hundred times what
 // is left to gain; they are also done when the decreases of the last two steps (of quasi-Newton steps those of the last
 // quarter and of the quarter before), continued as a geometric series, leave too little.
 
@@ -57,5 +57,17 @@ NewtonResult solve_newton(const Place& place, const FeatureMatrix& features, std
 /// scores_ik = w_k . (x_i, 1), (rows, problems), on the host, summed in double precision.
 std::vector<double> linear_scores(const Place& place, const FeatureMatrix& features,
                                   const std::vector<double>& weights, int problems);
+
+// Linear support vector machines by the package liblinear, on the CPU.
+// Source: R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin, "LIBLINEAR: a library for large linear
+// classification" (2008).
+
+/// The same problems as solve_newton() with margin losses. liblinear's own tolerance is made smaller until the gap is
+/// small enough or it does no better. `stop` is looked at as often as liblinear reports: once a Newton step or ten
+/// rounds of coordinate descent. Throws OutOfMemory before it begins if its nodes, 16 bytes for each number that is
+/// not 0, would not fit.
+NewtonResult solve_liblinear(const Place& place, const FeatureMatrix& features,
+                             std::span<const int> problem_of, int problems, const NewtonOptions& options,
+                             const Watch& watch);
 
 }  // namespace warpscope::classifiers::linear

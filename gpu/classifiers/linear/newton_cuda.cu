@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "gpu/classifiers/linear/newton_cuda.h"
 #include "gpu/classifiers/linear/newton_rows.h"
+#include "gpu/classifiers/linear/newton_state.h"
 #include "gpu/classifiers/linear/products_cuda.h"
 #include "gpu/classifiers/linear/quasi_newton.h"
 #include "gpu/core/cuda.h"

@@ -1,9 +1,8 @@
-#include "gpu/classifiers/linear/newton_loops.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "gpu/classifiers/linear/newton_rows.h"
+#include "gpu/classifiers/linear/newton_state.h"
 #include "gpu/classifiers/linear/quasi_newton.h"
 #include "gpu/core/parallel.h"
 

@@ -6,7 +6,10 @@
 // there). Problems that are solved apart are groups of one; those of softmax regression are one group.
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "gpu/classifiers/features.h"
 #include "gpu/classifiers/linear/losses.h"
 
 namespace warpscope::classifiers::linear {
@@ -41,7 +44,7 @@ struct GroupState {
   // After Step::search.
   double step;    ///< 0: no length that was tried decreased the objective
   double change;  ///< of the objective
-  // Of quasi-Newton directions.
+  // For quasi-Newton directions.
   int started;                              ///< there was one before: gradient_before is of its beginning
   int pairs;                                ///< steps remembered so far; the host sets 0 to forget them
   double weights_along;                     ///< w . direction
@@ -104,7 +107,7 @@ enum class Step {
   move,      ///< chooses the length; weights += step direction
   shift,     ///< scores += step moves
   remember,  ///< multipliers = those of the last evaluation
-  // Of quasi-Newton directions (quasi_newton.h), of margin losses alone.
+  // For quasi-Newton directions (quasi_newton.h), of margin losses only.
   follow,  ///< direction from the gradient and the steps before
   probe,   ///< sums over rows for each length
   narrow,  ///< chooses two of the lengths
@@ -117,6 +120,17 @@ class Steps {
   virtual ~Steps() = default;
   virtual void run(Step step) = 0;
 };
+
+/// On CUDA they are enqueued in the place's stream; on the CPU they are loops over threads, in double precision.
+std::unique_ptr<Steps> make_steps_cuda(const Place& place, const NewtonState& state);
+std::unique_ptr<Steps> make_steps_loops(const NewtonState& state);
+
+/// scores_ik = sum over j of x_ij w_kj + w_kd, for (rows, problems) scores and (problems, columns + 1) weights w,
+/// all on the host. That of CUDA waits for the stream.
+void multiply_rows_cuda(const Place& place, const FeatureMatrix& features, const std::vector<double>& weights,
+                        int problems, std::vector<double>& scores);
+void multiply_rows_loops(const float* features, std::int64_t rows, int columns, const double* weights,
+                         int problems, double* scores);
 
 /// sums[n] = partial sums of a group over all blocks of rows.
 template <int N, class Team>
@@ -238,8 +252,8 @@ WARPSCOPE_BOTH void advance(const Team& team, const NewtonState& state, int grou
   result.done = enough ? 1 : 0;
 }
 
-/// Of the lengths that decrease the objective by at least a hundredth of what its slope promises (Armijo's rule), the
-/// one that decreases it most.
+/// Takes the length that decreases the objective most, among those that decrease it by at least a hundredth of what
+/// its slope promises (Armijo's rule).
 template <class Team>
 WARPSCOPE_BOTH void move(const Team& team, const NewtonState& state, int group) {
   double changes[kSteps];

@@ -1,7 +1,6 @@
 #include "gpu/classifiers/nearest/nearest.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,10 +8,6 @@
 #include "gpu/classifiers/columns.h"
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
-
-#if WARPSCOPE_HAVE_CUDA
-#include "gpu/classifiers/nearest/nearest_cuda.h"
-#endif
 
 namespace warpscope::classifiers::nearest {
 namespace {
@@ -77,13 +72,12 @@ Neighbours find_neighbours(const Place& place, const FeatureMatrix& training, co
   found.rows.resize(static_cast<std::size_t>(rows.rows * k));
   found.squared_distances.resize(found.rows.size());
   if (rows.rows == 0) return found;
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    find_neighbours_cuda(place, training, rows, watch, found);
-    return found;
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda) {
+      find_neighbours_cuda(place, training, rows, watch, found);
+      return found;
+    }
   }
-#endif
-  static_cast<void>(place);
   find_in_loops(training, rows, watch, found);
   return found;
 }
@@ -137,7 +131,8 @@ Prediction NearestClassifier::predict(const Place& place, const FeatureMatrix& f
 }
 
 std::unique_ptr<NearestClassifier> fit_nearest(const Place& place, const LabelledFeatures& data, int k) {
-  const auto start = std::chrono::steady_clock::now();
+  core::Phases phases;
+  phases.begin("keeping the rows");
   check_labels(data);
   if (k < 1 || k > kMostNeighbours) {
     throw core::BadInput(fmt::format("there are 1 to {} nearest neighbours, not {}", kMostNeighbours, k));
@@ -154,8 +149,7 @@ std::unique_ptr<NearestClassifier> fit_nearest(const Place& place, const Labelle
                                       static_cast<std::size_t>(data.features.columns));
   place.stream->copy(rows.data(), data.features.values, rows.bytes());
   place.stream->synchronize();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  summary.phases.push_back({"keeping the rows", seconds.count()});
+  summary.phases = phases.end();
   return std::make_unique<NearestClassifier>(std::move(rows),
                                              std::vector<int>(data.labels.begin(), data.labels.end()),
                                              data.features.columns, data.classes, k, std::move(summary));

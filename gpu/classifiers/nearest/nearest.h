@@ -48,8 +48,13 @@ class NearestClassifier final : public Classifier {
   FitSummary summary_;
 };
 
-/// Keeps a copy of the rows in memory of the device. Of fewer than `k` rows, all vote. Throws BadInput (check_labels,
-/// `k` out of range, numbers that are not finite), OutOfMemory.
+/// Keeps a copy of the rows in memory of the device. Where there are fewer than `k` rows, all vote. Throws BadInput
+/// (check_labels, `k` out of range, numbers that are not finite), OutOfMemory.
 std::unique_ptr<NearestClassifier> fit_nearest(const Place& place, const LabelledFeatures& data, int k);
+
+// ---- on CUDA ----
+
+void find_neighbours_cuda(const Place& place, const FeatureMatrix& training, const FeatureMatrix& rows,
+                          const Watch& watch, Neighbours& found);
 
 }  // namespace warpscope::classifiers::nearest

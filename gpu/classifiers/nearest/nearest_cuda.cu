@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "gpu/classifiers/columns.h"
-#include "gpu/classifiers/nearest/nearest_cuda.h"
+#include "gpu/classifiers/nearest/nearest.h"
 #include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 

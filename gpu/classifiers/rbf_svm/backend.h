@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "gpu/classifiers/rbf_svm/rbf_svm.h"
@@ -49,8 +48,6 @@ inline constexpr int kFolds = 5;
 /// dealt out at random, the same every time.
 std::vector<std::uint8_t> deal_folds(std::size_t rows, std::uint64_t seed);
 
-using core::Phases;
-
 /// What Watch offers, with a clock: progress is told at most every 20 ms.
 void look(const Watch& watch, double part, std::string_view phase);
 
@@ -68,17 +65,16 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual double variance() const = 0;  ///< of all numbers
-  virtual std::vector<PairSolution> solve(const Task& task, Phases& phases, const Watch& watch) = 0;
+  virtual std::vector<PairSolution> solve(const Task& task, core::Phases& phases, const Watch& watch) = 0;
   virtual std::shared_ptr<const Decider> make_decider(const RbfSvmModel& model) = 0;
   virtual std::size_t peak_bytes() const = 0;
 };
 
 std::unique_ptr<Backend> make_libsvm_backend(const LabelledFeatures& data, const ClassRows& rows);
-#if WARPSCOPE_HAVE_CUDA
+/// In a build with CUDA.
 std::unique_ptr<Backend> make_cuda_backend(const Place& place, const LabelledFeatures& data,
                                            const ClassRows& rows, std::size_t memory_limit,
                                            const Watch& watch);
-#endif
 
 /// Throws BadInput that names row and column.
 [[noreturn]] void refuse_number(std::int64_t row, std::int64_t column);

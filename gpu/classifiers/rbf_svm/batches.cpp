@@ -28,15 +28,15 @@ std::vector<std::vector<int>> group_classes(const ClassPlaces& places, int count
   std::vector<int> order(classes);
   for (std::size_t k = 0; k < classes; ++k) order[k] = static_cast<int>(k);
   const auto size = [&](int k) { return places.padded(static_cast<std::size_t>(k)); };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return size(a) > size(b); });
+  std::ranges::stable_sort(order, [&](int a, int b) { return size(a) > size(b); });
   std::vector<std::vector<int>> groups(static_cast<std::size_t>(count));
   std::vector<std::int64_t> sizes(groups.size(), 0);
   for (const int k : order) {
-    const auto least = static_cast<std::size_t>(std::min_element(sizes.begin(), sizes.end()) - sizes.begin());
+    const auto least = static_cast<std::size_t>(std::ranges::min_element(sizes) - sizes.begin());
     groups[least].push_back(k);
     sizes[least] += size(k);
   }
-  for (std::vector<int>& group : groups) std::sort(group.begin(), group.end());
+  for (std::vector<int>& group : groups) std::ranges::sort(group);
   return groups;
 }
 
@@ -64,7 +64,7 @@ Batch make_batch(const ClassPlaces& places, const std::vector<std::vector<int>>&
     }
   }
   // Always in the same order: which of two rows a product begins with decides its last bit.
-  std::sort(batch.classes.begin(), batch.classes.end());
+  std::ranges::sort(batch.classes);
   for (const int k : batch.classes) batch.places += places.padded(static_cast<std::size_t>(k));
   return batch;
 }
@@ -79,8 +79,7 @@ std::vector<Batch> plan_batches(const ClassPlaces& places, std::size_t bytes) {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       for (std::size_t h = g + 1; h < groups.size(); ++h) batches.push_back(make_batch(places, groups, g, h));
     }
-    if (std::all_of(batches.begin(), batches.end(),
-                    [&](const Batch& b) { return matrix_bytes(b.places) <= bytes; })) {
+    if (std::ranges::all_of(batches, [&](const Batch& b) { return matrix_bytes(b.places) <= bytes; })) {
       return batches;
     }
   }

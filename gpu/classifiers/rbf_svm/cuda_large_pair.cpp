@@ -1,9 +1,8 @@
-#include "gpu/classifiers/rbf_svm/cuda_large_pair.h"
-
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/classifiers/rbf_svm/cuda_distances.h"
+#include "gpu/classifiers/rbf_svm/cuda_pairs.h"
+#include "gpu/classifiers/rbf_svm/cuda_rows.h"
 #include "gpu/classifiers/rbf_svm/pair_check.h"
 #include "gpu/classifiers/rbf_svm/split_rows.h"
 #include "gpu/classifiers/rbf_svm/working_set.h"
@@ -107,7 +106,7 @@ class LargePair {
 
   /// `member`: rows that take part; empty: all. v of the others is found as well.
   void solve(std::span<const char> member, const std::function<void(double)>& told) {
-    std::fill(alpha_.begin(), alpha_.end(), 0.0);
+    std::ranges::fill(alpha_, 0.0);
     for (std::size_t t = 0; t < v_.size(); ++t) v_[t] = -pair_.y(t);
     put(exact_, v_);
     iterations_ = 0;

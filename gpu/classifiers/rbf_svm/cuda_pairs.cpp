@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gpu/core/phases.h"
+
 namespace warpscope::classifiers::rbf {
 namespace {
 
@@ -226,13 +228,13 @@ std::vector<PairSolution> solve_batch(const Place& place, const ClassMatrix& mat
   const SolveCall call = problems.call(factors, shifted);
   int iterations = kFirstIterations;
   for (;;) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = core::Clock::now();
     solve_pairs(*place.stream, call, iterations);
     judge_pairs(*place.stream, call);
     const std::vector<PairState>& states = problems.states();
-    if (std::all_of(states.begin(), states.end(), is_over)) break;
+    if (std::ranges::all_of(states, is_over)) break;
     told(part_done(states, task.tolerance));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = core::seconds_since(begin);
     const double wanted = iterations * kLaunchSeconds / std::max(seconds, 1e-6);
     iterations = static_cast<int>(std::clamp(wanted, std::max<double>(kLeastIterations, iterations / 4.0),
                                              std::min<double>(kMostIterations, iterations * 4.0)));

@@ -10,8 +10,6 @@
 
 #include "gpu/classifiers/rbf_svm/backend.h"
 #include "gpu/classifiers/rbf_svm/batches.h"
-#include "gpu/classifiers/rbf_svm/cuda_distances.h"
-#include "gpu/classifiers/rbf_svm/cuda_large_pair.h"
 #include "gpu/classifiers/rbf_svm/cuda_pairs.h"
 #include "gpu/classifiers/rbf_svm/cuda_rows.h"
 #include "gpu/classifiers/rbf_svm/split_rows.h"
@@ -49,14 +47,6 @@ struct Kernel {
   }
 };
 
-template <class T>
-core::Buffer upload(const Place& place, const std::vector<T>& values) {
-  core::Buffer buffer(place.device, values.size() * sizeof(T));
-  place.stream->copy(buffer.data(), values.data(), buffer.bytes());
-  place.stream->synchronize();
-  return buffer;
-}
-
 class CudaDecider final : public Decider {
  public:
   CudaDecider(const Place& place, std::shared_ptr<const TrainingRows> rows, const RbfSvmModel& model,
@@ -66,12 +56,13 @@ class CudaDecider final : public Decider {
         present_(static_cast<int>(model.present.size())),
         pairs_(model.pairs()),
         vectors_(static_cast<int>(model.support.size())) {
-    vectors_at_ = upload(place, places_of(model, sorted));
+    vectors_at_ = core::upload(place.device, *place.stream, places_of(model, sorted));
     std::vector<int> first;
     for (const std::int64_t one : model.first) first.push_back(static_cast<int>(one));
-    first_ = upload(place, first);
-    coefficients_ = upload(place, std::vector<float>(model.coefficients.begin(), model.coefficients.end()));
-    rho_ = upload(place, model.rho);
+    first_ = core::upload(place.device, *place.stream, first);
+    coefficients_ = core::upload(place.device, *place.stream,
+                                 std::vector<float>(model.coefficients.begin(), model.coefficients.end()));
+    rho_ = core::upload(place.device, *place.stream, model.rho);
   }
 
   std::vector<float> decide(const Place& place, const FeatureMatrix& features,
@@ -173,7 +164,7 @@ class CudaBackend final : public Backend {
   double variance() const override { return rows_->facts.variance; }
   std::size_t peak_bytes() const override { return peak_; }
 
-  std::vector<PairSolution> solve(const Task& task, Phases& phases, const Watch& watch) override {
+  std::vector<PairSolution> solve(const Task& task, core::Phases& phases, const Watch& watch) override {
     const Plan work = plan(task);
     const auto parts = static_cast<double>(work.batches.size() + work.large.size());
     std::vector<PairSolution> solutions(pairs_of(sorted_.present.size()).size());
@@ -261,7 +252,7 @@ class CudaBackend final : public Backend {
     const auto pairs = pairs_of(sorted_.present.size());
     for (PairSolution& one : solved) {
       const std::array<int, 2> numbers{one.report.first, one.report.second};
-      const auto at = std::find(pairs.begin(), pairs.end(), numbers) - pairs.begin();
+      const auto at = std::ranges::find(pairs, numbers) - pairs.begin();
       one.report.first = sorted_.present[static_cast<std::size_t>(numbers[0])];
       one.report.second = sorted_.present[static_cast<std::size_t>(numbers[1])];
       solutions[static_cast<std::size_t>(at)] = std::move(one);
@@ -282,7 +273,7 @@ class CudaBackend final : public Backend {
       for (std::int64_t p = rows_->places.first[at]; p < rows_->places.first[at + 1]; ++p)
         list.push_back(static_cast<int>(p));
     }
-    const core::Buffer rows = upload(place_, list);
+    const core::Buffer rows = core::upload(place_.device, *place_.stream, list);
     DistanceCall call;
     call.a = rows_->split.side();
     call.a.rows = rows.as<int>();

@@ -1,22 +1,15 @@
 #include "gpu/classifiers/rbf_svm/cuda_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 
 #include "gpu/classifiers/rbf_svm/backend.h"
 #include "gpu/classifiers/rbf_svm/split_rows.h"
 
 namespace warpscope::classifiers::rbf {
 namespace {
-
-/// Copies to the host and waits.
-template <class T>
-std::vector<T> fetch(core::Stream& stream, const core::Buffer& from, std::size_t count) {
-  std::vector<T> to(count);
-  stream.copy(to.data(), from.data(), count * sizeof(T));
-  stream.synchronize();
-  return to;
-}
 
 /// Scratch of looking through columns.
 struct Scratch {
@@ -49,7 +42,7 @@ Spread spread_of(const Place& place, const FeatureMatrix& features, const core::
                   (find ? means : own_means).as<double>(),
                   scratch.bad.as<unsigned long long>()};
   find_means(*place.stream, call);
-  const unsigned long long bad = fetch<unsigned long long>(*place.stream, scratch.bad, 1)[0];
+  const unsigned long long bad = core::download<unsigned long long>(*place.stream, scratch.bad.data(), 1)[0];
   if (bad != ~0ull) {
     const auto at = static_cast<std::int64_t>(bad);
     refuse_number(at / features.columns, at % features.columns);
@@ -57,7 +50,8 @@ Spread spread_of(const Place& place, const FeatureMatrix& features, const core::
   call.means = means.as<double>();
   find_spreads(*place.stream, call, scratch.spreads.as<Spread>());
   Spread all;
-  for (const Spread& one : fetch<Spread>(*place.stream, scratch.spreads, scratch.spread_count)) {
+  for (const Spread& one :
+       core::download<Spread>(*place.stream, scratch.spreads.data(), scratch.spread_count)) {
     all.squares += one.squares;
     all.largest = std::max(all.largest, one.largest);
   }
@@ -66,12 +60,32 @@ Spread spread_of(const Place& place, const FeatureMatrix& features, const core::
 
 }  // namespace
 
+void find_all_distances(const Place& place, const DistanceCall& call,
+                        const std::function<void(double)>& told) {
+  const std::int64_t all = distance_blocks(call);
+  // 132 blocks of 256 slabs take some 0.2 ms.
+  const std::int64_t part = std::max<std::int64_t>(1440, std::int64_t{13000} * 256 / std::max(call.slabs, 1));
+  std::array<std::unique_ptr<core::Event>, 2> events{place.device->make_event(false),
+                                                     place.device->make_event(false)};
+  int turn = 0;
+  for (std::int64_t first = 0; first < all; first += part) {
+    find_distances(*place.stream, call, first, std::min(part, all - first));
+    place.stream->record(*events[static_cast<std::size_t>(turn)]);
+    turn = 1 - turn;
+    // One part runs while the next one is enqueued.
+    if (first > 0) events[static_cast<std::size_t>(turn)]->synchronize();
+    told(static_cast<double>(first) / static_cast<double>(all));
+  }
+  place.stream->synchronize();
+}
+
 ColumnFacts look_through(const Place& place, const FeatureMatrix& features, Columns& columns) {
   columns.count = features.columns;
   columns.means = core::Buffer(place.device, static_cast<std::size_t>(features.columns) * sizeof(double));
   const Spread spread = spread_of(place, features, columns.means, true);
   columns.exponent = exponent_for(spread.largest);
-  const auto means = fetch<double>(*place.stream, columns.means, static_cast<std::size_t>(features.columns));
+  const auto means =
+      core::download<double>(*place.stream, columns.means.data(), static_cast<std::size_t>(features.columns));
   double mean = 0;
   for (const double one : means) mean += one / features.columns;
   double between = 0;

@@ -2,8 +2,8 @@
 // Rows of features on a GPU, looked through, centred and split (split_rows.h).
 
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <vector>
 
 #include "gpu/classifiers/features.h"
 #include "gpu/classifiers/rbf_svm/rbf_kernels.h"
@@ -56,5 +56,9 @@ class LaterRows {
   const Columns& columns_;
   int exponent_ = 0;
 };
+
+/// Computes `call` in parts of some 20 ms. `told` gets the part that is done, from 0 to 1, and may throw.
+void find_all_distances(const Place& place, const DistanceCall& call,
+                        const std::function<void(double)>& told);
 
 }  // namespace warpscope::classifiers::rbf

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
+#include "gpu/core/require.h"
 
 namespace warpscope::classifiers {
 namespace rbf {
@@ -65,28 +65,21 @@ void refuse_number(std::int64_t row, std::int64_t column) {
 namespace {
 
 void check_options(const RbfSvmOptions& options, int classes) {
-  const auto refuse = [](std::string_view what, double value) {
-    throw core::BadInput(fmt::format("{}, not {}", what, value));
-  };
   // Sums of alphas are kept in double, steps in FP32.
-  if (!(options.c > 0.0 && options.c <= 1e12)) refuse("C must be above 0 and at most 1e12", options.c);
-  if (options.gamma_rule == GammaRule::number && !(options.gamma > 0.0 && std::isfinite(options.gamma))) {
-    refuse("gamma must be above 0", options.gamma);
-  }
-  if (!(options.tolerance > 0.0 && options.tolerance < 1.0)) {
-    refuse("the tolerance must be between 0 and 1", options.tolerance);
-  }
-  if (options.max_iterations < 1) {
-    refuse("the bound of the iterations must be at least 1", static_cast<double>(options.max_iterations));
-  }
-  if (!options.class_weights.empty() && static_cast<int>(options.class_weights.size()) != classes) {
-    throw core::BadInput(
-        fmt::format("there are {} class weights for {} classes", options.class_weights.size(), classes));
-  }
+  core::require(options.c > 0.0 && options.c <= 1e12, "C must be above 0 and at most 1e12, not {}",
+                options.c);
+  core::require(
+      options.gamma_rule != GammaRule::number || (options.gamma > 0.0 && std::isfinite(options.gamma)),
+      "gamma must be above 0, not {}", options.gamma);
+  core::require(options.tolerance > 0.0 && options.tolerance < 1.0,
+                "the tolerance must be between 0 and 1, not {}", options.tolerance);
+  core::require(options.max_iterations >= 1, "the bound of the iterations must be at least 1, not {}",
+                options.max_iterations);
+  core::require(options.class_weights.empty() || static_cast<int>(options.class_weights.size()) == classes,
+                "there are {} class weights for {} classes", options.class_weights.size(), classes);
   for (const double weight : options.class_weights) {
-    if (!(weight > 0.0 && options.c * weight <= 1e12)) {
-      refuse("C times a class weight must be above 0 and at most 1e12; a weight is", weight);
-    }
+    core::require(weight > 0.0 && options.c * weight <= 1e12,
+                  "C times a class weight must be above 0 and at most 1e12; a weight is, not {}", weight);
   }
 }
 
@@ -174,7 +167,7 @@ class Voter {
       sums[a] += static_cast<double>(decisions[pair]);
       sums[b] -= static_cast<double>(decisions[pair]);
     }
-    const auto best = static_cast<std::size_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
+    const auto best = static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin());
     prediction.labels[row] = model_.present[best];
     const auto classes = static_cast<std::size_t>(model_.classes);
     for (std::size_t k = 0; k < present; ++k) {
@@ -222,105 +215,6 @@ class Voter {
   std::vector<std::array<int, 2>> pairs_;
 };
 
-class FittedRbfSvm final : public RbfSvm {
- public:
-  FittedRbfSvm(RbfSvmModel model, std::vector<PairReport> pairs, FitSummary summary,
-               std::shared_ptr<const Decider> decider)
-      : model_(std::move(model)),
-        pairs_(std::move(pairs)),
-        summary_(std::move(summary)),
-        decider_(std::move(decider)) {}
-
-  const RbfSvmModel& model() const override { return model_; }
-  std::span<const PairReport> pairs() const override { return pairs_; }
-  const FitSummary& summary() const override { return summary_; }
-
-  std::vector<float> decisions(const Place& place, const FeatureMatrix& features,
-                               const Watch& watch) const override {
-    if (features.columns != model_.columns) {
-      throw core::BadInput(fmt::format("the machine was fitted to {} columns; these rows have {}",
-                                       model_.columns, features.columns));
-    }
-    if (features.rows < 1) return {};
-    return decider_->decide(place, features, watch);
-  }
-
-  Prediction predict(const Place& place, const FeatureMatrix& features, const Watch& watch) const override {
-    const std::vector<float> values = decisions(place, features, watch);
-    const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(features.rows, 0));
-    const auto classes = static_cast<std::size_t>(model_.classes);
-    Prediction prediction;
-    prediction.classes = model_.classes;
-    prediction.labels.resize(rows);
-    // Below every class that can win.
-    prediction.scores.assign(rows * classes, -1.0f);
-    prediction.margins.resize(rows);
-    if (!model_.sigmoid_a.empty()) prediction.probabilities.assign(rows * classes, 0.0f);
-    const Voter voter(model_);
-    core::parallel_for(static_cast<std::int64_t>(rows), 1024, 0, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        voter.judge(values.data() + static_cast<std::size_t>(row) * model_.pairs(),
-                    static_cast<std::size_t>(row), prediction);
-      }
-    });
-    return prediction;
-  }
-
- private:
-  RbfSvmModel model_;
-  std::vector<PairReport> pairs_;
-  FitSummary summary_;
-  std::shared_ptr<const Decider> decider_;
-};
-
-class Problem final : public RbfSvmProblem {
- public:
-  Problem(ClassRows sorted, int classes, int columns, std::unique_ptr<Backend> backend,
-          std::vector<PhaseTime> prepared)
-      : sorted_(std::move(sorted)),
-        classes_(classes),
-        columns_(columns),
-        backend_(std::move(backend)),
-        prepared_(std::move(prepared)) {}
-
-  double gamma(const RbfSvmOptions& options) const override {
-    if (options.gamma_rule == GammaRule::number) return options.gamma;
-    const double variance = options.gamma_rule == GammaRule::scale ? backend_->variance() : 1.0;
-    return variance > 0.0 ? 1.0 / (static_cast<double>(columns_) * variance) : 1.0;
-  }
-
-  std::unique_ptr<RbfSvm> fit(const RbfSvmOptions& options, const Watch& watch) override {
-    check_options(options, classes_);
-    Task task{gamma(options), options.tolerance, {}, options.probabilities, options.max_iterations};
-    for (const int label : sorted_.present) {
-      const auto at = static_cast<std::size_t>(label);
-      task.bounds.push_back(options.c * (options.class_weights.empty() ? 1.0 : options.class_weights[at]));
-    }
-    Phases phases;
-    phases.begin("planning");
-    const std::vector<PairSolution> solutions = backend_->solve(task, phases, watch);
-    phases.begin("model");
-    RbfSvmModel model = make_model(sorted_, classes_, columns_, task, solutions);
-    std::shared_ptr<const Decider> decider = backend_->make_decider(model);
-    std::vector<PairReport> reports;
-    for (const PairSolution& solution : solutions) reports.push_back(solution.report);
-    FitSummary summary = summarize(reports, sorted_, classes_, task);
-    summary.phases = std::exchange(prepared_, {});
-    for (PhaseTime& phase : phases.end()) summary.phases.push_back(std::move(phase));
-    return std::make_unique<FittedRbfSvm>(std::move(model), std::move(reports), std::move(summary),
-                                          std::move(decider));
-  }
-
-  std::size_t peak_bytes() const override { return backend_->peak_bytes(); }
-
- private:
-  ClassRows sorted_;
-  int classes_;
-  int columns_;
-  std::unique_ptr<Backend> backend_;
-  std::vector<PhaseTime> prepared_;  ///< told with the first fit
-};
-
 }  // namespace
 }  // namespace rbf
 
@@ -333,6 +227,84 @@ std::vector<double> RbfSvmModel::weights() const {
   return weights;
 }
 
+RbfSvm::RbfSvm(RbfSvmModel model, std::vector<PairReport> pairs, FitSummary summary,
+               std::shared_ptr<const rbf::Decider> decider)
+    : model_(std::move(model)),
+      pairs_(std::move(pairs)),
+      summary_(std::move(summary)),
+      decider_(std::move(decider)) {}
+
+std::vector<float> RbfSvm::decisions(const Place& place, const FeatureMatrix& features,
+                                     const Watch& watch) const {
+  if (features.columns != model_.columns) {
+    throw core::BadInput(fmt::format("the machine was fitted to {} columns; these rows have {}",
+                                     model_.columns, features.columns));
+  }
+  if (features.rows < 1) return {};
+  return decider_->decide(place, features, watch);
+}
+
+Prediction RbfSvm::predict(const Place& place, const FeatureMatrix& features, const Watch& watch) const {
+  const std::vector<float> values = decisions(place, features, watch);
+  const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(features.rows, 0));
+  const auto classes = static_cast<std::size_t>(model_.classes);
+  Prediction prediction;
+  prediction.classes = model_.classes;
+  prediction.labels.resize(rows);
+  // Below every class that can win.
+  prediction.scores.assign(rows * classes, -1.0f);
+  prediction.margins.resize(rows);
+  if (!model_.sigmoid_a.empty()) prediction.probabilities.assign(rows * classes, 0.0f);
+  const rbf::Voter voter(model_);
+  core::parallel_for(static_cast<std::int64_t>(rows), 1024, 0, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      voter.judge(values.data() + static_cast<std::size_t>(row) * model_.pairs(),
+                  static_cast<std::size_t>(row), prediction);
+    }
+  });
+  return prediction;
+}
+
+RbfSvmProblem::RbfSvmProblem(const LabelledFeatures& data, std::shared_ptr<const rbf::ClassRows> sorted,
+                             std::shared_ptr<rbf::Backend> backend, std::vector<PhaseTime> prepared)
+    : classes_(data.classes),
+      columns_(data.features.columns),
+      sorted_(std::move(sorted)),
+      backend_(std::move(backend)),
+      prepared_(std::move(prepared)) {}
+
+double RbfSvmProblem::gamma(const RbfSvmOptions& options) const {
+  if (options.gamma_rule == GammaRule::number) return options.gamma;
+  const double variance = options.gamma_rule == GammaRule::scale ? backend_->variance() : 1.0;
+  return variance > 0.0 ? 1.0 / (static_cast<double>(columns_) * variance) : 1.0;
+}
+
+std::unique_ptr<RbfSvm> RbfSvmProblem::fit(const RbfSvmOptions& options, const Watch& watch) {
+  rbf::check_options(options, classes_);
+  rbf::Task task{gamma(options), options.tolerance, {}, options.probabilities, options.max_iterations};
+  for (const int label : sorted_->present) {
+    const auto at = static_cast<std::size_t>(label);
+    task.bounds.push_back(options.c * (options.class_weights.empty() ? 1.0 : options.class_weights[at]));
+  }
+  core::Phases phases;
+  phases.begin("planning");
+  const std::vector<rbf::PairSolution> solutions = backend_->solve(task, phases, watch);
+  phases.begin("model");
+  RbfSvmModel model = rbf::make_model(*sorted_, classes_, columns_, task, solutions);
+  std::shared_ptr<const rbf::Decider> decider = backend_->make_decider(model);
+  std::vector<PairReport> reports;
+  for (const rbf::PairSolution& solution : solutions) reports.push_back(solution.report);
+  FitSummary summary = rbf::summarize(reports, *sorted_, classes_, task);
+  summary.phases = std::exchange(prepared_, {});
+  for (PhaseTime& phase : phases.end()) summary.phases.push_back(std::move(phase));
+  return std::make_unique<RbfSvm>(std::move(model), std::move(reports), std::move(summary),
+                                  std::move(decider));
+}
+
+std::size_t RbfSvmProblem::peak_bytes() const {
+  return backend_->peak_bytes();
+}
+
 std::unique_ptr<RbfSvmProblem> make_rbf_svm_problem(const Place& place, const LabelledFeatures& data,
                                                     std::size_t memory_limit, const Watch& watch) {
   check_labels(data);
@@ -340,28 +312,17 @@ std::unique_ptr<RbfSvmProblem> make_rbf_svm_problem(const Place& place, const La
     throw core::BadInput(fmt::format("{} rows are more than the RBF SVM takes, {}", data.features.rows,
                                      std::numeric_limits<int>::max() / 2));
   }
-  rbf::Phases phases;
+  core::Phases phases;
   phases.begin("preparing");
-  rbf::ClassRows sorted = rbf::sort_by_class(data);
-  std::unique_ptr<rbf::Backend> backend;
-#if WARPSCOPE_HAVE_CUDA
-  if (place.device->kind() == core::DeviceKind::cuda) {
-    backend = rbf::make_cuda_backend(place, data, sorted, memory_limit, watch);
+  const auto sorted = std::make_shared<const rbf::ClassRows>(rbf::sort_by_class(data));
+  std::shared_ptr<rbf::Backend> backend;
+  if constexpr (core::kHaveCuda) {
+    if (place.device->kind() == core::DeviceKind::cuda)
+      backend = rbf::make_cuda_backend(place, data, *sorted, memory_limit, watch);
   }
-#else
-  static_cast<void>(place);
-  static_cast<void>(memory_limit);
-#endif
-  if (!backend) backend = rbf::make_libsvm_backend(data, sorted);
+  if (!backend) backend = rbf::make_libsvm_backend(data, *sorted);
   rbf::look(watch, 0.0, "preparing");
-  return std::make_unique<rbf::Problem>(std::move(sorted), data.classes, data.features.columns,
-                                        std::move(backend), phases.end());
-}
-
-std::unique_ptr<RbfSvm> fit_rbf_svm(const Place& place, const LabelledFeatures& data,
-                                    const RbfSvmOptions& options, const Watch& watch) {
-  rbf::check_options(options, data.classes);
-  return make_rbf_svm_problem(place, data, 0, watch)->fit(options, watch);
+  return std::make_unique<RbfSvmProblem>(data, sorted, std::move(backend), phases.end());
 }
 
 }  // namespace warpscope::classifiers

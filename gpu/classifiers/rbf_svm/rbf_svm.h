@@ -22,6 +22,12 @@
 
 namespace warpscope::classifiers {
 
+namespace rbf {
+class Backend;
+class Decider;
+struct ClassRows;
+}  // namespace rbf
+
 /// Where gamma comes from. With v the variance of all numbers of the features: `scale` is 1 / (columns v), or 1 if v
 /// is 0, and `automatic` is 1 / columns, both as in scikit-learn.
 enum class GammaRule { scale, automatic, number };
@@ -72,30 +78,49 @@ struct RbfSvmModel {
 
 /// A fitted machine. Prediction::scores are votes plus the mean decision value squeezed into (-1/2, 1/2); margins are
 /// the least |f| among the pairs of the class that a row got.
-class RbfSvm : public Classifier {
+class RbfSvm final : public Classifier {
  public:
+  RbfSvm(RbfSvmModel model, std::vector<PairReport> pairs, FitSummary summary,
+         std::shared_ptr<const rbf::Decider> decider);
   std::string_view name() const override { return "rbf"; }
-  int classes() const override { return model().classes; }
-  int columns() const override { return model().columns; }
-  virtual const RbfSvmModel& model() const = 0;
-  virtual std::span<const PairReport> pairs() const = 0;
+  int classes() const override { return model_.classes; }
+  int columns() const override { return model_.columns; }
+  const FitSummary& summary() const override { return summary_; }
+  Prediction predict(const Place& place, const FeatureMatrix& features,
+                     const Watch& watch = {}) const override;
+  const RbfSvmModel& model() const { return model_; }
+  std::span<const PairReport> pairs() const { return pairs_; }
   /// (rows, pairs): f of each row and pair.
-  virtual std::vector<float> decisions(const Place& place, const FeatureMatrix& features,
-                                       const Watch& watch = {}) const = 0;
+  std::vector<float> decisions(const Place& place, const FeatureMatrix& features,
+                               const Watch& watch = {}) const;
+
+ private:
+  RbfSvmModel model_;
+  std::vector<PairReport> pairs_;
+  FitSummary summary_;
+  std::shared_ptr<const rbf::Decider> decider_;
 };
 
 /// Training rows that are ready to be fitted with any C and gamma. On CUDA it keeps the matrix of squared distances,
-/// where that fits, so that another fit costs its solving alone. The rows themselves are not looked at again.
+/// where that fits, so that another fit costs only its solving. The rows themselves are not looked at again.
 class RbfSvmProblem {
  public:
-  virtual ~RbfSvmProblem() = default;
+  RbfSvmProblem(const LabelledFeatures& data, std::shared_ptr<const rbf::ClassRows> sorted,
+                std::shared_ptr<rbf::Backend> backend, std::vector<PhaseTime> prepared);
   /// The gamma that `options` mean here.
-  virtual double gamma(const RbfSvmOptions& options) const = 0;
+  double gamma(const RbfSvmOptions& options) const;
   /// Throws BadInput that names an option that cannot be, Cancelled, OutOfMemory. The problem stays as it was. On the
   /// CPU progress is told from the threads that solve, one at a time.
-  virtual std::unique_ptr<RbfSvm> fit(const RbfSvmOptions& options, const Watch& watch = {}) = 0;
+  std::unique_ptr<RbfSvm> fit(const RbfSvmOptions& options, const Watch& watch = {});
   /// Most bytes of device memory that it has held so far.
-  virtual std::size_t peak_bytes() const = 0;
+  std::size_t peak_bytes() const;
+
+ private:
+  int classes_;
+  int columns_;
+  std::shared_ptr<const rbf::ClassRows> sorted_;
+  std::shared_ptr<rbf::Backend> backend_;
+  std::vector<PhaseTime> prepared_;  ///< told with the first fit
 };
 
 /// Prepares `data`, which lies on `place`. `memory_limit`: most bytes of device memory that problem and fits may
@@ -103,9 +128,5 @@ class RbfSvmProblem {
 /// first row and column that is not a finite number; OutOfMemory that says how much would do; Cancelled.
 std::unique_ptr<RbfSvmProblem> make_rbf_svm_problem(const Place& place, const LabelledFeatures& data,
                                                     std::size_t memory_limit = 0, const Watch& watch = {});
-
-/// Both at once.
-std::unique_ptr<RbfSvm> fit_rbf_svm(const Place& place, const LabelledFeatures& data,
-                                    const RbfSvmOptions& options, const Watch& watch = {});
 
 }  // namespace warpscope::classifiers

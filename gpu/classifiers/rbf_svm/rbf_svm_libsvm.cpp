@@ -13,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
 #include <libsvm/svm.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <unistd.h>
@@ -284,7 +283,7 @@ class LibsvmBackend final : public Backend {
   double variance() const override { return variance_; }
   std::size_t peak_bytes() const override { return 0; }
 
-  std::vector<PairSolution> solve(const Task& task, Phases& phases, const Watch& watch) override {
+  std::vector<PairSolution> solve(const Task& task, core::Phases& phases, const Watch& watch) override {
     phases.begin("solving");
     const auto pairs = pairs_of(present_.size());
     std::vector<PairSolution> solutions(pairs.size());

@@ -50,7 +50,7 @@ Derivatives derivatives(const Sigmoid& s, std::span<const double> decisions,
 }  // namespace
 
 Sigmoid fit_sigmoid(std::span<const double> decisions, std::span<const char> is_first) {
-  const auto first = static_cast<double>(std::count(is_first.begin(), is_first.end(), char{1}));
+  const auto first = static_cast<double>(std::ranges::count(is_first, char{1}));
   const double second = static_cast<double>(is_first.size()) - first;
   std::vector<double> targets(is_first.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -3,8 +3,8 @@
 // them on the CPU.
 //
 // With v_t = y_t G_t = sum_s y_s alpha_s K_ts - y_t (G: the gradient of the dual) the signs y leave the formulas:
-// a step that adds `step` >= 0 to y_i alpha_i and takes it from y_j alpha_j changes v_t by step (K_ti - K_tj). Of i
-// it must be possible to add (it can rise, I_up in LIBSVM), of j to take away (it can fall, I_low). i has the
+// a step that adds `step` >= 0 to y_i alpha_i and takes it from y_j alpha_j changes v_t by step (K_ti - K_tj). i
+// must be able to rise (I_up in LIBSVM), j to fall (I_low). i has the
 // largest -v, j the largest (v_j - v_i)^2 / (K_ii + K_jj - 2 K_ij) of those with v_j > v_i.
 //
 // Only differences of K matter, in v too, because sum_s y_s alpha_s = 0. So where all K are near 1 (a small gamma), K
@@ -25,7 +25,7 @@ namespace warpscope::classifiers::rbf {
 #define WARPSCOPE_SMO_BOTH inline
 #endif
 
-/// Of K_ii + K_jj - 2 K_ij where that is not positive.
+/// Stands for K_ii + K_jj - 2 K_ij where that is not positive.
 inline constexpr float kLeastCurvature = 1e-12f;
 
 /// How K follows from a squared distance: exp2(distance * factor), minus 1 where `shifted`. Both factors are negative

@@ -10,8 +10,6 @@
 //
 // Numbers lie in slabs of 32 columns, 128 bytes: 32 `high`, then 32 `low`; the last slab of a row ends with zeros.
 
-#include <cstdint>
-
 namespace warpscope::classifiers::rbf {
 
 inline constexpr int kSlabColumns = 32;

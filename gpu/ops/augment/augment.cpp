@@ -40,7 +40,7 @@
 #include <array>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::augment {
 namespace {
@@ -80,18 +80,8 @@ OpContract augment_contract() {
           .touched = picked};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_augment(), loops_augment();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_augment(), vectorized_augment(), vectorized_fused_augment();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_augment(), loops_augment()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_augment(), vectorized_augment(), vectorized_fused_augment()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_augment(),
+                   loops_augment()
+                       WARPSCOPE_IF_CUDA(, naive_augment(), vectorized_augment(), vectorized_fused_augment()))
 
 }  // namespace warpscope::ops::augment

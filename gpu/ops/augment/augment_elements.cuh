@@ -2,9 +2,9 @@
 // batch.augment with one thread per element, for any shape: all of `naive`, and what is left over of
 // `vectorized`.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/augment/draw.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 
 namespace warpscope::ops::augment {
@@ -70,12 +70,9 @@ __global__ void batch_augment_elements(Index count, const Extents extents, std::
 template <class T>
 void augment_elements(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    batch_augment_elements<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), extents_of(call.shape), call.shape.batch, batch_of(call),
-            call.operand<T>(Name::output));
+  with_index(count, [&]<class Index>(Index) {
+    run_elements(call, count, batch_augment_elements<Index, T>, count, extents_of(call.shape),
+                 call.shape.batch, batch_of(call), Name::output);
   });
 }
 

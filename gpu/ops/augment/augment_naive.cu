@@ -11,7 +11,6 @@ namespace {
 
 void augment_naive(const OpCall& call) {
   with_storage(call.precision, [&](auto storage) { augment_elements<decltype(storage)>(call); });
-  core::check_launch("batch.augment naive");
 }
 
 }  // namespace

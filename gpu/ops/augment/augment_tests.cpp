@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/step/step.h"

@@ -8,8 +8,8 @@
 // spills. Source: augment.cpp; vectorized.cuh; the words: "CUDA C++ Programming Guide", funnel shifts.
 
 #include "gpu/ops/augment/augment_elements.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
-#include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::augment {
 namespace {
@@ -125,54 +125,39 @@ __global__ void batch_augment_vectorized(Index groups, const Extents extents, st
 template <int C, class T>
 void augment_groups(const OpCall& call) {
   const std::int64_t groups = input_elements(call.shape) / (kPixels * C);
-  with_index(groups, [&](auto index) {
-    using Index = decltype(index);
-    batch_augment_vectorized<C, Index, T>
-        <<<element_blocks(groups), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(groups), extents_of(call.shape), call.shape.batch, batch_of(call),
-            call.operand<T>(Name::output));
+  with_index(groups, [&]<class Index>(Index) {
+    run_elements(call, groups, batch_augment_vectorized<C, Index, T>, groups, extents_of(call.shape),
+                 call.shape.batch, batch_of(call), Name::output);
   });
 }
 
 void augment_vectorized(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const bool whole = s.width % kPixels == 0 && aligned_16(call.operand<const std::uint8_t>(Name::images),
                                                             call.operand<T>(Name::output));
     if (whole && s.in_channels == 3) return augment_groups<3, T>(call);
     if (whole && s.in_channels == 1) return augment_groups<1, T>(call);
     augment_elements<T>(call);
   });
-  core::check_launch("batch.augment vectorized");
 }
 
 OpShape labels_shape(const OpShape& call) {
   return {.batch = call.batch, .count = call.count};
 }
 
-Variant vectorized(const char* name, std::vector<Link> chain, std::vector<PresetTag> presets,
-                   const char* summary) {
-  return {.op = Op::batch_augment,
-          .name = name,
-          .device = core::DeviceKind::cuda,
-          .chain = std::move(chain),
-          .presets = std::move(presets),
-          .summary = summary,
-          .launch = augment_vectorized};
-}
-
 }  // namespace
 
 Variant vectorized_augment() {
-  return vectorized("vectorized", {}, {{"tiled"}, {"implicit_gemm"}},
-                    "Four pixels a thread: one draw for all, bytes read in words, wide writes.");
+  return cuda_variant(Op::batch_augment, "vectorized", augment_vectorized,
+                      "Four pixels a thread: one draw for all, bytes read in words, wide writes.",
+                      {.presets = {{"tiled"}, {"implicit_gemm"}}});
 }
 Variant vectorized_fused_augment() {
-  return vectorized(
-      "vectorized_fused",
-      {{.op = Op::batch_augment}, {.op = Op::labels_gather, .optional = true, .shape = labels_shape}}, {},
-      "The labels come in the same launch.");
+  return cuda_variant(Op::batch_augment, "vectorized_fused", augment_vectorized,
+                      "The labels come in the same launch.",
+                      {.chain = {{.op = Op::batch_augment},
+                                 {.op = Op::labels_gather, .optional = true, .shape = labels_shape}}});
 }
 
 }  // namespace warpscope::ops::augment

@@ -9,10 +9,8 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::batch {
 namespace {
@@ -43,18 +41,7 @@ OpContract gather_contract() {
           .touched = picked};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_gather(), loops_gather();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_gather(), vectorized_gather(), vectorized_fused_gather();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_gather(), loops_gather()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_gather(), vectorized_gather(), vectorized_fused_gather()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_gather(), loops_gather() WARPSCOPE_IF_CUDA(, naive_gather(), vectorized_gather(),
+                                                                        vectorized_fused_gather()))
 
 }  // namespace warpscope::ops::batch

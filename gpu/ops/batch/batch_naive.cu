@@ -3,8 +3,8 @@
 // on the shape; the data set may hold more than 2^32 bytes. Bound by memory: 5 bytes an element, 3 in 16-bit
 // precisions. At most 30 registers, no shared memory, no spills. Source: batch.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -32,19 +32,10 @@ __global__ void batch_gather_naive(Index count, unsigned image_size, std::uint64
 void gather(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = input_elements(s);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      batch_gather_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(count / s.batch),
-              static_cast<std::uint64_t>(s.count), call.operand<const std::uint8_t>(Name::images),
-              call.operand<const std::uint32_t>(Name::order),
-              call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, batch_gather_naive<Index, T>, count, count / s.batch, s.count, Name::images,
+                 Name::order, Name::control, Name::output);
   });
-  core::check_launch("batch.gather naive");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 // on the shape; images smaller than a vector, and memory that is not aligned to 16 bytes, go element by element. Bound
 // by memory. At most 40 registers, no shared memory, no spills. Source: batch.cpp; vectorized.cuh.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
@@ -65,50 +65,30 @@ void gather(const OpCall& call) {
   if (call.covers(Op::labels_gather)) {
     labels = {call.operand<const std::uint8_t>(Name::all_labels), call.operand<std::uint8_t>(Name::labels)};
   }
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     T* x = call.operand<T>(Name::output);
     const bool in_vectors = image_size >= kWide<T>;
     const VectorCover covered = cover(count, kWide<T>, in_vectors && aligned_16(images, x));
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      batch_gather_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(count),
-              static_cast<unsigned>(image_size), static_cast<std::uint64_t>(s.count), images,
-              call.operand<const std::uint32_t>(Name::order),
-              call.operand<const step::StepControl>(Name::control), x, labels);
-    });
+    run_kernel(call, {covered.blocks}, batch_gather_vectorized<Index, T>, covered.vectors, count, image_size,
+               s.count, images, Name::order, Name::control, x, labels);
   });
-  core::check_launch("batch.gather vectorized");
 }
 
 OpShape labels_shape(const OpShape& call) {
   return {.batch = call.batch, .count = call.count};
 }
 
-Variant vectorized(const char* name, std::vector<Link> chain, std::vector<PresetTag> presets,
-                   const char* summary) {
-  return {.op = Op::batch_gather,
-          .name = name,
-          .device = core::DeviceKind::cuda,
-          .chain = std::move(chain),
-          .presets = std::move(presets),
-          .summary = summary,
-          .launch = gather};
-}
-
 }  // namespace
 
 Variant vectorized_gather() {
-  return vectorized("vectorized", {}, {{"tiled"}, {"implicit_gemm"}},
-                    "16 bytes written at a time: four or eight elements a thread.");
+  return cuda_variant(Op::batch_gather, "vectorized", gather,
+                      "16 bytes written at a time: four or eight elements a thread.",
+                      {.presets = {{"tiled"}, {"implicit_gemm"}}});
 }
 Variant vectorized_fused_gather() {
-  return vectorized(
-      "vectorized_fused",
-      {{.op = Op::batch_gather}, {.op = Op::labels_gather, .optional = true, .shape = labels_shape}}, {},
-      "The labels come in the same launch.");
+  return cuda_variant(Op::batch_gather, "vectorized_fused", gather, "The labels come in the same launch.",
+                      {.chain = {{.op = Op::batch_gather},
+                                 {.op = Op::labels_gather, .optional = true, .shape = labels_shape}}});
 }
 
 }  // namespace warpscope::ops::batch

@@ -22,7 +22,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
@@ -118,31 +118,13 @@ OpContract track_contract() {
           .scope = Scope::parameters};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_infer(), reference_backward(), reference_track(), loops_forward(),
-    loops_infer(), loops_backward(), loops_track();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_infer(), naive_backward(), naive_track(), welford_forward(),
-    vectorized_infer(), warp_shuffle_backward(), pooled_forward(), pooled_infer(), pooled_backward(),
-    recomputed_forward(), recomputed_infer(), recomputed_backward();
-#if WARPSCOPE_HAVE_CUDNN
-Variant cudnn_forward(), cudnn_infer(), cudnn_backward();
-#endif
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_infer(), reference_backward(), reference_track(),
-                            loops_forward(),     loops_infer(),     loops_backward(),     loops_track()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(),
-              {naive_forward(), naive_infer(), naive_backward(), naive_track(), welford_forward(),
-               vectorized_infer(), warp_shuffle_backward(), pooled_forward(), pooled_infer(),
-               pooled_backward(), recomputed_forward(), recomputed_infer(), recomputed_backward()});
-#if WARPSCOPE_HAVE_CUDNN
-  list.insert(list.end(), {cudnn_forward(), cudnn_infer(), cudnn_backward()});
-#endif
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_infer(), reference_backward(), reference_track(),
+                   loops_forward(), loops_infer(), loops_backward(),
+                   loops_track()
+                       WARPSCOPE_IF_CUDA(, naive_forward(), naive_infer(), naive_backward(), naive_track(),
+                                         welford_forward(), vectorized_infer(), warp_shuffle_backward(),
+                                         pooled_forward(), pooled_infer(), pooled_backward(),
+                                         recomputed_forward(), recomputed_infer(), recomputed_backward())
+                           WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_infer(), cudnn_backward()))
 
 }  // namespace warpscope::ops::batch_norm

@@ -3,9 +3,9 @@
 // on the shape; few channels leave most of the GPU idle in the sums. At most 40 registers, no shared memory, no
 // spills; workspace: of forward 4 bytes a channel. Source: batch_norm.cpp; normalization.h.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
@@ -112,23 +112,14 @@ __global__ void batch_norm_track_naive(int channels, float unbias, const float* 
 void forward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   const int channels = call.shape.in_channels;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* means = call.operand<float>(Name::statistics);
   auto* rests = static_cast<float*>(call.workspace);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    const T* x = call.operand<const T>(Name::input);
-    batch_norm_moments_naive<T><<<element_blocks(channels), kElementThreads, 0, stream>>>(
-        sizes::pixels(call.shape), channels, x, means, means + channels, rests);
-    core::check_launch("batch_norm.forward naive, moments");
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      batch_norm_forward_naive<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
-          static_cast<Index>(count), static_cast<unsigned>(channels), x, call.operand<const T>(Name::weights),
-          call.operand<const T>(Name::bias), means, means + channels, rests, call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_kernel(call, "moments", {element_blocks(channels)}, batch_norm_moments_naive<T>,
+               sizes::pixels(call.shape), channels, Name::input, means, means + channels, rests);
+    run_elements(call, count, batch_norm_forward_naive<Index, T>, count, channels, Name::input, Name::weights,
+                 Name::bias, means, means + channels, rests, Name::output);
   });
-  core::check_launch("batch_norm.forward naive");
 }
 
 std::size_t forward_workspace(const OpShape& s, core::Precision) {
@@ -137,55 +128,32 @@ std::size_t forward_workspace(const OpShape& s, core::Precision) {
 
 void infer(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      batch_norm_infer_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(call.shape.in_channels),
-              call.operand<const T>(Name::input), call.operand<const T>(Name::weights),
-              call.operand<const T>(Name::bias), call.operand<const float>(Name::running_mean),
-              call.operand<const float>(Name::running_variance), call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, batch_norm_infer_naive<Index, T>, count, call.shape.in_channels, Name::input,
+                 Name::weights, Name::bias, Name::running_mean, Name::running_variance, Name::output);
   });
-  core::check_launch("batch_norm.infer naive");
 }
 
 void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const auto* means = call.operand<const float>(Name::statistics);
-  auto* dgamma = call.operand<float>(Name::weights_gradient);
-  auto* dbeta = call.operand<float>(Name::bias_gradient);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    const T* x = call.operand<const T>(Name::input);
-    const T* dy = call.operand<const T>(Name::output_gradient);
-    batch_norm_sums_naive<T><<<element_blocks(channels), kElementThreads, 0, stream>>>(
-        positions, channels, x, dy, means, means + channels, dgamma, dbeta);
-    core::check_launch("batch_norm.backward naive, sums");
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      batch_norm_backward_naive<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
-          static_cast<Index>(count), static_cast<unsigned>(channels), static_cast<float>(positions), x, dy,
-          call.operand<const T>(Name::weights), means, means + channels, dgamma, dbeta,
-          call.operand<T>(Name::input_gradient));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_kernel(call, "sums", {element_blocks(channels)}, batch_norm_sums_naive<T>, positions, channels,
+               Name::input, Name::output_gradient, means, means + channels, Name::weights_gradient,
+               Name::bias_gradient);
+    run_elements(call, count, batch_norm_backward_naive<Index, T>, count, channels, positions, Name::input,
+                 Name::output_gradient, Name::weights, means, means + channels, Name::weights_gradient,
+                 Name::bias_gradient, Name::input_gradient);
   });
-  core::check_launch("batch_norm.backward naive");
 }
 
 void track(const OpCall& call) {
   const int channels = call.shape.in_channels;
   const auto* means = call.operand<const float>(Name::statistics);
-  batch_norm_track_naive<<<element_blocks(channels), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-      channels, unbiased<float>(sizes::pixels(call.shape)), means, means + channels,
-      call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::running_mean),
-      call.operand<float>(Name::running_variance));
-  core::check_launch("batch_norm.track naive");
+  run_elements(call, channels, batch_norm_track_naive, channels, unbiased<float>(sizes::pixels(call.shape)),
+               means, means + channels, Name::control, Name::running_mean, Name::running_variance);
 }
 
 }  // namespace

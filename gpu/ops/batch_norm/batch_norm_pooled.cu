@@ -9,60 +9,38 @@
 // pooled values and a byte for each are written. At most 78 registers, no shared memory, no spills, beside those of
 // welford_moments.cuh; workspace: that of these. Source: batch_norm.cpp; maxpool2d.cpp; columns.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/normalize_windows.cuh"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
 #include "gpu/ops/chains.h"
-#include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
 
 void forward(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    pool_windows<T>(call,
-                    welford_moments(sizes::pixels(call.shape), call.shape.in_channels,
-                                    call.operand<const T>(Name::input), call.operand<float>(Name::statistics),
-                                    call.workspace, core::cuda_stream(*call.stream)));
-  });
-  core::check_launch("batch_norm.forward pooled");
-}
-
-std::size_t forward_workspace(const OpShape& s, core::Precision) {
-  return welford_workspace(sizes::pixels(s), s.in_channels);
+  with_storage(call.precision, [&]<class T>(T) { pool_windows<T>(call, welford_moments<T>(call)); });
 }
 
 void infer(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     pool_windows<T>(call, RunningMoments{call.operand<const float>(Name::running_mean),
                                          call.operand<const float>(Name::running_variance)});
   });
-  core::check_launch("batch_norm.infer pooled");
 }
 
 }  // namespace
 
 Variant pooled_forward() {
-  return {.op = Op::batch_norm_forward,
-          .name = "pooled",
-          .device = core::DeviceKind::cuda,
-          .chain = pooling_after(Op::batch_norm_forward),
-          .summary = "Moments as welford; a max pooling, and a ReLU before it, in the pass that writes.",
-          .launch = forward,
-          .workspace_bytes = forward_workspace};
+  return cuda_variant(Op::batch_norm_forward, "pooled", forward,
+                      "Moments as welford; a max pooling, and a ReLU before it, in the pass that writes.",
+                      {.chain = pooling_after(Op::batch_norm_forward), .workspace_bytes = welford_workspace});
 }
 
 Variant pooled_infer() {
-  return {.op = Op::batch_norm_infer,
-          .name = "pooled",
-          .device = core::DeviceKind::cuda,
-          .chain = pooling_after(Op::batch_norm_infer),
-          .summary = "A max pooling, and a ReLU before it, in the same pass, which writes nothing else.",
-          .launch = infer};
+  return cuda_variant(Op::batch_norm_infer, "pooled", infer,
+                      "A max pooling, and a ReLU before it, in the same pass, which writes nothing else.",
+                      {.chain = pooling_after(Op::batch_norm_infer)});
 }
 
 }  // namespace warpscope::ops::batch_norm

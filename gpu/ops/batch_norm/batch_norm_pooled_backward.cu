@@ -14,9 +14,9 @@
 
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/pooled_windows.cuh"
 #include "gpu/ops/chains.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -179,28 +179,17 @@ __global__ __launch_bounds__(kColumnThreads, kWritingBlocks<Window>) void batch_
 
 /// Enqueues both sums.
 template <class T>
-void sum_gradients(const OpCall& call, const T* x, PooledGradient<T> dy, OfChannels statistics, float* dgamma,
-                   float* dbeta) {
-  const int channels = call.shape.in_channels;
+void sum_gradients(const OpCall& call, const T* x, PooledGradient<T> dy, OfChannels statistics) {
   const std::int64_t count = whole_windows(call.shape);
-  const std::int64_t spans = summed_spans(count, channels);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  auto* parts = static_cast<float*>(call.workspace);
-  const NormSums to =
-      spans == 1 ? NormSums{dgamma, dbeta, 0} : NormSums{parts, parts + channels, 2 * std::int64_t{channels}};
-  with_width_and_window<T>(call.shape, aligned_16(x, dy.values, dy.places), [&](auto width, auto window) {
-    using Window = decltype(window);
-    constexpr int kWidth = decltype(width)::value;
-    const ColumnGrid grid = column_grid<kWidth>(count, channels, spans);
-    batch_norm_pooled_spans<T, kWidth, Window><<<grid.blocks, kColumnThreads, 0, stream>>>(
-        grid.columns, windows_of(call.shape, window, false), x, dy, statistics, to);
+  add_norm_spans(call, count, [&](std::int64_t spans, const NormSums& to) {
+    with_width_and_window<T>(call.shape, aligned_16(x, dy.values, dy.places), [&](auto width, auto window) {
+      using Window = decltype(window);
+      constexpr int kWidth = decltype(width)::value;
+      const ColumnGrid grid = column_grid<kWidth>(count, call.shape.in_channels, spans);
+      run_kernel(call, "sums", {grid.blocks, kColumnThreads}, batch_norm_pooled_spans<T, kWidth, Window>,
+                 grid.columns, windows_of(call.shape, window, false), x, dy, statistics, to);
+    });
   });
-  core::check_launch("batch_norm.backward pooled, sums");
-  if (spans == 1) return;
-  const auto blocks = static_cast<unsigned>((2 * std::int64_t{channels} + kWarpThreads - 1) / kWarpThreads);
-  norm_add_spans<<<blocks, kColumnThreads, 0, stream>>>(static_cast<int>(spans), channels, parts, dgamma,
-                                                        dbeta);
-  core::check_launch("batch_norm.backward pooled, sums of spans");
 }
 
 /// Enqueues the pass that writes dx.
@@ -215,27 +204,24 @@ void write_input_gradient(const OpCall& call, const T* x, PooledGradient<T> dy, 
     const Windows<Window> windows = windows_of(call.shape, window, true);
     const std::int64_t count = call.shape.batch * windows.rows * windows.columns;
     const ColumnGrid grid = column_grid<kWidth>(count, channels, written_spans(count));
-    batch_norm_pooled_input_gradient<T, kWidth, Window>
-        <<<grid.blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
-            grid.columns, windows, 1.0f / static_cast<float>(sizes::pixels(call.shape)), x, dy,
-            call.operand<const T>(Name::weights), statistics, sums, dx);
+    run_kernel(call, {grid.blocks, kColumnThreads}, batch_norm_pooled_input_gradient<T, kWidth, Window>,
+               grid.columns, windows, 1.0f / static_cast<float>(sizes::pixels(call.shape)), x, dy,
+               Name::weights, statistics, sums, dx);
   });
 }
 
 void backward(const OpCall& call) {
   const auto* statistics = call.operand<const float>(Name::statistics);
   const OfChannels moments{statistics, statistics + call.shape.in_channels};
-  auto* dgamma = call.operand<float>(Name::weights_gradient);
-  auto* dbeta = call.operand<float>(Name::bias_gradient);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  const Sums sums{call.operand<const float>(Name::weights_gradient),
+                  call.operand<const float>(Name::bias_gradient)};
+  with_storage(call.precision, [&]<class T>(T) {
     const T* x = call.operand<const T>(Name::input);
     const PooledGradient<T> dy{call.operand<const T>(Name::output_gradient),
                                call.operand<const std::uint8_t>(Name::argmax)};
-    sum_gradients<T>(call, x, dy, moments, dgamma, dbeta);
-    write_input_gradient<T>(call, x, dy, moments, Sums{dgamma, dbeta});
+    sum_gradients<T>(call, x, dy, moments);
+    write_input_gradient<T>(call, x, dy, moments, sums);
   });
-  core::check_launch("batch_norm.backward pooled");
 }
 
 std::size_t backward_workspace(const OpShape& s, core::Precision) {
@@ -245,13 +231,10 @@ std::size_t backward_workspace(const OpShape& s, core::Precision) {
 }  // namespace
 
 Variant pooled_backward() {
-  return {.op = Op::batch_norm_backward,
-          .name = "pooled",
-          .device = core::DeviceKind::cuda,
-          .chain = unpooling_before(Op::batch_norm_backward),
-          .summary = "The gradient of a max pooling spread in both passes: neither reads what is zero.",
-          .launch = backward,
-          .workspace_bytes = backward_workspace};
+  return cuda_variant(
+      Op::batch_norm_backward, "pooled", backward,
+      "The gradient of a max pooling spread in both passes: neither reads what is zero.",
+      {.chain = unpooling_before(Op::batch_norm_backward), .workspace_bytes = backward_workspace});
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -20,10 +20,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
 #include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/variant.h"
@@ -316,13 +316,11 @@ void recompute(const OpCall& call, const Moments& moments) {
                         filter_warps_of(images.filters)};
   const dim3 blocks(narrow::persistent_blocks(images.tiles, blocks_of(call.shape.patch_channels)),
                     static_cast<unsigned>((images.filters + kSlab - 1) / kSlab));
-  narrow::with_math(call.precision, [&](auto math) {
-    narrow::with_narrow(call.shape.patch_channels, [&](auto channels) {
-      using Math = decltype(math);
-      constexpr int kNarrow = decltype(channels)::value;
+  mma::with_16_bits(call.precision, [&]<class Math>(Math) {
+    narrow::with_narrow(call.shape.patch_channels, [&]<int kNarrow>(std::integral_constant<int, kNarrow>) {
       const auto kernel = pools(call.shape) ? batch_norm_recompute<Math, kNarrow, true>
                                             : batch_norm_recompute<Math, kNarrow, false>;
-      kernel<<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(problem);
+      run_kernel(call, {blocks, kThreads}, kernel, problem);
     });
   });
 }
@@ -331,14 +329,11 @@ void forward(const OpCall& call) {
   const int filters = call.shape.in_channels;
   auto* statistics = call.operand<float>(Name::statistics);
   const PatchSums sums = sum_patches(call);
-  narrow::with_math(call.precision, [&](auto math) {
-    batch_norm_patch_moments<decltype(math)>
-        <<<static_cast<unsigned>(filters / kWarps), kThreads, 0, core::cuda_stream(*call.stream)>>>(
-            sums, filters, call.operand<const Half>(Name::weights), statistics);
+  mma::with_16_bits(call.precision, [&](auto math) {
+    run_kernel(call, "moments", {static_cast<unsigned>(filters / kWarps), kThreads},
+               batch_norm_patch_moments<decltype(math)>, sums, filters, Name::weights, statistics);
   });
-  core::check_launch("batch_norm.forward recomputed, moments");
   recompute(call, {statistics, statistics + filters, false});
-  core::check_launch("batch_norm.forward recomputed");
 }
 
 std::size_t forward_workspace(const OpShape& s, core::Precision) {
@@ -348,27 +343,23 @@ std::size_t forward_workspace(const OpShape& s, core::Precision) {
 void infer(const OpCall& call) {
   recompute(call, {call.operand<const float>(Name::running_mean),
                    call.operand<const float>(Name::running_variance), true});
-  core::check_launch("batch_norm.infer recomputed");
 }
 
 }  // namespace
 }  // namespace recomputed
 
 Variant recomputed_forward() {
-  return {.op = Op::batch_norm_forward,
-          .name = "recomputed",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 80,
-          .far_means = false,
-          .chain = recomputed::forward_chain(Op::batch_norm_forward),
-          .summary =
-              "The convolution of an image of few channels before it in the same call: moments from the "
-              "covariance of "
-              "its patches, and its output is never stored.",
-          .launch = recomputed::forward,
-          .workspace_bytes = recomputed::forward_workspace,
-          .refuses = recomputed::refuses};
+  return cuda_variant(
+      Op::batch_norm_forward, "recomputed", recomputed::forward,
+      "The convolution of an image of few channels before it in the same call: moments from the "
+      "covariance of "
+      "its patches, and its output is never stored.",
+      {.precisions = {core::Precision::fp16, core::Precision::bf16},
+       .minimum_compute_capability = 80,
+       .far_means = false,
+       .chain = recomputed::forward_chain(Op::batch_norm_forward),
+       .workspace_bytes = recomputed::forward_workspace,
+       .refuses = recomputed::refuses});
 }
 
 Variant recomputed_infer() {

@@ -24,11 +24,11 @@
 
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_permute.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
@@ -275,14 +275,13 @@ std::size_t sums_bytes(const OpShape& s) {
 }
 
 template <class Math, int kNarrow, class Gradient>
-void launch_gradients(const Problem& problem, cudaStream_t stream) {
+void launch_gradients(const OpCall& call, const Problem& problem) {
   const Images& images = problem.images;
-  const auto launch = [&](auto warps) {
-    constexpr int kFilterWarps = decltype(warps)::value;
+  const auto launch = [&]<int kFilterWarps>(std::integral_constant<int, kFilterWarps>) {
     constexpr int kSlab = kFilterWarps * kWarpFilters;
     const dim3 blocks(summing_blocks(images), static_cast<unsigned>((images.filters + kSlab - 1) / kSlab));
-    batch_norm_patch_gradients<Math, kNarrow, Gradient, kFilterWarps>
-        <<<blocks, kThreads, 0, stream>>>(problem);
+    run_kernel(call, "products with patches", {blocks, kThreads},
+               batch_norm_patch_gradients<Math, kNarrow, Gradient, kFilterWarps>, problem);
   };
   switch (filter_warps_of(images.filters)) {
     case 2:
@@ -305,14 +304,12 @@ void launch_finish(const OpCall& call, const PatchSums& sums, const double* prod
                             call.operand<float>(Name::weights_gradient),
                             call.operand<float>(Name::norm_weights_gradient),
                             call.operand<float>(Name::norm_bias_gradient)};
-  batch_norm_patch_finish<Math>
-      <<<static_cast<unsigned>(filters / kWarps), kThreads, 0, core::cuda_stream(*call.stream)>>>(sums,
-                                                                                                  gradients);
+  run_kernel(call, {static_cast<unsigned>(filters / kWarps), kThreads}, batch_norm_patch_finish<Math>, sums,
+             gradients);
 }
 
 void backward(const OpCall& call) {
   const Images images = images_of(call.shape);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const PatchSums sums = sum_patches(call);
   std::byte* workspace = static_cast<std::byte*>(call.workspace) + patch_sums_bytes(call.shape);
   auto* products = reinterpret_cast<double*>(workspace);
@@ -320,18 +317,15 @@ void backward(const OpCall& call) {
   const Problem problem{images, call.operand<const Half>(Name::input),
                         call.operand<const Half>(Name::output_gradient),
                         call.operand<const std::uint8_t>(Name::argmax), parts};
-  narrow::with_math(call.precision, [&](auto math) {
-    narrow::with_narrow(call.shape.patch_channels, [&](auto channels) {
-      constexpr int kNarrow = decltype(channels)::value;
-      pools(call.shape) ? launch_gradients<decltype(math), kNarrow, PooledGradient>(problem, stream)
-                        : launch_gradients<decltype(math), kNarrow, PixelGradient>(problem, stream);
+  mma::with_16_bits(call.precision, [&](auto math) {
+    narrow::with_narrow(call.shape.patch_channels, [&]<int kNarrow>(std::integral_constant<int, kNarrow>) {
+      pools(call.shape) ? launch_gradients<decltype(math), kNarrow, PooledGradient>(call, problem)
+                        : launch_gradients<decltype(math), kNarrow, PixelGradient>(call, problem);
     });
   });
-  core::check_launch("batch_norm.backward recomputed, products with patches");
-  add_parts(parts, static_cast<int>(parts_of(images)), std::int64_t{images.filters} * elements_of(call.shape),
-            products, stream);
-  narrow::with_math(call.precision, [&](auto math) { launch_finish<decltype(math)>(call, sums, products); });
-  core::check_launch("batch_norm.backward recomputed");
+  add_parts(call, parts, static_cast<int>(parts_of(images)),
+            std::int64_t{images.filters} * elements_of(call.shape), products);
+  mma::with_16_bits(call.precision, [&](auto math) { launch_finish<decltype(math)>(call, sums, products); });
 }
 
 std::size_t backward_workspace(const OpShape& s, core::Precision) {
@@ -343,20 +337,16 @@ std::size_t backward_workspace(const OpShape& s, core::Precision) {
 }  // namespace recomputed
 
 Variant recomputed_backward() {
-  return {
-      .op = Op::batch_norm_backward,
-      .name = "recomputed",
-      .device = core::DeviceKind::cuda,
-      .precisions = {core::Precision::fp16, core::Precision::bf16},
-      .minimum_compute_capability = 80,
-      .far_means = false,
-      .chain = recomputed::backward_chain(),
-      .summary =
-          "The gradient of the weights of the convolution before it in one pass over dy, of an image of few "
-          "channels; nothing as large as the convolution's output is stored.",
-      .launch = recomputed::backward,
-      .workspace_bytes = recomputed::backward_workspace,
-      .refuses = recomputed::refuses};
+  return cuda_variant(
+      Op::batch_norm_backward, "recomputed", recomputed::backward,
+      "The gradient of the weights of the convolution before it in one pass over dy, of an image of few "
+      "channels; nothing as large as the convolution's output is stored.",
+      {.precisions = {core::Precision::fp16, core::Precision::bf16},
+       .minimum_compute_capability = 80,
+       .far_means = false,
+       .chain = recomputed::backward_chain(),
+       .workspace_bytes = recomputed::backward_workspace,
+       .refuses = recomputed::refuses});
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -81,12 +81,7 @@ void fit_track(const Draw& draw) {
 }
 
 Derivative derivative(Name variable, Name result) {
-  return {.forward = Op::batch_norm_forward,
-          .shape = kSmall,
-          .variable = variable,
-          .output = Name::output,
-          .output_gradient = Name::output_gradient,
-          .result = result};
+  return {Op::batch_norm_forward, kSmall, variable, result};
 }
 
 }  // namespace

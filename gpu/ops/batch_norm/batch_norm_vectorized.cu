@@ -4,7 +4,6 @@
 // element at a time. Bound by memory. At most 56 registers, no shared memory, no spills. Source: batch_norm.cpp;
 // columns.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/variant.h"
@@ -13,23 +12,19 @@ namespace warpscope::ops::batch_norm {
 namespace {
 
 void infer(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     normalize_columns<T>(call, RunningMoments{call.operand<const float>(Name::running_mean),
                                               call.operand<const float>(Name::running_variance)});
   });
-  core::check_launch("batch_norm.infer vectorized");
 }
 
 }  // namespace
 
 Variant vectorized_infer() {
-  return {.op = Op::batch_norm_infer,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .chain = relu_and_sum_after(Op::batch_norm_infer),
-          .summary = "16 bytes at a time, a ReLU and an addition behind it too; a thread keeps its channels.",
-          .launch = infer};
+  return cuda_variant(
+      Op::batch_norm_infer, "vectorized", infer,
+      "16 bytes at a time, a ReLU and an addition behind it too; a thread keeps its channels.",
+      {.chain = relu_and_sum_after(Op::batch_norm_infer)});
 }
 
 }  // namespace warpscope::ops::batch_norm

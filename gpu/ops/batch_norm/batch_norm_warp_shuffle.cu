@@ -5,7 +5,7 @@
 // most 72 registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source: batch_norm.cpp;
 // columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -55,26 +55,22 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_backward_columns(
 void backward(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const auto* statistics = call.operand<const float>(Name::statistics);
   const OfChannels moments{statistics, statistics + channels};
   auto* dgamma = call.operand<float>(Name::weights_gradient);
   auto* dbeta = call.operand<float>(Name::bias_gradient);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const T* x = call.operand<const T>(Name::input);
     const T* dy = call.operand<const T>(Name::output_gradient);
     T* dx = call.operand<T>(Name::input_gradient);
-    norm_gradients<T>(positions, channels, x, dy, moments, dgamma, dbeta, call.workspace, stream,
-                      "batch_norm.backward warp_shuffle, sums");
+    norm_gradients<T>(call, moments);
     with_column_width<T>(channels, aligned_16(x, dy, dx), [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
-      batch_norm_backward_columns<T, kWidth><<<grid.blocks, kColumnThreads, 0, stream>>>(
-          grid.columns, x, dy, call.operand<const T>(Name::weights), moments, Sums{dgamma, dbeta}, dx);
+      run_kernel(call, {grid.blocks, kColumnThreads}, batch_norm_backward_columns<T, kWidth>, grid.columns, x,
+                 dy, Name::weights, moments, Sums{dgamma, dbeta}, dx);
     });
   });
-  core::check_launch("batch_norm.backward warp_shuffle");
 }
 
 std::size_t backward_workspace(const OpShape& s, core::Precision) {
@@ -84,15 +80,11 @@ std::size_t backward_workspace(const OpShape& s, core::Precision) {
 }  // namespace
 
 Variant warp_shuffle_backward() {
-  return {
-      .op = Op::batch_norm_backward,
-      .name = "warp_shuffle",
-      .device = core::DeviceKind::cuda,
-      .summary =
-          "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
-          "in a fixed order.",
-      .launch = backward,
-      .workspace_bytes = backward_workspace};
+  return cuda_variant(
+      Op::batch_norm_backward, "warp_shuffle", backward,
+      "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
+      "in a fixed order.",
+      {.workspace_bytes = backward_workspace});
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -7,46 +7,26 @@
 // read an element at a time. Bound by memory: x is read twice, y written. At most 64 registers, 4.1 KiB of shared
 // memory, no spills; workspace: about 2 KiB a channel at most. Source: batch_norm.cpp; welford_moments.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/welford_moments.cuh"
 #include "gpu/ops/chains.h"
-#include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
 
 void forward(const OpCall& call) {
-  const std::int64_t positions = sizes::pixels(call.shape);
-  const int channels = call.shape.in_channels;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    const T* x = call.operand<const T>(Name::input);
-    const BatchMoments moments = welford_moments(
-        positions, channels, x, call.operand<float>(Name::statistics), call.workspace, stream);
-    normalize_columns<T>(call, moments);
-  });
-  core::check_launch("batch_norm.forward welford");
-}
-
-std::size_t forward_workspace(const OpShape& s, core::Precision) {
-  return welford_workspace(sizes::pixels(s), s.in_channels);
+  with_storage(call.precision, [&]<class T>(T) { normalize_columns<T>(call, welford_moments<T>(call)); });
 }
 
 }  // namespace
 
 Variant welford_forward() {
-  return {.op = Op::batch_norm_forward,
-          .name = "welford",
-          .device = core::DeviceKind::cuda,
-          .chain = relu_and_sum_after(Op::batch_norm_forward),
-          .summary =
-              "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order, a "
-              "ReLU and an addition in the pass that writes.",
-          .launch = forward,
-          .workspace_bytes = forward_workspace};
+  return cuda_variant(
+      Op::batch_norm_forward, "welford", forward,
+      "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order, a "
+      "ReLU and an addition in the pass that writes.",
+      {.chain = relu_and_sum_after(Op::batch_norm_forward), .workspace_bytes = welford_workspace});
 }
 
 }  // namespace warpscope::ops::batch_norm

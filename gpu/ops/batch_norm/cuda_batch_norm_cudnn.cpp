@@ -215,19 +215,16 @@ void launch(const OpCall& call) {
 template <Op Which>
 Variant cudnn_variant() {
   using enum core::Precision;
-  return {.op = Which,
-          .name = "cudnn",
-          .device = core::DeviceKind::cuda,
-          .precisions = {fp32, tf32, fp16, bf16},
-          .in_place = false,
-          .far_means = false,
-          .library = true,
-          .presets = {{"cudnn"}},
-          .summary = "cuDNN's kernels in its spatial mode; no ReLU in the same call.",
-          .launch = launch<Which>,
-          .workspace_bytes = workspace,
-          .refuses = Which == Op::batch_norm_forward ? refuses_forward : refuses,
-          .prepare = prepare};
+  return cuda_variant(Which, "cudnn", launch<Which>,
+                      "cuDNN's kernels in its spatial mode; no ReLU in the same call.",
+                      {.precisions = {fp32, tf32, fp16, bf16},
+                       .in_place = false,
+                       .far_means = false,
+                       .library = true,
+                       .presets = {{"cudnn"}},
+                       .workspace_bytes = workspace,
+                       .refuses = Which == Op::batch_norm_forward ? refuses_forward : refuses,
+                       .prepare = prepare});
 }
 
 }  // namespace

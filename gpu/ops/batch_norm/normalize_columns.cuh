@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/columns.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -99,9 +99,8 @@ void normalize_columns(const OpCall& call, Moments moments) {
     constexpr int kWidth = decltype(width)::value;
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
     const auto launch = [&](auto kernel) {
-      kernel<<<grid.blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
-          grid.columns, x, call.operand<const T>(Name::weights), call.operand<const T>(Name::bias), moments,
-          call.covers(Op::relu_forward), addend, activated, y);
+      run_kernel(call, {grid.blocks, kColumnThreads}, kernel, grid.columns, x, Name::weights, Name::bias,
+                 moments, call.covers(Op::relu_forward), addend, activated, y);
     };
     if (addend != nullptr) return launch(batch_norm_normalize_columns<T, kWidth, true, Moments>);
     launch(batch_norm_normalize_columns<T, kWidth, false, Moments>);

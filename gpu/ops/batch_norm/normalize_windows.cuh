@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/pooled_windows.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
@@ -75,10 +75,9 @@ void pool_windows(const OpCall& call, Moments moments) {
     using Window = decltype(window);
     constexpr int kWidth = decltype(width)::value;
     const ColumnGrid grid = column_grid<kWidth>(count, call.shape.in_channels, written_spans(count));
-    batch_norm_pool_windows<T, kWidth, Window, Moments>
-        <<<grid.blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
-            grid.columns, windows_of(call.shape, window, false), x, call.operand<const T>(Name::weights),
-            call.operand<const T>(Name::bias), moments, call.covers(Op::relu_forward), to);
+    run_kernel(call, {grid.blocks, kColumnThreads}, batch_norm_pool_windows<T, kWidth, Window, Moments>,
+               grid.columns, windows_of(call.shape, window, false), x, Name::weights, Name::bias, moments,
+               call.covers(Op::relu_forward), to);
   });
 }
 

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/moments.cuh"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/normalize_windows.cuh"
 #include "gpu/ops/batch_norm/partial_moments.h"
 #include "gpu/ops/batch_norm/track.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
@@ -78,12 +78,10 @@ void forward_from(const PartialMoments& moments, const OpCall& call) {
   const Running running{call.operand<const step::StepControl>(Name::control),
                         call.operand<float>(Name::running_mean), call.operand<float>(Name::running_variance)};
   const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
-  batch_norm_merge_parts<<<blocks, kColumnThreads, 0, core::cuda_stream(*call.stream)>>>(
-      moments, channels, sizes::pixels(call.shape), statistics, running);
-  core::check_launch("batch_norm.forward, moments of parts");
+  run_kernel(call, "moments of parts", {blocks, kColumnThreads}, batch_norm_merge_parts, moments, channels,
+             sizes::pixels(call.shape), statistics, running);
   call.precision == core::Precision::fp16 ? write<__half>(call, statistics)
                                           : write<__nv_bfloat16>(call, statistics);
-  core::check_launch("batch_norm.forward from moments of parts");
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -9,9 +9,9 @@
 // Source: A. Krizhevsky, G. Hinton, "Learning multiple layers of features from tiny images" (2009), for the covariance
 // of patches.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/recomputed_sums.cuh"
 #include "gpu/ops/batch_norm/recomputed_tiles.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::batch_norm::recomputed {
@@ -145,25 +145,23 @@ std::size_t patch_sums_bytes(const OpShape& call) {
 PatchSums sum_patches(const OpCall& call) {
   const Images images = images_of(call.shape);
   const int elements = elements_of(call.shape);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* sums = static_cast<double*>(call.workspace);
   auto* parts = reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + sums_bytes(elements));
   const unsigned blocks = summing_blocks(images);
-  narrow::with_math(call.precision, [&](auto math) {
+  mma::with_16_bits(call.precision, [&](auto math) {
     narrow::with_narrow(call.shape.patch_channels, [&](auto channels) {
-      batch_norm_sum_patches<decltype(math), decltype(channels)::value>
-          <<<blocks, kThreads, 0, stream>>>(images, call.operand<const Half>(Name::input), parts);
+      run_kernel(call, "sums over patches", {blocks, kThreads},
+                 batch_norm_sum_patches<decltype(math), decltype(channels)::value>, images, Name::input,
+                 parts);
     });
   });
-  core::check_launch("batch_norm recomputed, sums over patches");
-  add_parts(parts, static_cast<int>(blocks), std::int64_t{elements} * elements, sums, stream);
+  add_parts(call, parts, static_cast<int>(blocks), std::int64_t{elements} * elements, sums);
   return {sums, elements - 1, 1.0 / static_cast<double>(sizes::pixels(call.shape))};
 }
 
-void add_parts(const float* parts, int count, std::int64_t elements, double* sums, cudaStream_t stream) {
+void add_parts(const OpCall& call, const float* parts, int count, std::int64_t elements, double* sums) {
   const auto blocks = static_cast<unsigned>((elements + kSumElements - 1) / kSumElements);
-  batch_norm_add_parts<<<blocks, kThreads, 0, stream>>>(parts, count, elements, sums);
-  core::check_launch("batch_norm recomputed, sums of blocks");
+  run_kernel(call, "sums of blocks", {blocks, kThreads}, batch_norm_add_parts, parts, count, elements, sums);
 }
 
 }  // namespace warpscope::ops::batch_norm::recomputed

@@ -33,6 +33,6 @@ std::size_t patch_sums_bytes(const OpShape& call);
 PatchSums sum_patches(const OpCall& call);
 
 /// Enqueues sums[i] = the sum of parts[p][i] over all p, in a fixed order.
-void add_parts(const float* parts, int count, std::int64_t elements, double* sums, cudaStream_t stream);
+void add_parts(const OpCall& call, const float* parts, int count, std::int64_t elements, double* sums);
 
 }  // namespace warpscope::ops::batch_norm::recomputed

@@ -10,11 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/moments.cuh"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/columns.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
+#include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::batch_norm {
 
@@ -131,29 +132,30 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_welford(Colum
 }
 
 /// Bytes that welford_moments() needs in the workspace.
-inline std::size_t welford_workspace(std::int64_t positions, int channels) {
-  const std::int64_t spans = summed_spans(positions, channels);
-  return static_cast<std::size_t>((spans + 1) * 2 * channels) * sizeof(float);
+inline std::size_t welford_workspace(const OpShape& s, core::Precision) {
+  const std::int64_t spans = summed_spans(sizes::pixels(s), s.in_channels);
+  return static_cast<std::size_t>((spans + 1) * 2 * s.in_channels) * sizeof(float);
 }
 
-/// Enqueues the moments of the batch: means and r go to `statistics`, and what is returned lies there and in the
+/// Enqueues the moments of the call's batch: means and r go to `statistics`, and what is returned lies there and in the
 /// workspace.
 template <class T>
-BatchMoments welford_moments(std::int64_t positions, int channels, const T* x, float* statistics,
-                             void* workspace, cudaStream_t stream) {
+BatchMoments welford_moments(const OpCall& call) {
+  const std::int64_t positions = sizes::pixels(call.shape);
+  const int channels = call.shape.in_channels;
+  const T* x = call.operand<const T>(Name::input);
+  auto* statistics = call.operand<float>(Name::statistics);
   const std::int64_t spans = summed_spans(positions, channels);
-  auto* parts = static_cast<float*>(workspace);
+  auto* parts = static_cast<float*>(call.workspace);
   float* shifts = parts + spans * 2 * channels;
   const Results results{statistics, statistics + channels, shifts, shifts + channels};
-  with_column_width<T>(channels, aligned_16(x), [&](auto width) {
-    constexpr int kWidth = decltype(width)::value;
+  with_column_width<T>(channels, aligned_16(x), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, spans);
-    batch_norm_spans_welford<T, kWidth><<<grid.blocks, kColumnThreads, 0, stream>>>(grid.columns, x, parts);
-    core::check_launch("batch_norm.forward, moments of spans of positions");
+    run_kernel(call, "moments of spans of positions", {grid.blocks, kColumnThreads},
+               batch_norm_spans_welford<T, kWidth>, grid.columns, x, parts);
     const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
-    batch_norm_merge_welford<T>
-        <<<blocks, kColumnThreads, 0, stream>>>(grid.columns, static_cast<int>(spans), x, parts, results);
-    core::check_launch("batch_norm.forward, moments of the batch");
+    run_kernel(call, "moments of the batch", {blocks, kColumnThreads}, batch_norm_merge_welford<T>,
+               grid.columns, spans, x, parts, results);
   });
   return {results.shifts, results.rests, results.factors};
 }

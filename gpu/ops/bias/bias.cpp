@@ -3,10 +3,8 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::bias {
 namespace {
@@ -18,26 +16,12 @@ constexpr std::array kForward{Operand{Name::input, Access::read, Role::activatio
 }  // namespace
 
 OpContract forward_contract() {
-  return {.name = "bias.forward",
-          .summary = "y = x + b",
-          .operands = kForward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::two_terms,
-          .describe = sizes::describe_images};
+  OpContract made = sizes::each_element("bias.forward", "y = x + b", kForward);
+  made.terms = sizes::two_terms;
+  return made;
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), loops_forward(), onednn_forward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), vectorized_forward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), loops_forward(), onednn_forward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), vectorized_forward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), loops_forward(),
+                   onednn_forward() WARPSCOPE_IF_CUDA(, naive_forward(), vectorized_forward()))
 
 }  // namespace warpscope::ops::bias

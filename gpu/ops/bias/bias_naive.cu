@@ -2,8 +2,8 @@
 // division. Limits: none on the shape. Bound by memory: 8 bytes an element, 4 in 16-bit precisions. At most
 // 22 registers, no shared memory, no spills. Source: bias.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -20,18 +20,10 @@ __global__ void bias_forward_naive(Index count, unsigned channels, const T* x, c
 
 void forward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      bias_forward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(call.shape.in_channels),
-              call.operand<const T>(Name::input), call.operand<const T>(Name::bias),
-              call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, bias_forward_naive<Index, T>, count, call.shape.in_channels, Name::input,
+                 Name::bias, Name::output);
   });
-  core::check_launch("bias.forward naive");
 }
 
 }  // namespace

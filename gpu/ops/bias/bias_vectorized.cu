@@ -3,7 +3,7 @@
 // vector, or memory is not aligned to 16 bytes, the same kernel goes element by element. Bound by memory. At
 // most 32 registers, no shared memory, no spills. Source: bias.cpp; vectorized.cuh.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -28,22 +28,15 @@ __global__ void bias_forward_vectorized(Index vectors, Index count, unsigned cha
 void forward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   const int channels = call.shape.in_channels;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     const T* x = call.operand<const T>(Name::input);
     const T* bias = call.operand<const T>(Name::bias);
     T* y = call.operand<T>(Name::output);
     const bool allowed = channels % kWide<T> == 0 && aligned_16(x, bias, y);
     const VectorCover covered = cover(count, kWide<T>, allowed);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      bias_forward_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(count), static_cast<unsigned>(channels),
-              x, bias, y);
-    });
+    run_kernel(call, {covered.blocks}, bias_forward_vectorized<Index, T>, covered.vectors, count, channels, x,
+               bias, y);
   });
-  core::check_launch("bias.forward vectorized");
 }
 
 }  // namespace

@@ -10,10 +10,8 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::cast {
 namespace {
@@ -45,18 +43,7 @@ OpContract images_contract() {
           .scope = Scope::display};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_weights(), reference_widen(), loops_weights(), loops_widen();
-#if WARPSCOPE_HAVE_CUDA
-Variant vectorized_weights(), vectorized_widen();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_weights(), reference_widen(), loops_weights(), loops_widen()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {vectorized_weights(), vectorized_widen()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_weights(), reference_widen(), loops_weights(),
+                   loops_widen() WARPSCOPE_IF_CUDA(, vectorized_weights(), vectorized_widen()))
 
 }  // namespace warpscope::ops::cast

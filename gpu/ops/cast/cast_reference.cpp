@@ -2,7 +2,6 @@
 // are copies. Limits: none. Source: cast.cpp.
 
 #include <algorithm>
-#include <cstdint>
 
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/variant.h"

@@ -3,7 +3,7 @@
 // over after the last whole vector, and memory that is not aligned to 16 bytes, goes element by element.
 // Bound by memory. At most 30 registers, no shared memory, no spills. Source: cast.cpp; vectorized.cuh.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -25,29 +25,25 @@ __global__ void cast_vectorized(Index vectors, Index count, const From* __restri
 }
 
 template <class From, class To>
-void convert(std::int64_t count, const From* from, To* to, cudaStream_t stream) {
+void convert(const OpCall& call, std::int64_t count, Name source, Name target) {
+  const auto* from = call.operand<const From>(source);
+  auto* to = call.operand<To>(target);
   const VectorCover covered = cover(count, kElements<From, To>, aligned_16(from, to));
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    cast_vectorized<Index, From, To><<<covered.blocks, kElementThreads, 0, stream>>>(
-        static_cast<Index>(covered.vectors), static_cast<Index>(count), from, to);
+  with_index(count, [&]<class Index>(Index) {
+    run_kernel(call, {covered.blocks}, cast_vectorized<Index, From, To>, covered.vectors, count, from, to);
   });
 }
 
 void weights(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    convert(call.shape.count, call.operand<const float>(Name::parameters),
-            call.operand<decltype(storage)>(Name::weights), core::cuda_stream(*call.stream));
+  with_storage(call.precision, [&]<class T>(T) {
+    convert<float, T>(call, call.shape.count, Name::parameters, Name::weights);
   });
-  core::check_launch("weights.cast vectorized");
 }
 
 void widen(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    convert(input_elements(call.shape), call.operand<const decltype(storage)>(Name::input),
-            call.operand<float>(Name::output), core::cuda_stream(*call.stream));
+  with_storage(call.precision, [&]<class T>(T) {
+    convert<T, float>(call, input_elements(call.shape), Name::input, Name::output);
   });
-  core::check_launch("images.widen vectorized");
 }
 
 Variant vectorized(Op op, void (*launch)(const OpCall&)) {

@@ -25,7 +25,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::conv2d {
 namespace {
@@ -85,6 +85,20 @@ constexpr std::array kBackwardBias{
     Operand{Name::output_gradient, Access::read, Role::activation, sizes::output},
     Operand{Name::bias_gradient, Access::write, Role::gradient, sizes::out_channels}};
 
+/// What the contracts have in common.
+OpContract contract_of(const char* name, const char* summary, std::span<const Operand> operands,
+                       std::int64_t (*terms)(const OpShape&)) {
+  return {.name = name,
+          .summary = summary,
+          .operands = operands,
+          .flops = flops,
+          .terms = terms,
+          .describe = describe_layer,
+          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
+          .work = Work::products,
+          .least_flops = least_flops};
+}
+
 }  // namespace
 
 std::string refuses_unless_plain(const OpShape& shape) {
@@ -92,112 +106,46 @@ std::string refuses_unless_plain(const OpShape& shape) {
 }
 
 OpContract forward_contract() {
-  return {.name = "conv2d.forward",
-          .summary = "y = x * w",
-          .operands = kForward,
-          .flops = flops,
-          .terms = forward_terms,
-          .describe = describe_layer,
-          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
-          .work = Work::products,
-          .least_flops = least_flops};
+  return contract_of("conv2d.forward", "y = x * w", kForward, forward_terms);
 }
 
 OpContract backward_input_contract() {
-  return {.name = "conv2d.backward_input",
-          .summary = "gradient of the input",
-          .operands = kBackwardInput,
-          .flops = flops,
-          .terms = backward_input_terms,
-          .describe = describe_layer,
-          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
-          .work = Work::products,
-          .least_flops = least_flops};
+  return contract_of("conv2d.backward_input", "gradient of the input", kBackwardInput, backward_input_terms);
 }
 
 OpContract backward_weights_contract() {
-  return {.name = "conv2d.backward_weights",
-          .summary = "gradient of the weights",
-          .operands = kBackwardWeights,
-          .flops = flops,
-          .terms = sizes::output_pixels,
-          .describe = describe_layer,
-          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid},
-          .work = Work::products,
-          .least_flops = least_flops};
+  return contract_of("conv2d.backward_weights", "gradient of the weights", kBackwardWeights,
+                     sizes::output_pixels);
 }
 
 OpContract backward_bias_contract() {
-  return {.name = "conv2d.backward_bias",
-          .summary = "gradient of the bias",
-          .operands = kBackwardBias,
-          .flops = bias_flops,
-          .terms = sizes::output_pixels,
-          .describe = describe_layer,
-          .parameters = {Parameter::stride, Parameter::dilation, Parameter::valid}};
+  OpContract made =
+      contract_of("conv2d.backward_bias", "gradient of the bias", kBackwardBias, sizes::output_pixels);
+  made.flops = bias_flops;
+  made.work = Work::movement;
+  made.least_flops = nullptr;
+  return made;
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward_input(), reference_backward_weights(),
-    reference_backward_bias(), loops_forward(), loops_backward_input(), loops_backward_weights(),
-    loops_backward_bias(), gather_rows_loops_forward(), scatter_rows_loops_backward_weights(),
-    onednn_forward(), onednn_fused_forward(), onednn_backward_input(), onednn_backward_weights(),
-    onednn_backward_bias();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), tiled_forward(), atomic_backward_input(), atomic_backward_weights(),
-    atomic_backward_bias(), gather_backward_input(), per_weight_backward_weights(),
-    tree_reduction_backward_weights(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
-    implicit_gemm_backward_input(), implicit_gemm_backward_weights(), mma_forward(), mma_fused_forward(),
-    mma_backward_input(), mma_backward_weights(), gather_rows_forward(), shared_rows_forward(),
-    shared_rows_normed_forward(), scatter_rows_backward_weights(), mma_rows_backward_weights(),
-    fused_forward(), fused_backward_input(), fused_backward_weights(), narrow_forward(),
-    narrow_backward_input(), narrow_backward_weights();
-#if WARPSCOPE_HAVE_HOPPER
-Variant hopper_forward(), hopper_pooled_forward(), hopper_normed_forward(), hopper_backward_input(),
-    hopper_unpooled_backward_input(), hopper_backward_weights(), hopper_rows_backward_weights();
-#endif
-#if WARPSCOPE_HAVE_CUDNN
-Variant cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights();
-#endif
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(),
-                            reference_backward_input(),
-                            reference_backward_weights(),
-                            reference_backward_bias(),
-                            loops_forward(),
-                            loops_backward_input(),
-                            loops_backward_weights(),
-                            loops_backward_bias(),
-                            gather_rows_loops_forward(),
-                            scatter_rows_loops_backward_weights(),
-                            onednn_forward(),
-                            onednn_fused_forward(),
-                            onednn_backward_input(),
-                            onednn_backward_weights(),
-                            onednn_backward_bias()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(),
-              {naive_forward(), tiled_forward(), atomic_backward_input(), gather_backward_input(),
-               atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
-               atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
-               implicit_gemm_backward_input(), implicit_gemm_backward_weights()});
-  list.insert(list.end(), {gather_rows_forward(), shared_rows_forward(), shared_rows_normed_forward(),
-                           scatter_rows_backward_weights(), mma_rows_backward_weights()});
-  list.insert(list.end(), {mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights()});
-  list.insert(list.end(), {fused_forward(), fused_backward_input(), fused_backward_weights(),
-                           narrow_forward(), narrow_backward_input(), narrow_backward_weights()});
-#if WARPSCOPE_HAVE_HOPPER
-  list.insert(list.end(),
-              {hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(), hopper_backward_input(),
-               hopper_unpooled_backward_input(), hopper_backward_weights(), hopper_rows_backward_weights()});
-#endif
-#if WARPSCOPE_HAVE_CUDNN
-  list.insert(list.end(), {cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()});
-#endif
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(
+    reference_forward(), reference_backward_input(), reference_backward_weights(), reference_backward_bias(),
+    loops_forward(), loops_backward_input(), loops_backward_weights(), loops_backward_bias(),
+    gather_rows_loops_forward(), scatter_rows_loops_backward_weights(), onednn_forward(),
+    onednn_fused_forward(), onednn_backward_input(), onednn_backward_weights(),
+    onednn_backward_bias()
+        WARPSCOPE_IF_CUDA(, naive_forward(), tiled_forward(), atomic_backward_input(),
+                          gather_backward_input(), atomic_backward_weights(), per_weight_backward_weights(),
+                          tree_reduction_backward_weights(), atomic_backward_bias(),
+                          warp_shuffle_backward_bias(), implicit_gemm_forward(),
+                          implicit_gemm_backward_input(), implicit_gemm_backward_weights(),
+                          gather_rows_forward(), shared_rows_forward(), shared_rows_normed_forward(),
+                          scatter_rows_backward_weights(), mma_rows_backward_weights(), mma_forward(),
+                          mma_fused_forward(), mma_backward_input(), mma_backward_weights(), fused_forward(),
+                          fused_backward_input(), fused_backward_weights(), narrow_forward(),
+                          narrow_backward_input(), narrow_backward_weights())
+            WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(),
+                                hopper_backward_input(), hopper_unpooled_backward_input(),
+                                hopper_backward_weights(), hopper_rows_backward_weights())
+                WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()))
 
 }  // namespace warpscope::ops::conv2d

@@ -14,9 +14,9 @@
 
 #include <algorithm>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -74,18 +74,13 @@ __global__ void conv2d_backward_bias_atomic(Index count, int channels, const T* 
 
 void backward_input(const OpCall& call) {
   const std::int64_t count = output_elements(call.shape);
-  auto* dx = call.operand<float>(Name::input_gradient);
-  call.stream->fill(dx, 0, static_cast<std::size_t>(input_elements(call.shape)) * sizeof(float));
-  with_index(largest_tensor(call.shape), [&](auto index) {
-    using Index = decltype(index);
-    with_shape(call.shape, [&](const auto& shape) {
-      conv2d_backward_input_atomic<Index>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), shape, call.operand<const float>(Name::output_gradient),
-              call.operand<const float>(Name::weights), dx);
+  clear_floats(call, Name::input_gradient, input_elements(call.shape));
+  with_index(largest_tensor(call.shape), [&]<class Index>(Index) {
+    with_shape(call.shape, [&]<class AnyShape>(const AnyShape& shape) {
+      run_elements(call, count, conv2d_backward_input_atomic<Index, AnyShape>, count, shape,
+                   Name::output_gradient, Name::weights, Name::input_gradient);
     });
   });
-  core::check_launch("conv2d.backward_input atomic");
 }
 
 /// Pixels of one thread of backward_weights: enough to pay for finding its weight, and no more than 2^15
@@ -100,46 +95,30 @@ void backward_weights(const OpCall& call) {
   const std::int64_t span = weights_span(positions);
   const dim3 blocks(static_cast<unsigned>((count + kElementThreads - 1) / kElementThreads),
                     static_cast<unsigned>((positions + span - 1) / span));
-  auto* dw = call.operand<float>(Name::weights_gradient);
-  call.stream->fill(dw, 0, static_cast<std::size_t>(count) * sizeof(float));
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_shape(call.shape, [&](const auto& shape) {
-      conv2d_backward_weights_atomic<T><<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-          count, positions, span, shape, call.operand<const T>(Name::input),
-          call.operand<const T>(Name::output_gradient), dw);
+  clear_floats(call, Name::weights_gradient, count);
+  with_storage(call.precision, [&]<class T>(T) {
+    with_shape(call.shape, [&]<class AnyShape>(const AnyShape& shape) {
+      run_kernel(call, {blocks}, conv2d_backward_weights_atomic<T, AnyShape>, count, positions, span, shape,
+                 Name::input, Name::output_gradient, Name::weights_gradient);
     });
   });
-  core::check_launch("conv2d.backward_weights atomic");
 }
 
 void backward_bias(const OpCall& call) {
   const std::int64_t count = output_elements(call.shape);
   const int channels = call.shape.out_channels;
-  auto* db = call.operand<float>(Name::bias_gradient);
-  call.stream->fill(db, 0, static_cast<std::size_t>(channels) * sizeof(float));
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      conv2d_backward_bias_atomic<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), channels, call.operand<const T>(Name::output_gradient), db);
-    });
+  clear_floats(call, Name::bias_gradient, channels);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, conv2d_backward_bias_atomic<Index, T>, count, channels, Name::output_gradient,
+                 Name::bias_gradient);
   });
-  core::check_launch("conv2d.backward_bias atomic");
 }
 
 Variant atomic(Op op, std::vector<core::Precision> precisions, void (*launch)(const OpCall&),
                const char* summary) {
-  return {.op = op,
-          .name = "atomic",
-          .device = core::DeviceKind::cuda,
-          .precisions = std::move(precisions),
-          .deterministic = false,
-          .presets = {{"atomic", true}},
-          .summary = summary,
-          .launch = launch};
+  return cuda_variant(
+      op, "atomic", launch, summary,
+      {.precisions = std::move(precisions), .deterministic = false, .presets = {{"atomic", true}}});
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 // Limits: none on the shape. Every product reads both factors through the cache, which bounds it. At most 48
 // registers, no shared memory, no spills. Source: conv2d.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -38,37 +38,24 @@ __global__ void conv2d_backward_input_gather(Index count, AnyShape s, const T* _
   }
 }
 
-template <class T, class AnyShape>
-void launch(const OpCall& call, const AnyShape& shape) {
-  const std::int64_t count = input_elements(call.shape);
-  with_index(largest_tensor(call.shape), [&](auto index) {
-    using Index = decltype(index);
-    conv2d_backward_input_gather<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), shape, call.operand<const T>(Name::output_gradient),
-            call.operand<const T>(Name::weights), call.operand<T>(Name::input_gradient));
-  });
-}
-
 void backward_input(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    with_shape(call.shape, [&](const auto& shape) { launch<decltype(storage)>(call, shape); });
+  const std::int64_t count = input_elements(call.shape);
+  with_storage_and_index(call.precision, largest_tensor(call.shape), [&]<class T, class Index>() {
+    with_shape(call.shape, [&]<class AnyShape>(const AnyShape& shape) {
+      run_elements(call, count, conv2d_backward_input_gather<Index, T, AnyShape>, count, shape,
+                   Name::output_gradient, Name::weights, Name::input_gradient);
+    });
   });
-  core::check_launch("conv2d.backward_input gather");
 }
 
 }  // namespace
 
 Variant gather_backward_input() {
-  return {.op = Op::conv2d_backward_input,
-          .name = "gather",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .presets = {{"naive"}, {"atomic_free", true}, {"tiled"}},
-          .summary =
-              "One thread per element of the input's gradient, which sums its taps in a register: no "
-              "atomics, nothing to clear.",
-          .launch = backward_input};
+  return cuda_variant(Op::conv2d_backward_input, "gather", backward_input,
+                      "One thread per element of the input's gradient, which sums its taps in a register: no "
+                      "atomics, nothing to clear.",
+                      {.precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+                       .presets = {{"naive"}, {"atomic_free", true}, {"tiled"}}});
 }
 
 }  // namespace warpscope::ops::conv2d

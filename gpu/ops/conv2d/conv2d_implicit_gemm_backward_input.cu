@@ -13,6 +13,7 @@
 #include "gpu/ops/conv2d/implicit_gemm_general.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
@@ -37,42 +38,37 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   ActivationsCall gemm{taps_of(s, s.out_channels),
                        s.in_channels,
                        call.operand<const float>(Name::output_gradient),
                        call.operand<const float>(Name::weights),
                        call.operand<float>(Name::input_gradient),
-                       stream};
+                       call.variant,
+                       call.stream};
   if (!is_plain(s)) {
     launch_general_backward_input(call);
   } else if (s.in_channels <= kNarrowFilters) {
     auto* turned = static_cast<float*>(call.workspace);
     const int taps = s.kernel_height * s.kernel_width;
     const int count = taps * s.in_channels * s.out_channels;
-    turn_weights<<<element_blocks(count), kElementThreads, 0, stream>>>(count, taps, s.in_channels,
-                                                                        s.out_channels, gemm.weights, turned);
-    core::check_launch("conv2d.backward_input implicit_gemm, turning the weights");
+    run_kernel(call, "turning the weights", {element_blocks(count)}, turn_weights, count, taps, s.in_channels,
+               s.out_channels, gemm.weights, turned);
     gemm.weights = turned;
     launch_narrow(gemm);
   } else {
     launch_activations<true>(gemm);
   }
-  core::check_launch("conv2d.backward_input implicit_gemm");
 }
 
 }  // namespace
 
 Variant implicit_gemm_backward_input() {
-  return {.op = Op::conv2d_backward_input,
-          .name = "implicit_gemm",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
-          .presets = {{"implicit_gemm", true}},
-          .summary = "The tiled matrix product of forward, with the kernels turned as they are read.",
-          .launch = backward_input,
-          .workspace_bytes = workspace,
-          .refuses = refuses_large};
+  return cuda_variant(Op::conv2d_backward_input, "implicit_gemm", backward_input,
+                      "The tiled matrix product of forward, with the kernels turned as they are read.",
+                      {.precisions = {core::Precision::fp32},
+                       .presets = {{"implicit_gemm", true}},
+                       .workspace_bytes = workspace,
+                       .refuses = refuses_large});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -22,6 +22,7 @@
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/general_taps.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
@@ -255,7 +256,8 @@ struct WeightsCall {
   const float* plain;
   const float* shifted;
   float* partial;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 template <class T>
@@ -277,16 +279,14 @@ void launch_tile(const WeightsCall& call) {
                     static_cast<unsigned>(plan.splits));
   const bool plain_vectors = plan.rows % 4 == 0 && takes_vectors(call.plain);
   const bool shifted_vectors = call.taps.channels % 4 == 0 && takes_vectors(call.shifted);
-  if (plain_vectors && shifted_vectors) {
-    implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedVectors<T>>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
-  } else if (plain_vectors) {
-    implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedScalars<T>>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
-  } else {
-    implicit_gemm_weights<T, PlainPixels<T, 1>, ShiftedScalars<T>>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
-  }
+  const auto launch = [&](auto kernel) {
+    run_kernel(call, {blocks, kGemmThreads}, kernel, problem, call.plain, call.shifted, call.partial);
+  };
+  if (!plain_vectors)
+    return launch(implicit_gemm_weights<T, PlainPixels<T, 1>, ShiftedScalars<T>, WeightsProblem>);
+  if (!shifted_vectors)
+    return launch(implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedScalars<T>, WeightsProblem>);
+  launch(implicit_gemm_weights<T, PlainPixels<T, 4>, ShiftedVectors<T>, WeightsProblem>);
 }
 
 template <class T, class LoaderA, class LoaderB>
@@ -295,8 +295,8 @@ void launch_general_tile(const GeneralTaps& taps, const WeightsCall& call) {
   const int row_tiles = (problem.rows + T::rows - 1) / T::rows;
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(problem.column_tiles),
                     static_cast<unsigned>(call.plan.splits));
-  implicit_gemm_weights<T, LoaderA, LoaderB>
-      <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.plain, call.shifted, call.partial);
+  run_kernel(call, {blocks, kGemmThreads}, implicit_gemm_weights<T, LoaderA, LoaderB, GeneralProblem>,
+             problem, call.plain, call.shifted, call.partial);
 }
 
 /// The splits suit either tile.
@@ -333,38 +333,33 @@ void backward_weights(const OpCall& call) {
   const auto* x = call.operand<const float>(Name::input);
   const auto* dy = call.operand<const float>(Name::output_gradient);
   auto* partial = static_cast<float*>(call.workspace);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   if (!is_plain(s)) {
     const GeneralTaps taps = taps_of_input(s);
-    launch_general(taps, {plan, taps, dy, x, partial, stream});
+    launch_general(taps, {plan, taps, dy, x, partial, call.variant, call.stream});
   } else if (plan.swapped) {
-    launch_plan({plan, taps_of(s, s.out_channels), x, dy, partial, stream});
+    launch_plan({plan, taps_of(s, s.out_channels), x, dy, partial, call.variant, call.stream});
   } else {
-    launch_plan({plan, taps_of(s, s.in_channels), dy, x, partial, stream});
+    launch_plan({plan, taps_of(s, s.in_channels), dy, x, partial, call.variant, call.stream});
   }
-  core::check_launch("conv2d.backward_weights implicit_gemm");
   const auto elements = static_cast<int>(plan.rows * plan.columns);
   const Arrangement arrangement{plan.swapped, s.in_channels, s.out_channels,
                                 s.kernel_height * s.kernel_width};
-  implicit_gemm_weights_sum<<<static_cast<unsigned>((elements + kSumElements - 1) / kSumElements),
-                              dim3(kSumElements, kSumGroups), 0, stream>>>(
-      elements, static_cast<int>(plan.splits), arrangement, partial,
-      call.operand<float>(Name::weights_gradient));
-  core::check_launch("conv2d.backward_weights implicit_gemm, sum of the splits");
+  run_kernel(
+      call, "sum of the splits",
+      {static_cast<unsigned>((elements + kSumElements - 1) / kSumElements), dim3(kSumElements, kSumGroups)},
+      implicit_gemm_weights_sum, elements, plan.splits, arrangement, partial, Name::weights_gradient);
 }
 
 }  // namespace
 
 Variant implicit_gemm_backward_weights() {
-  return {.op = Op::conv2d_backward_weights,
-          .name = "implicit_gemm",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
-          .presets = {{"implicit_gemm", true}},
-          .summary = "A tiled matrix product over the pixels, split among blocks and added in a fixed order.",
-          .launch = backward_weights,
-          .workspace_bytes = workspace,
-          .refuses = refuses_large};
+  return cuda_variant(
+      Op::conv2d_backward_weights, "implicit_gemm", backward_weights,
+      "A tiled matrix product over the pixels, split among blocks and added in a fixed order.",
+      {.precisions = {core::Precision::fp32},
+       .presets = {{"implicit_gemm", true}},
+       .workspace_bytes = workspace,
+       .refuses = refuses_large});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -41,7 +41,8 @@ void forward(const OpCall& call) {
                              call.operand<const float>(Name::input),
                              call.operand<const float>(Name::weights),
                              call.operand<float>(Name::output),
-                             core::cuda_stream(*call.stream)};
+                             call.variant,
+                             call.stream};
   if (!is_plain(s)) {
     launch_general_forward(call);
   } else if (s.out_channels <= kNarrowFilters) {
@@ -49,21 +50,17 @@ void forward(const OpCall& call) {
   } else {
     launch_activations<false>(gemm);
   }
-  core::check_launch("conv2d.forward implicit_gemm");
 }
 
 }  // namespace
 
 Variant implicit_gemm_forward() {
-  return {
-      .op = Op::conv2d_forward,
-      .name = "implicit_gemm",
-      .device = core::DeviceKind::cuda,
-      .precisions = {core::Precision::fp32},
-      .presets = {{"implicit_gemm", true}},
-      .summary = "A tiled matrix product of shifted pixels and weights: every number read is used 64 times.",
-      .launch = forward,
-      .refuses = refuses_large};
+  return cuda_variant(
+      Op::conv2d_forward, "implicit_gemm", forward,
+      "A tiled matrix product of shifted pixels and weights: every number read is used 64 times.",
+      {.precisions = {core::Precision::fp32},
+       .presets = {{"implicit_gemm", true}},
+       .refuses = refuses_large});
 }
 
 }  // namespace warpscope::ops::conv2d

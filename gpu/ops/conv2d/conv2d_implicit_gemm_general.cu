@@ -12,6 +12,7 @@
 #include "gpu/ops/conv2d/general_taps.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_general.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d {
 namespace {
@@ -106,13 +107,9 @@ void launch_general_tile(const GeneralTaps& taps, const ActivationsCall& call) {
   const GeneralProblem problem{
       {taps, call.filters, column_tiles, call.filters % 4 == 0 && takes_vectors(call.out)}, taps};
   const unsigned blocks = static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles);
-  if (reads_vectors<T, kBackward>(call)) {
-    implicit_gemm_general<T, kBackward, true>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.in, call.weights, call.out);
-  } else {
-    implicit_gemm_general<T, kBackward, false>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.in, call.weights, call.out);
-  }
+  const auto kernel = reads_vectors<T, kBackward>(call) ? implicit_gemm_general<T, kBackward, true>
+                                                        : implicit_gemm_general<T, kBackward, false>;
+  run_kernel(call, {blocks, kGemmThreads}, kernel, problem, call.in, call.weights, call.out);
 }
 
 template <bool kBackward>
@@ -133,7 +130,7 @@ void launch_general_forward(const OpCall& call) {
   const GeneralTaps taps = taps_of_input(s);
   launch_general<false>(taps, {taps, s.out_channels, call.operand<const float>(Name::input),
                                call.operand<const float>(Name::weights), call.operand<float>(Name::output),
-                               core::cuda_stream(*call.stream)});
+                               call.variant, call.stream});
 }
 
 void launch_general_backward_input(const OpCall& call) {
@@ -141,7 +138,7 @@ void launch_general_backward_input(const OpCall& call) {
   const GeneralTaps taps = taps_of_output(s);
   launch_general<true>(taps, {taps, s.in_channels, call.operand<const float>(Name::output_gradient),
                               call.operand<const float>(Name::weights),
-                              call.operand<float>(Name::input_gradient), core::cuda_stream(*call.stream)});
+                              call.operand<float>(Name::input_gradient), call.variant, call.stream});
 }
 
 }  // namespace warpscope::ops::conv2d

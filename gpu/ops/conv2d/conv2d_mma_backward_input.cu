@@ -28,29 +28,26 @@ void backward_input(const OpCall& call) {
         nullptr,
         false,
         call.operand<void>(Name::input_gradient),
-        core::cuda_stream(*call.stream)};
+        call.variant,
+        call.stream};
   };
   if (is_plain(s)) {
     tensor_cores::launch_activations<true>(with(taps_of(s, s.out_channels)), call.precision);
   } else {
     tensor_cores::launch_general_backward_input(with(taps_of_output(s)), call.precision);
   }
-  core::check_launch("conv2d.backward_input mma");
 }
 
 }  // namespace
 
 Variant mma_backward_input() {
-  return {
-      .op = Op::conv2d_backward_input,
-      .name = "mma",
-      .device = core::DeviceKind::cuda,
-      .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
-      .minimum_compute_capability = 80,
-      .presets = {{"atomic"}, {"tensor_cores", true}},
-      .summary = "The tensor-core product of forward, with the weights transposed as fragments are loaded.",
-      .launch = backward_input,
-      .refuses = tensor_cores::refuses};
+  return cuda_variant(
+      Op::conv2d_backward_input, "mma", backward_input,
+      "The tensor-core product of forward, with the weights transposed as fragments are loaded.",
+      {.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
+       .minimum_compute_capability = 80,
+       .presets = {{"atomic"}, {"tensor_cores", true}},
+       .refuses = tensor_cores::refuses});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -25,6 +25,7 @@
 #include "gpu/ops/conv2d/mma_loaders.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/conv2d/mma_tile.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
@@ -223,7 +224,8 @@ struct WeightsCall {
   float* partial;
   std::int64_t split_elements;
   bool bias;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 template <class T, class Math, bool kPlainVectors, bool kShiftedVectors, class AnyTaps>
@@ -238,14 +240,11 @@ void launch_tile(const WeightsCall<AnyTaps>& call) {
                                         column_tiles,     call.split_elements,
                                         columns % 4 == 0, call.bias,
                                         call.plan.swapped};
-  const auto kernel = mma_weights<T, Math, kPlainVectors, kShiftedVectors, AnyTaps>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
-                   "the shared memory of conv2d.backward_weights mma");
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(column_tiles),
                     static_cast<unsigned>(call.plan.splits));
-  kernel<<<blocks, T::threads, T::shared_bytes, call.stream>>>(
-      problem, static_cast<const Storage*>(call.plain), static_cast<const Storage*>(call.shifted),
-      call.partial);
+  run_kernel(call, {blocks, T::threads, T::shared_bytes},
+             mma_weights<T, Math, kPlainVectors, kShiftedVectors, AnyTaps>, problem, call.plain, call.shifted,
+             call.partial);
 }
 
 /// The 128x256 tile for plain convolutions, where the device has the memory; the splits suit the 128x128 one
@@ -300,8 +299,8 @@ void launch_sum(const WeightsCall<AnyTaps>& call, const OpShape& s, float* dw, f
   sum.taps = s.kernel_height * s.kernel_width;
   const int each = kSumElements * kSumWarps / sum.spread;
   const int all = sum.elements + sum.bias;
-  mma_weights_sum<<<static_cast<unsigned>((all + each - 1) / each), kSumWarps * 32, 0, call.stream>>>(
-      sum, call.partial, dw, db);
+  run_kernel(call, "sum of the splits", {static_cast<unsigned>((all + each - 1) / each), kSumWarps * 32},
+             mma_weights_sum, sum, call.partial, dw, db);
 }
 
 template <class AnyTaps>
@@ -317,21 +316,10 @@ void launch_both(const OpCall& call, const WeightsPlan& plan, const AnyTaps& tap
                                   static_cast<float*>(call.workspace),
                                   split_elements(plan, s),
                                   db != nullptr,
-                                  core::cuda_stream(*call.stream)};
-  switch (call.precision) {
-    case core::Precision::fp16:
-      launch_math<mma::Fp16>(gemm);
-      break;
-    case core::Precision::bf16:
-      launch_math<mma::Bf16>(gemm);
-      break;
-    default:
-      launch_math<mma::Tf32>(gemm);
-      break;
-  }
-  core::check_launch("conv2d.backward_weights mma");
+                                  call.variant,
+                                  call.stream};
+  mma::with_math(call.precision, [&]<class Math>(Math) { launch_math<Math>(gemm); });
   launch_sum(gemm, s, call.operand<float>(Name::weights_gradient), db);
-  core::check_launch("conv2d.backward_weights mma, sum of the splits");
 }
 
 void backward_weights(const OpCall& call) {
@@ -348,19 +336,15 @@ void backward_weights(const OpCall& call) {
 }  // namespace tensor_cores
 
 Variant mma_backward_weights() {
-  return {
-      .op = Op::conv2d_backward_weights,
-      .name = "mma",
-      .device = core::DeviceKind::cuda,
-      .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
-      .minimum_compute_capability = 80,
-      .chain = {{.op = Op::conv2d_backward_weights}, {.op = Op::conv2d_backward_bias, .optional = true}},
-      .presets = {{"tensor_cores", true}},
-      .summary =
-          "A tensor-core product over the pixels, split among blocks, added by shuffles in a fixed order.",
-      .launch = tensor_cores::backward_weights,
-      .workspace_bytes = tensor_cores::workspace,
-      .refuses = tensor_cores::refuses};
+  return cuda_variant(
+      Op::conv2d_backward_weights, "mma", tensor_cores::backward_weights,
+      "A tensor-core product over the pixels, split among blocks, added by shuffles in a fixed order.",
+      {.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
+       .minimum_compute_capability = 80,
+       .chain = {{.op = Op::conv2d_backward_weights}, {.op = Op::conv2d_backward_bias, .optional = true}},
+       .presets = {{"tensor_cores", true}},
+       .workspace_bytes = tensor_cores::workspace,
+       .refuses = tensor_cores::refuses});
 }
 
 }  // namespace warpscope::ops::conv2d

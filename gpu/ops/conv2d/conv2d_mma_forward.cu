@@ -21,9 +21,15 @@ namespace warpscope::ops::conv2d {
 void tensor_cores::launch_forward(const OpCall& call, const void* bias, bool relu) {
   const OpShape& s = call.shape;
   const auto with = [&](const auto& taps) {
-    return ActivationsCall<std::remove_cvref_t<decltype(taps)>>{
-        taps, s.out_channels, call.operand<const void>(Name::input), call.operand<const void>(Name::weights),
-        bias, relu,           call.operand<void>(Name::output),      core::cuda_stream(*call.stream)};
+    return ActivationsCall<std::remove_cvref_t<decltype(taps)>>{taps,
+                                                                s.out_channels,
+                                                                call.operand<const void>(Name::input),
+                                                                call.operand<const void>(Name::weights),
+                                                                bias,
+                                                                relu,
+                                                                call.operand<void>(Name::output),
+                                                                call.variant,
+                                                                call.stream};
   };
   if (is_plain(s)) {
     launch_activations<false>(with(taps_of(s, s.in_channels)), call.precision);
@@ -36,21 +42,17 @@ namespace {
 
 void forward(const OpCall& call) {
   tensor_cores::launch_forward(call, nullptr, false);
-  core::check_launch("conv2d.forward mma");
 }
 
 }  // namespace
 
 Variant mma_forward() {
-  return {.op = Op::conv2d_forward,
-          .name = "mma",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 80,
-          .presets = {{"tensor_cores", true}},
-          .summary = "The tiled matrix product on tensor cores, its tiles copied ahead asynchronously.",
-          .launch = forward,
-          .refuses = tensor_cores::refuses};
+  return cuda_variant(Op::conv2d_forward, "mma", forward,
+                      "The tiled matrix product on tensor cores, its tiles copied ahead asynchronously.",
+                      {.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
+                       .minimum_compute_capability = 80,
+                       .presets = {{"tensor_cores", true}},
+                       .refuses = tensor_cores::refuses});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -16,22 +16,18 @@ namespace {
 
 void forward(const OpCall& call) {
   tensor_cores::launch_forward(call, call.operand<const void>(Name::bias), call.covers(Op::relu_forward));
-  core::check_launch("conv2d.forward mma_fused");
 }
 
 }  // namespace
 
 Variant mma_fused_forward() {
-  return {.op = Op::conv2d_forward,
-          .name = "mma_fused",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 80,
-          .chain = bias_and_relu_after(Op::conv2d_forward),
-          .presets = {{"tensor_cores", true}},
-          .summary = "The tensor-core product with bias and ReLU done to the sums before they are written.",
-          .launch = forward,
-          .refuses = tensor_cores::refuses};
+  return cuda_variant(Op::conv2d_forward, "mma_fused", forward,
+                      "The tensor-core product with bias and ReLU done to the sums before they are written.",
+                      {.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
+                       .minimum_compute_capability = 80,
+                       .chain = bias_and_relu_after(Op::conv2d_forward),
+                       .presets = {{"tensor_cores", true}},
+                       .refuses = tensor_cores::refuses});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -5,9 +5,9 @@
 // caches bound it, far under the arithmetic. At most 40 registers, no shared memory, no spills. Source:
 // conv2d.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -34,35 +34,23 @@ __global__ void conv2d_forward_naive(Index count, AnyShape s, const T* __restric
   }
 }
 
-template <class T, class AnyShape>
-void launch(const OpCall& call, const AnyShape& shape) {
-  const std::int64_t count = output_elements(call.shape);
-  with_index(largest_tensor(call.shape), [&](auto index) {
-    using Index = decltype(index);
-    conv2d_forward_naive<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), shape, call.operand<const T>(Name::input),
-            call.operand<const T>(Name::weights), call.operand<T>(Name::output));
-  });
-}
-
 void forward(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    with_shape(call.shape, [&](const auto& shape) { launch<decltype(storage)>(call, shape); });
+  const std::int64_t count = output_elements(call.shape);
+  with_storage_and_index(call.precision, largest_tensor(call.shape), [&]<class T, class Index>() {
+    with_shape(call.shape, [&]<class AnyShape>(const AnyShape& shape) {
+      run_elements(call, count, conv2d_forward_naive<Index, T, AnyShape>, count, shape, Name::input,
+                   Name::weights, Name::output);
+    });
   });
-  core::check_launch("conv2d.forward naive");
 }
 
 }  // namespace
 
 Variant naive_forward() {
-  return {.op = Op::conv2d_forward,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .presets = {{"naive", true}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per output element, which gathers its taps.",
-          .launch = forward};
+  return cuda_variant(Op::conv2d_forward, "naive", forward,
+                      "One thread per output element, which gathers its taps.",
+                      {.precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+                       .presets = {{"naive", true}, {"atomic"}, {"atomic_free"}}});
 }
 
 }  // namespace warpscope::ops::conv2d

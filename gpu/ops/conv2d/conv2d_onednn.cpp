@@ -7,9 +7,6 @@
 // number of threads, and are the same from run to run on one machine. Source: E. Georganas et al., "Anatomy
 // of High-Performance Deep Learning Convolutions on SIMD Architectures" (2018).
 
-#include <algorithm>
-
-#include "gpu/ops/bfloat16.h"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/taps_along.h"
@@ -54,14 +51,6 @@ dnnl::convolution_forward::primitive_desc describe_forward(const onednn::Program
   return onednn::describe<dnnl::convolution_forward>(
       program, dnnl::prop_kind::forward_training, kDirect, layout.input, layout.any_weights, layout.output,
       layout.strides, layout.dilation, layout.padding, layout.padding);
-}
-
-void fill_ones(const memory& ones, memory::dim count, core::Precision precision) {
-  if (precision == core::Precision::bf16) {
-    std::fill_n(static_cast<BFloat16*>(ones.get_data_handle()), count, from_float<BFloat16>(1.0f));
-  } else {
-    std::fill_n(static_cast<float*>(ones.get_data_handle()), count, 1.0f);
-  }
 }
 
 std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
@@ -196,22 +185,9 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpCall& call) {
 }
 
 std::unique_ptr<Prepared> prepare_backward_bias(const OpCall& call) {
-  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::conv2d_backward_bias, [&](onednn::Program& program) {
-    const memory::dim pixels = sizes::output_pixels(call.shape);
-    const auto matrix = [](memory::dim rows, memory::dim columns, memory::data_type element) {
-      return memory::desc({rows, columns}, element, memory::format_tag::ab);
-    };
-    const auto ones_layout = matrix(1, pixels, type);
-    const auto gradient_layout = matrix(pixels, call.shape.out_channels, type);
-    const auto sum_layout = matrix(1, call.shape.out_channels, kF32);
-    const auto ones = program.scratch(ones_layout);
-    fill_ones(ones, pixels, call.precision);
-    program.add<dnnl::matmul>(
-        onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
-        {{DNNL_ARG_SRC, ones},
-         {DNNL_ARG_WEIGHTS, program.operand(Name::output_gradient, gradient_layout)},
-         {DNNL_ARG_DST, program.operand(Name::bias_gradient, sum_layout)}});
+    onednn::add_row_sums(program, sizes::output_pixels(call.shape), call.shape.out_channels, call.precision,
+                         Name::output_gradient, Name::bias_gradient);
   });
 }
 

@@ -6,9 +6,9 @@
 // Limits: none on the shape, but there are only as many threads as weights: layers with few weights and many
 // pixels leave most of the GPU idle. At most 40 registers, no shared memory, no spills. Source: conv2d.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -45,37 +45,24 @@ __global__ void conv2d_backward_weights_per_weight(Index count, AnyShape s, cons
   }
 }
 
-template <class T, class AnyShape>
-void launch(const OpCall& call, const AnyShape& shape) {
-  const std::int64_t count = weights(call.shape);
-  with_index(largest_tensor(call.shape), [&](auto index) {
-    using Index = decltype(index);
-    conv2d_backward_weights_per_weight<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), shape, call.operand<const T>(Name::input),
-            call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
-  });
-}
-
 void backward_weights(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    with_shape(call.shape, [&](const auto& shape) { launch<decltype(storage)>(call, shape); });
+  const std::int64_t count = weights(call.shape);
+  with_storage_and_index(call.precision, largest_tensor(call.shape), [&]<class T, class Index>() {
+    with_shape(call.shape, [&]<class AnyShape>(const AnyShape& shape) {
+      run_elements(call, count, conv2d_backward_weights_per_weight<Index, T, AnyShape>, count, shape,
+                   Name::input, Name::output_gradient, Name::weights_gradient);
+    });
   });
-  core::check_launch("conv2d.backward_weights per_weight");
 }
 
 }  // namespace
 
 Variant per_weight_backward_weights() {
-  return {.op = Op::conv2d_backward_weights,
-          .name = "per_weight",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .presets = {{"naive"}},
-          .summary =
-              "One thread per weight, which walks through all images with its sum in a register: no "
-              "atomics.",
-          .launch = backward_weights};
+  return cuda_variant(Op::conv2d_backward_weights, "per_weight", backward_weights,
+                      "One thread per weight, which walks through all images with its sum in a register: no "
+                      "atomics.",
+                      {.precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+                       .presets = {{"naive"}}});
 }
 
 }  // namespace warpscope::ops::conv2d

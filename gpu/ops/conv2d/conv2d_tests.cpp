@@ -216,13 +216,8 @@ OpTests backward_input_tests() {
           .random_shape = random_shape,
           .large_shapes = large_backward_input,
           .chain_shapes = backward_input_chain_shapes,
-          .derivative = Derivative{.forward = Op::conv2d_forward,
-                                   .shape = differentiated(),
-                                   .variable = Name::input,
-                                   .output = Name::output,
-                                   .output_gradient = Name::output_gradient,
-                                   .result = Name::input_gradient,
-                                   .further = differentiated_too()}};
+          .derivative = Derivative{Op::conv2d_forward, differentiated(), Name::input, Name::input_gradient,
+                                   differentiated_too()}};
 }
 
 OpTests backward_weights_tests() {
@@ -230,24 +225,15 @@ OpTests backward_weights_tests() {
           .random_shape = random_shape,
           .large_shapes = large_backward_weights,
           .chain_shapes = weights_chain_shapes,
-          .derivative = Derivative{.forward = Op::conv2d_forward,
-                                   .shape = differentiated(),
-                                   .variable = Name::weights,
-                                   .output = Name::output,
-                                   .output_gradient = Name::output_gradient,
-                                   .result = Name::weights_gradient,
-                                   .further = differentiated_too()}};
+          .derivative = Derivative{Op::conv2d_forward, differentiated(), Name::weights,
+                                   Name::weights_gradient, differentiated_too()}};
 }
 
 OpTests backward_bias_tests() {
-  return {.shapes = bias_shapes,
-          .random_shape = random_shape,
-          .derivative = Derivative{.forward = Op::bias_forward,
-                                   .shape = conv(2, 5, 4, 3, 3, 1, 1),
-                                   .variable = Name::bias,
-                                   .output = Name::output,
-                                   .output_gradient = Name::output_gradient,
-                                   .result = Name::bias_gradient}};
+  return {
+      .shapes = bias_shapes,
+      .random_shape = random_shape,
+      .derivative = Derivative{Op::bias_forward, conv(2, 5, 4, 3, 3, 1, 1), Name::bias, Name::bias_gradient}};
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -19,9 +19,9 @@
 #include <array>
 #include <string>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
@@ -175,11 +175,8 @@ void launch(const OpCall& call) {
   const std::int64_t down = (s.height + Tile::kRows - 1) / Tile::kRows;
   const dim3 blocks(static_cast<unsigned>(s.batch * down * across),
                     static_cast<unsigned>((s.out_channels + Tile::kChannels - 1) / Tile::kChannels));
-  conv2d_forward_tiled<Tile, Depth>
-      <<<blocks, Tile::kThreads, static_cast<std::size_t>(shared_bytes<Tile, Depth>(s)),
-         core::cuda_stream(*call.stream)>>>(plain_shape(s), call.operand<const float>(Name::input),
-                                            call.operand<const float>(Name::weights),
-                                            call.operand<float>(Name::output));
+  run_kernel(call, {blocks, Tile::kThreads, static_cast<std::size_t>(shared_bytes<Tile, Depth>(s))},
+             conv2d_forward_tiled<Tile, Depth>, plain_shape(s), Name::input, Name::weights, Name::output);
 }
 
 template <class Tile, int Depth>
@@ -208,22 +205,16 @@ std::string refuses(const OpShape& s) {
 
 void forward(const OpCall& call) {
   choose(call.shape)->launch(call);
-  core::check_launch("conv2d.forward tiled");
 }
 
 }  // namespace
 
 Variant tiled_forward() {
-  return {.op = Op::conv2d_forward,
-          .name = "tiled",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32},
-          .presets = {{"tiled", true}},
-          .summary =
-              "Blocks stage a patch of the input and their filters in shared memory; threads hold 4x4 "
-              "results in registers.",
-          .launch = forward,
-          .refuses = refuses};
+  return cuda_variant(
+      Op::conv2d_forward, "tiled", forward,
+      "Blocks stage a patch of the input and their filters in shared memory; threads hold 4x4 "
+      "results in registers.",
+      {.precisions = {core::Precision::fp32}, .presets = {{"tiled", true}}, .refuses = refuses});
 }
 
 }  // namespace warpscope::ops::conv2d

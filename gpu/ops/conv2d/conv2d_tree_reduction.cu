@@ -8,9 +8,9 @@
 // registers, 8 KiB of shared memory, no spills. Source: conv2d.cpp; the tree: M. Harris, "Optimizing Parallel
 // Reduction in CUDA" (2007), with sequential addressing.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -91,29 +91,24 @@ __global__ __launch_bounds__(kThreads) void conv2d_backward_weights_tree_reducti
 void backward_weights(const OpCall& call) {
   const int lanes = channel_lanes(call.shape);
   const auto blocks = static_cast<unsigned>(blocks_with(call.shape, lanes));
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_shape(call.shape, [&](const auto& shape) {
-      conv2d_backward_weights_tree_reduction<T><<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-          pixels(call.shape), lanes, shape, call.operand<const T>(Name::input),
-          call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
+  with_storage(call.precision, [&]<class T>(T) {
+    with_shape(call.shape, [&]<class AnyShape>(const AnyShape& shape) {
+      run_kernel(call, {blocks, kThreads}, conv2d_backward_weights_tree_reduction<T, AnyShape>,
+                 pixels(call.shape), lanes, shape, Name::input, Name::output_gradient,
+                 Name::weights_gradient);
     });
   });
-  core::check_launch("conv2d.backward_weights tree_reduction");
 }
 
 }  // namespace
 
 Variant tree_reduction_backward_weights() {
-  return {.op = Op::conv2d_backward_weights,
-          .name = "tree_reduction",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .presets = {{"atomic_free"}, {"tiled"}},
-          .summary =
-              "A block for each tap and four filters, whose threads share the pixels and add up in a tree "
-              "in shared memory.",
-          .launch = backward_weights};
+  return cuda_variant(
+      Op::conv2d_backward_weights, "tree_reduction", backward_weights,
+      "A block for each tap and four filters, whose threads share the pixels and add up in a tree "
+      "in shared memory.",
+      {.precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+       .presets = {{"atomic_free"}, {"tiled"}}});
 }
 
 }  // namespace warpscope::ops::conv2d

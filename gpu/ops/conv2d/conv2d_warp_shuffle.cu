@@ -11,9 +11,9 @@
 
 #include <algorithm>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/simt_convolution.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -66,25 +66,24 @@ __global__ __launch_bounds__(kWarp* kWarps) void conv2d_backward_bias_warp_shuff
 }
 
 template <class T, int V>
-void add_rows(std::int64_t rows, std::int64_t spans, int channels, const T* values, float* sums,
-              cudaStream_t stream) {
+void add_rows(const OpCall& call, std::string_view part, std::int64_t rows, std::int64_t spans,
+              const T* values, float* sums) {
+  const int channels = call.shape.out_channels;
   const int vectors = channels / V;
   const int widest = V == 1 ? kWarp : 8;
   int lanes = 1;
   while (lanes < widest && lanes < vectors) lanes *= 2;
   const dim3 blocks(static_cast<unsigned>((vectors + lanes - 1) / lanes), static_cast<unsigned>(spans));
-  conv2d_backward_bias_warp_shuffle<T, V><<<blocks, kWarp * kWarps, 0, stream>>>(
-      rows, (rows + spans - 1) / spans, channels, lanes, values, sums);
+  run_kernel(call, part, {blocks, kWarp * kWarps}, conv2d_backward_bias_warp_shuffle<T, V>, rows,
+             (rows + spans - 1) / spans, channels, lanes, values, sums);
 }
 
 template <class T>
-void add_rows(std::int64_t rows, std::int64_t spans, int channels, const T* values, float* sums,
-              cudaStream_t stream) {
-  if (channels % kWide<T> == 0 && aligned_16(values)) {
-    add_rows<T, kWide<T>>(rows, spans, channels, values, sums, stream);
-  } else {
-    add_rows<T, 1>(rows, spans, channels, values, sums, stream);
-  }
+void add_rows(const OpCall& call, std::string_view part, std::int64_t rows, std::int64_t spans,
+              const T* values, float* sums) {
+  const bool wide = call.shape.out_channels % kWide<T> == 0 && aligned_16(values);
+  const auto add = wide ? add_rows<T, kWide<T>> : add_rows<T, 1>;
+  add(call, part, rows, spans, values, sums);
 }
 
 /// Spans of pixels that the first pass adds: enough to fill a GPU, few enough for one second pass.
@@ -98,34 +97,24 @@ std::size_t bias_workspace(const OpShape& s, core::Precision) {
 }
 
 void backward_bias(const OpCall& call) {
-  const int channels = call.shape.out_channels;
   const std::int64_t spans = bias_spans(call.shape);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* db = call.operand<float>(Name::bias_gradient);
   auto* sums = spans == 1 ? db : static_cast<float*>(call.workspace);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    add_rows(pixels(call.shape), spans, channels, call.operand<const T>(Name::output_gradient), sums, stream);
+  with_storage(call.precision, [&]<class T>(T) {
+    add_rows(call, "spans of pixels", pixels(call.shape), spans, call.operand<const T>(Name::output_gradient),
+             sums);
   });
-  core::check_launch("conv2d.backward_bias warp_shuffle, spans of pixels");
-  if (spans == 1) return;
-  add_rows<float>(spans, 1, channels, sums, db, stream);
-  core::check_launch("conv2d.backward_bias warp_shuffle, sum of the spans");
+  if (spans > 1) add_rows<float>(call, "sum of the spans", spans, 1, sums, db);
 }
 
 }  // namespace
 
 Variant warp_shuffle_backward_bias() {
-  return {
-      .op = Op::conv2d_backward_bias,
-      .name = "warp_shuffle",
-      .device = core::DeviceKind::cuda,
-      .presets = {{"naive"}, {"atomic_free"}, {"tiled"}},
-      .summary =
-          "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
-          "in a fixed order.",
-      .launch = backward_bias,
-      .workspace_bytes = bias_workspace};
+  return cuda_variant(
+      Op::conv2d_backward_bias, "warp_shuffle", backward_bias,
+      "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
+      "in a fixed order.",
+      {.presets = {{"naive"}, {"atomic_free"}, {"tiled"}}, .workspace_bytes = bias_workspace});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -271,17 +271,14 @@ std::string refuses(const OpShape&) {
 template <Op Which>
 Variant cudnn_variant() {
   using enum core::Precision;
-  return {.op = Which,
-          .name = "cudnn",
-          .device = core::DeviceKind::cuda,
-          .precisions = {fp32, tf32, fp16, bf16},
-          .library = true,
-          .presets = {{"cudnn", true}},
-          .summary = "cuDNN's kernels, the deterministic one that its heuristics rank first.",
-          .launch = launch<Which>,
-          .workspace_bytes = workspace<Which>,
-          .refuses = refuses,
-          .prepare = prepare<Which>};
+  return cuda_variant(Which, "cudnn", launch<Which>,
+                      "cuDNN's kernels, the deterministic one that its heuristics rank first.",
+                      {.precisions = {fp32, tf32, fp16, bf16},
+                       .library = true,
+                       .presets = {{"cudnn", true}},
+                       .workspace_bytes = workspace<Which>,
+                       .refuses = refuses,
+                       .prepare = prepare<Which>});
 }
 
 }  // namespace

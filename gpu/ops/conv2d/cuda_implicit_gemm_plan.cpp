@@ -33,15 +33,9 @@ constexpr double kBlockOverhead = 2000.0;
 constexpr double kBytesPerCycle = 1500.0;
 constexpr std::int64_t kMostSplits = 1024;
 constexpr std::int64_t kMostWorkspace = std::int64_t{128} << 20;
-// Far enough under 2^31 that an index one tile past the end does not wrap.
-constexpr std::int64_t kMostElements = 2'000'000'000;
 
 const TileFigures& figures(TileName tile) {
   return kTiles[static_cast<int>(tile)];
-}
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 /// Estimated cycles of `blocks` blocks of `depth` products an element. Blocks run in pairs on a

@@ -36,13 +36,7 @@ constexpr double kBlockOverhead = 2500.0;
 constexpr double kBytesPerCycle = 1500.0;
 constexpr std::int64_t kMostSplits = 1024;
 constexpr std::int64_t kMostWorkspace = std::int64_t{128} << 20;
-// Far enough under 2^31 that an index one tile past the end does not wrap.
-constexpr std::int64_t kMostElements = 2'000'000'000;
 constexpr int kMostKernel = 15;  // mma_loaders.cuh: kMostTaps
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::int64_t count_tiles(const TileFigures& tile, std::int64_t rows, std::int64_t columns) {
   return divide_up(rows, tile.rows) * divide_up(columns, tile.columns);

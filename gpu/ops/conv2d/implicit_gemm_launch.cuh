@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/implicit_gemm_activations.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_narrow.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_plan.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/op.h"
 
 namespace warpscope::ops::conv2d {
@@ -38,7 +38,8 @@ struct ActivationsCall {
   const float* in;
   const float* weights;
   float* out;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 /// Whether a call reads 16 bytes at a time. Blocks of channels waste what the last one hangs over the end;
@@ -58,13 +59,9 @@ void launch_tile(const ActivationsCall& call) {
   const ActivationsProblem problem{call.taps, call.filters, column_tiles,
                                    call.filters % 4 == 0 && takes_vectors(call.out)};
   const unsigned blocks = static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles);
-  if (reads_vectors<T, kBackward>(call)) {
-    implicit_gemm_vectors<T, kBackward>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.in, call.weights, call.out);
-  } else {
-    implicit_gemm_scalars<T, kBackward>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(problem, call.in, call.weights, call.out);
-  }
+  const auto kernel = reads_vectors<T, kBackward>(call) ? implicit_gemm_vectors<T, kBackward>
+                                                        : implicit_gemm_scalars<T, kBackward>;
+  run_kernel(call, {blocks, kGemmThreads}, kernel, problem, call.in, call.weights, call.out);
 }
 
 /// Any number of filters.
@@ -87,13 +84,9 @@ void launch_activations(const ActivationsCall& call) {
 template <int kFilters>
 void launch_narrow_filters(const ActivationsCall& call) {
   const auto blocks = static_cast<unsigned>((call.taps.pixels + kNarrowBlockPixels - 1) / kNarrowBlockPixels);
-  if (call.taps.channels % 4 == 0 && takes_vectors(call.in) && takes_vectors(call.weights)) {
-    implicit_gemm_narrow<kFilters, 4>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(call.taps, call.in, call.weights, call.out);
-  } else {
-    implicit_gemm_narrow<kFilters, 1>
-        <<<blocks, kGemmThreads, 0, call.stream>>>(call.taps, call.in, call.weights, call.out);
-  }
+  const bool vectors = call.taps.channels % 4 == 0 && takes_vectors(call.in) && takes_vectors(call.weights);
+  const auto kernel = vectors ? implicit_gemm_narrow<kFilters, 4> : implicit_gemm_narrow<kFilters, 1>;
+  run_kernel(call, {blocks, kGemmThreads}, kernel, call.taps, call.in, call.weights, call.out);
 }
 
 /// At most kNarrowFilters filters, weights as (filters, R, S, channels). Compiled once, in

@@ -14,12 +14,12 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/conv2d/mma_general.cuh"
 #include "gpu/ops/conv2d/mma_loaders.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/conv2d/mma_tile.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d::tensor_cores {
@@ -37,7 +37,8 @@ struct ActivationsCall {
   const void* bias;  ///< none if nullptr
   bool relu;
   void* out;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 template <class AnyTaps>
@@ -100,13 +101,10 @@ void launch_tile(const ActivationsCall<AnyTaps>& call) {
   const ActivationsProblem<AnyTaps> problem{call.taps, call.filters, column_tiles,
                                             call.filters % kPerChunk == 0 && takes_vectors(call.out),
                                             call.relu};
-  const auto kernel = mma_activations<T, Math, kBackward, kReads, AnyTaps>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
-                   "the shared memory of conv2d mma");
-  kernel<<<static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles), T::threads,
-           T::shared_bytes, call.stream>>>(
-      problem, static_cast<const Storage*>(call.in), static_cast<const Storage*>(call.weights),
-      static_cast<const Storage*>(call.bias), static_cast<Storage*>(call.out));
+  const unsigned blocks = static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles);
+  run_kernel(call, {blocks, T::threads, T::shared_bytes},
+             mma_activations<T, Math, kBackward, kReads, AnyTaps>, problem, call.in, call.weights, call.bias,
+             call.out);
 }
 
 /// How a call can read: one that reads everything 16 bytes at a time can take any tile.
@@ -119,8 +117,9 @@ Reads reads_of(const ActivationsCall<AnyTaps>& call) {
   return kBackward && chunks_in ? Reads::vectors_and_scalars : Reads::scalars;
 }
 
-template <class Math, bool kBackward>
-void launch_math(const ActivationsCall<Taps>& call) {
+template <class Math, bool kBackward, class AnyTaps>
+void launch_math(const ActivationsCall<AnyTaps>& call) {
+  constexpr bool kEachTile = std::is_same_v<AnyTaps, Taps>;  // else fewer, so that they are compiled sooner
   const Reads reads = reads_of<Math, kBackward>(call);
   if constexpr (kBackward) {
     if (reads == Reads::vectors_and_scalars) {
@@ -130,33 +129,13 @@ void launch_math(const ActivationsCall<Taps>& call) {
   if (reads == Reads::scalars) return launch_tile<DenseTile, Math, kBackward, Reads::scalars>(call);
   switch (choose_tile(call.taps.pixels, call.filters, current_device())) {
     case TileName::huge:
-      return launch_tile<HugeTile, Math, kBackward, Reads::vectors>(call);
+      if constexpr (kEachTile) return launch_tile<HugeTile, Math, kBackward, Reads::vectors>(call);
+      [[fallthrough]];
     case TileName::large:
       return launch_tile<LargeTile, Math, kBackward, Reads::vectors>(call);
     case TileName::medium:
-      return launch_tile<MediumTile, Math, kBackward, Reads::vectors>(call);
-    case TileName::small:
-      return launch_tile<SmallTile, Math, kBackward, Reads::vectors>(call);
-    case TileName::narrow:
-      return launch_tile<NarrowTile, Math, kBackward, Reads::vectors>(call);
-  }
-}
-
-/// Fewer tiles, so that they are compiled sooner.
-template <class Math, bool kBackward>
-void launch_math(const ActivationsCall<GeneralTaps>& call) {
-  const Reads reads = reads_of<Math, kBackward>(call);
-  if constexpr (kBackward) {
-    if (reads == Reads::vectors_and_scalars) {
-      return launch_tile<NarrowTile, Math, kBackward, Reads::vectors_and_scalars>(call);
-    }
-  }
-  if (reads == Reads::scalars) return launch_tile<DenseTile, Math, kBackward, Reads::scalars>(call);
-  switch (choose_tile(call.taps.pixels, call.filters, current_device())) {
-    case TileName::huge:
-    case TileName::large:
-      return launch_tile<LargeTile, Math, kBackward, Reads::vectors>(call);
-    case TileName::medium:
+      if constexpr (kEachTile) return launch_tile<MediumTile, Math, kBackward, Reads::vectors>(call);
+      [[fallthrough]];
     case TileName::small:
       return launch_tile<SmallTile, Math, kBackward, Reads::vectors>(call);
     case TileName::narrow:
@@ -166,14 +145,7 @@ void launch_math(const ActivationsCall<GeneralTaps>& call) {
 
 template <bool kBackward, class AnyTaps>
 void launch_activations(const ActivationsCall<AnyTaps>& call, core::Precision precision) {
-  switch (precision) {
-    case core::Precision::fp16:
-      return launch_math<mma::Fp16, kBackward>(call);
-    case core::Precision::bf16:
-      return launch_math<mma::Bf16, kBackward>(call);
-    default:
-      return launch_math<mma::Tf32, kBackward>(call);
-  }
+  mma::with_math(precision, [&]<class Math>(Math) { launch_math<Math, kBackward>(call); });
 }
 
 /// conv2d.forward of any convolution with what follows it; compiled once, in conv2d_mma_forward.cu.

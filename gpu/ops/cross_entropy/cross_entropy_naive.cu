@@ -6,10 +6,10 @@
 // most of the GPU idle. At most 32 registers (54 on compute capability 7.5, mixed 57), 256 bytes of shared memory, no
 // spills. Source: cross_entropy.cpp; block_sum.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/cross_entropy/labels.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -110,36 +110,21 @@ __global__ void cross_entropy_backward_naive(std::int64_t images, int classes, c
 template <class Targets>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  const auto* labels = call.operand<const std::uint8_t>(Name::labels);
-  const auto* control = call.operand<const step::StepControl>(Name::control);
-  auto* image_losses = call.operand<float>(Name::sample_losses);
-  auto* predicted = call.operand<std::uint8_t>(Name::predicted);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    cross_entropy_images_naive<Targets, T><<<element_blocks(s.batch), kElementThreads, 0, stream>>>(
-        s.batch, s.in_channels, call.operand<const T>(Name::logits), labels, control, image_losses,
-        predicted);
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, s.batch, cross_entropy_images_naive<Targets, T>, s.batch, s.in_channels, Name::logits,
+                 Name::labels, Name::control, Name::sample_losses, Name::predicted);
   });
-  core::check_launch(to_string(Targets::kForward));
-  cross_entropy_loss_naive<Targets><<<1, kElementThreads, 0, stream>>>(
-      s.batch, image_losses, predicted, labels, control, call.operand<float>(Name::loss),
-      call.operand<float>(Name::accuracy));
-  core::check_launch(to_string(Targets::kForward));
+  run_kernel(call, {1}, cross_entropy_loss_naive<Targets>, s.batch, Name::sample_losses, Name::predicted,
+             Name::labels, Name::control, Name::loss, Name::accuracy);
 }
 
 template <class Targets>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    cross_entropy_backward_naive<Targets, T>
-        <<<element_blocks(s.batch), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            s.batch, s.in_channels, call.operand<const T>(Name::logits),
-            call.operand<const std::uint8_t>(Name::labels),
-            call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::gradient));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, s.batch, cross_entropy_backward_naive<Targets, T>, s.batch, s.in_channels,
+                 Name::logits, Name::labels, Name::control, Name::gradient);
   });
-  core::check_launch(to_string(Targets::kBackward));
 }
 
 }  // namespace

@@ -108,8 +108,9 @@ OpTests of_backward(Op forward) {
           .derivative = Derivative{.forward = forward,
                                    .shape = {.batch = 6, .in_channels = 5},
                                    .variable = Name::logits,
+                                   .result = Name::gradient,
                                    .output = Name::loss,
-                                   .result = Name::gradient}};
+                                   .output_gradient = {}}};
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 
 #include <memory>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/arrivals.h"
 #include "gpu/ops/cross_entropy/labels.h"
 #include "gpu/ops/cross_entropy/logits.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::cross_entropy {
@@ -109,66 +109,46 @@ template <class Targets>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const bool fused = call.covers(Targets::kBackward);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     T* gradient = fused ? call.operand<T>(Name::gradient) : nullptr;
-    with_group(s.in_channels, [&](auto group) {
-      using G = decltype(group);
-      cross_entropy_forward_warp_shuffle<G, Targets, T>
-          <<<forward_blocks(s), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              s.batch, s.in_channels, call.operand<const T>(Name::logits),
-              call.operand<const std::uint8_t>(Name::labels),
-              call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::sample_losses),
-              call.operand<std::uint8_t>(Name::predicted), static_cast<float*>(call.workspace),
-              static_cast<Arrivals&>(*call.prepared).counts(), call.operand<float>(Name::loss),
-              call.operand<float>(Name::accuracy), gradient);
+    with_group(s.in_channels, [&]<class G>(G) {
+      run_kernel(call, {forward_blocks(s)}, cross_entropy_forward_warp_shuffle<G, Targets, T>, s.batch,
+                 s.in_channels, Name::logits, Name::labels, Name::control, Name::sample_losses,
+                 Name::predicted, call.workspace, static_cast<Arrivals&>(*call.prepared).counts(), Name::loss,
+                 Name::accuracy, gradient);
     });
   });
-  core::check_launch(to_string(Targets::kForward));
 }
 
 template <class Targets>
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_group(s.in_channels, [&](auto group) {
-      using G = decltype(group);
+  with_storage(call.precision, [&]<class T>(T) {
+    with_group(s.in_channels, [&]<class G>(G) {
       const auto blocks = static_cast<unsigned>((s.batch + G::kImages - 1) / G::kImages);
-      cross_entropy_backward_warp_shuffle<G, Targets, T>
-          <<<blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              s.batch, s.in_channels, call.operand<const T>(Name::logits),
-              call.operand<const std::uint8_t>(Name::labels),
-              call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::gradient));
+      run_kernel(call, {blocks}, cross_entropy_backward_warp_shuffle<G, Targets, T>, s.batch, s.in_channels,
+                 Name::logits, Name::labels, Name::control, Name::gradient);
     });
   });
-  core::check_launch(to_string(Targets::kBackward));
-}
-
-template <class Targets>
-Variant forward_variant(const char* name, const char* summary) {
-  Variant made = cuda_variant(Targets::kForward, name, forward<Targets>, summary);
-  made.workspace_bytes = forward_workspace;
-  made.prepare = prepare;
-  return made;
 }
 
 }  // namespace
 
 template <class Targets>
 std::vector<Variant> warp_shuffle() {
-  Variant plain = forward_variant<Targets>(
-      "warp_shuffle",
-      "Up to a warp per image exchanges by shuffles; the last block adds the batch: one launch.");
-  plain.presets = {{"atomic_free"}, {"tiled"}, {"implicit_gemm"}};
-  Variant fused = forward_variant<Targets>(
-      "warp_shuffle_fused",
-      "The gradient comes of the same registers: one launch for the loss and its gradient.");
-  fused.chain =
-      std::vector<Link>{Link{.op = Targets::kForward}, Link{.op = Targets::kBackward, .optional = true}};
-  return {plain, fused,
-          cuda_variant(Targets::kBackward, "warp_shuffle", backward<Targets>,
-                       "Up to a warp per image; the logits are read once, sums go by shuffles.")};
+  return {
+      cuda_variant(Targets::kForward, "warp_shuffle", forward<Targets>,
+                   "Up to a warp per image exchanges by shuffles; the last block adds the batch: one launch.",
+                   {.presets = {{"atomic_free"}, {"tiled"}, {"implicit_gemm"}},
+                    .workspace_bytes = forward_workspace,
+                    .prepare = prepare}),
+      cuda_variant(Targets::kForward, "warp_shuffle_fused", forward<Targets>,
+                   "The gradient comes of the same registers: one launch for the loss and its gradient.",
+                   {.chain = {{.op = Targets::kForward}, {.op = Targets::kBackward, .optional = true}},
+                    .workspace_bytes = forward_workspace,
+                    .prepare = prepare}),
+      cuda_variant(Targets::kBackward, "warp_shuffle", backward<Targets>,
+                   "Up to a warp per image; the logits are read once, sums go by shuffles.")};
 }
 template std::vector<Variant> warp_shuffle<OneLabel>();
 template std::vector<Variant> warp_shuffle<MixedLabels>();

@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::dropout {
 namespace {
@@ -38,37 +38,20 @@ std::string refuses(const OpShape& shape) {
 }
 
 OpContract forward_contract() {
-  return {.name = "dropout.forward",
-          .summary = "x / (1 - rate), or 0 with probability rate",
-          .operands = kForward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .parameters = {Parameter::dropout_rate, Parameter::salt}};
+  OpContract made =
+      sizes::each_element("dropout.forward", "x / (1 - rate), or 0 with probability rate", kForward);
+  made.parameters = {Parameter::dropout_rate, Parameter::salt};
+  return made;
 }
 
 OpContract backward_contract() {
-  return {.name = "dropout.backward",
-          .summary = "dy / (1 - rate) where x was kept",
-          .operands = kBackward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .parameters = {Parameter::dropout_rate, Parameter::salt}};
+  OpContract made = sizes::each_element("dropout.backward", "dy / (1 - rate) where x was kept", kBackward);
+  made.parameters = {Parameter::dropout_rate, Parameter::salt};
+  return made;
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(),
+                   loops_backward() WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward(),
+                                                      vectorized_forward(), vectorized_backward()))
 
 }  // namespace warpscope::ops::dropout

@@ -4,9 +4,9 @@
 // where few characters make up most of a text, their rows are what everybody waits for. No shared memory, no spills.
 // Source: embedding.cpp; "CUDA C++ Programming Guide", atomic functions.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
@@ -29,32 +29,19 @@ __global__ void embedding_backward_weights_atomic(Index count, int rows, int cha
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = sizes::output(s);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  float* dw = call.operand<float>(Name::weights_gradient);
-  core::check_cuda(cudaMemsetAsync(dw, 0, static_cast<std::size_t>(table(s)) * sizeof(float), stream),
-                   "embedding.backward_weights atomic, clearing the gradient");
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      embedding_backward_weights_atomic<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
-          static_cast<Index>(count), static_cast<int>(s.count), s.out_channels,
-          call.operand<const T>(Name::input), call.operand<const T>(Name::output_gradient), dw);
-    });
+  clear_floats(call, Name::weights_gradient, table(s));
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, embedding_backward_weights_atomic<Index, T>, count, s.count, s.out_channels,
+                 Name::input, Name::output_gradient, Name::weights_gradient);
   });
-  core::check_launch("embedding.backward_weights atomic");
 }
 
 }  // namespace
 
 Variant atomic_backward_weights() {
-  return {.op = Op::embedding_backward_weights,
-          .name = "atomic",
-          .device = core::DeviceKind::cuda,
-          .deterministic = false,
-          .presets = {{"atomic"}},
-          .summary = "One thread per gradient, added to its row by atomics: not the same bits every time.",
-          .launch = backward_weights};
+  return cuda_variant(Op::embedding_backward_weights, "atomic", backward_weights,
+                      "One thread per gradient, added to its row by atomics: not the same bits every time.",
+                      {.deterministic = false, .presets = {{"atomic"}}});
 }
 
 }  // namespace warpscope::ops::embedding

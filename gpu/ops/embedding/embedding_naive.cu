@@ -3,9 +3,9 @@
 // Limits: none on the shape; backward_weights reads every character V D times. No shared memory, no spills. Source:
 // embedding.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
@@ -42,52 +42,30 @@ __global__ void embedding_backward_weights_naive(unsigned count, int rows, int c
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = sizes::output(s);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      embedding_forward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<int>(s.count), s.out_channels,
-              call.operand<const T>(Name::input), call.operand<const T>(Name::weights),
-              call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, embedding_forward_naive<Index, T>, count, s.count, s.out_channels, Name::input,
+                 Name::weights, Name::output);
   });
-  core::check_launch("embedding.forward naive");
 }
 
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = table(s);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    embedding_backward_weights_naive<T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<unsigned>(count), static_cast<int>(s.count), s.out_channels, sizes::pixels(s),
-            call.operand<const T>(Name::input), call.operand<const T>(Name::output_gradient),
-            call.operand<float>(Name::weights_gradient));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, count, embedding_backward_weights_naive<T>, count, s.count, s.out_channels,
+                 sizes::pixels(s), Name::input, Name::output_gradient, Name::weights_gradient);
   });
-  core::check_launch("embedding.backward_weights naive");
-}
-
-Variant naive(Op op, std::vector<PresetTag> presets, const char* summary, void (*launch)(const OpCall&)) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .presets = std::move(presets),
-          .summary = summary,
-          .launch = launch};
 }
 
 }  // namespace
 
 Variant naive_forward() {
-  return naive(Op::embedding_forward, {{"naive"}, {"atomic"}, {"atomic_free"}}, "One thread per element.",
-               forward);
+  return naive_variant(Op::embedding_forward, forward, "One thread per element.");
 }
 Variant naive_backward_weights() {
-  return naive(Op::embedding_backward_weights, {{"naive"}, {"atomic_free"}},
-               "One thread per element of the table, which looks at every character.", backward_weights);
+  return cuda_variant(Op::embedding_backward_weights, "naive", backward_weights,
+                      "One thread per element of the table, which looks at every character.",
+                      {.presets = {{"naive"}, {"atomic_free"}}});
 }
 
 }  // namespace warpscope::ops::embedding

@@ -4,7 +4,6 @@
 // Limits: none on the shape. Bound by reading dy. 4 KB of shared memory for 32 rows, 32 KB at most; no spills. Source:
 // embedding.cpp; row_sums.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/embedding/embedding.h"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
@@ -37,14 +36,11 @@ struct Store {
 
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    row_sums::launch(
-        sums_of(s), Symbols<T>{call.operand<const T>(Name::input), static_cast<int>(s.count) - 1},
-        call.operand<const T>(Name::output_gradient), static_cast<float*>(call.workspace),
-        Store{call.operand<float>(Name::weights_gradient), s.out_channels}, core::cuda_stream(*call.stream));
+  with_storage(call.precision, [&]<class T>(T) {
+    row_sums::launch<T>(call, sums_of(s),
+                        Symbols<T>{call.operand<const T>(Name::input), static_cast<int>(s.count) - 1},
+                        Store{call.operand<float>(Name::weights_gradient), s.out_channels});
   });
-  core::check_launch("embedding.backward_weights scatter_rows");
 }
 
 std::size_t workspace(const OpShape& s, core::Precision) {
@@ -54,12 +50,9 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 }  // namespace
 
 Variant scatter_rows_backward_weights() {
-  return {.op = Op::embedding_backward_weights,
-          .name = "scatter_rows",
-          .device = core::DeviceKind::cuda,
-          .summary = "Tables of sums in shared memory, a column a lane, added in a fixed order.",
-          .launch = backward_weights,
-          .workspace_bytes = workspace};
+  return cuda_variant(Op::embedding_backward_weights, "scatter_rows", backward_weights,
+                      "Tables of sums in shared memory, a column a lane, added in a fixed order.",
+                      {.workspace_bytes = workspace});
 }
 
 }  // namespace warpscope::ops::embedding

@@ -37,12 +37,8 @@ OpTests backward_weights_tests() {
   return {.shapes = shapes,
           .random_shape = random_shape,
           .fit = fit,
-          .derivative = Derivative{.forward = Op::embedding_forward,
-                                   .shape = text(2, 1, 6, 4, 3),
-                                   .variable = Name::weights,
-                                   .output = Name::output,
-                                   .output_gradient = Name::output_gradient,
-                                   .result = Name::weights_gradient}};
+          .derivative =
+              Derivative{Op::embedding_forward, text(2, 1, 6, 4, 3), Name::weights, Name::weights_gradient}};
 }
 
 }  // namespace warpscope::ops::embedding

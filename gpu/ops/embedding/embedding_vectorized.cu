@@ -3,8 +3,8 @@
 // aligned to 16 bytes, go element by element. Bound by writing. No shared memory, no spills. Source: embedding.cpp;
 // vectorized.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/embedding/embedding.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
 #include "gpu/ops/variant.h"
@@ -29,20 +29,13 @@ __global__ void embedding_forward_vectorized(Index vectors, Index count, int row
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = sizes::output(s);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     const T* w = call.operand<const T>(Name::weights);
     T* y = call.operand<T>(Name::output);
     const VectorCover covered = cover(count, kWide<T>, s.out_channels % kWide<T> == 0 && aligned_16(w, y));
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      embedding_forward_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(count), static_cast<int>(s.count),
-              s.out_channels, call.operand<const T>(Name::input), w, y);
-    });
+    run_kernel(call, {covered.blocks}, embedding_forward_vectorized<Index, T>, covered.vectors, count,
+               s.count, s.out_channels, Name::input, w, y);
   });
-  core::check_launch("embedding.forward vectorized");
 }
 
 }  // namespace

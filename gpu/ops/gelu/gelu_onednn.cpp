@@ -1,8 +1,6 @@
 // gelu, variant `onednn`: oneDNN's elementwise kernels. Over `loops` they add wide vectors, an error function without
 // calls, and all cores. Limits: FP32, and BF16 where the CPU has it. Source: oneDNN's documentation, "Eltwise".
 
-#include <cstdint>
-
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -18,29 +16,10 @@ memory::desc vector_of(const OpShape& shape, core::Precision precision) {
   return memory::desc({sizes::input(shape)}, onednn::storage(precision), memory::format_tag::a);
 }
 
-auto describe_forward(const onednn::Program& program, const memory::desc& layout) {
-  constexpr auto kTraining = dnnl::prop_kind::forward_training;
-#if DNNL_VERSION_MAJOR >= 3
-  return onednn::describe<dnnl::eltwise_forward>(program, kTraining, kGelu, layout, layout, 0.0f, 0.0f);
-#else
-  return onednn::describe<dnnl::eltwise_forward>(program, kTraining, kGelu, layout, 0.0f, 0.0f);
-#endif
-}
-
-auto describe_backward(const onednn::Program& program, const memory::desc& layout) {
-  const auto hint = describe_forward(program, layout);
-#if DNNL_VERSION_MAJOR >= 3
-  return onednn::describe_backward<dnnl::eltwise_backward>(program, hint, kGelu, layout, layout, layout, 0.0f,
-                                                           0.0f);
-#else
-  return onednn::describe_backward<dnnl::eltwise_backward>(program, hint, kGelu, layout, layout, 0.0f, 0.0f);
-#endif
-}
-
 std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
   return onednn::make_program(Op::gelu_forward, [&](onednn::Program& program) {
     const auto layout = vector_of(call.shape, call.precision);
-    program.add<dnnl::eltwise_forward>(describe_forward(program, layout),
+    program.add<dnnl::eltwise_forward>(onednn::describe_elements(program, kGelu, layout),
                                        {{DNNL_ARG_SRC, program.operand(Name::input, layout)},
                                         {DNNL_ARG_DST, program.operand(Name::output, layout)}});
   });
@@ -49,7 +28,7 @@ std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
 std::unique_ptr<Prepared> prepare_backward(const OpCall& call) {
   return onednn::make_program(Op::gelu_backward, [&](onednn::Program& program) {
     const auto layout = vector_of(call.shape, call.precision);
-    program.add<dnnl::eltwise_backward>(describe_backward(program, layout),
+    program.add<dnnl::eltwise_backward>(onednn::describe_elements_backward(program, kGelu, layout),
                                         {{DNNL_ARG_SRC, program.operand(Name::input, layout)},
                                          {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout)},
                                          {DNNL_ARG_DIFF_SRC, program.operand(Name::input_gradient, layout)}});

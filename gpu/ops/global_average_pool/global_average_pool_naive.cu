@@ -3,8 +3,8 @@
 // the shape; a small batch of large images leaves most of the GPU idle in forward. Bound by memory. At most 32
 // registers, no shared memory, no spills. Source: global_average_pool.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -35,36 +35,20 @@ void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t means = s.batch * s.in_channels;
   const std::int64_t pixels = std::int64_t{s.height} * s.width;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(input_elements(s), [&](auto index) {
-      using Index = decltype(index);
-      global_average_pool_forward_naive<Index, T>
-          <<<element_blocks(means), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(means), static_cast<Index>(pixels), static_cast<unsigned>(s.in_channels),
-              1.0f / static_cast<float>(pixels), call.operand<const T>(Name::input),
-              call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, input_elements(s), [&]<class T, class Index>() {
+    run_elements(call, means, global_average_pool_forward_naive<Index, T>, means, pixels, s.in_channels,
+                 1.0f / static_cast<float>(pixels), Name::input, Name::output);
   });
-  core::check_launch("global_average_pool.forward naive");
 }
 
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = input_elements(s);
   const std::int64_t pixels = std::int64_t{s.height} * s.width;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      global_average_pool_backward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<Index>(pixels), static_cast<unsigned>(s.in_channels),
-              1.0f / static_cast<float>(pixels), call.operand<const T>(Name::output_gradient),
-              call.operand<T>(Name::input_gradient));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, global_average_pool_backward_naive<Index, T>, count, pixels, s.in_channels,
+                 1.0f / static_cast<float>(pixels), Name::output_gradient, Name::input_gradient);
   });
-  core::check_launch("global_average_pool.backward naive");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // one at a time. Bound by memory. At most 26 registers, no shared memory, no spills. Source:
 // global_average_pool.cpp; CUDA C++ Programming Guide, "Device Memory Accesses".
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -31,25 +31,20 @@ void launch(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t pixels = std::int64_t{s.height} * s.width;
   const std::int64_t count = input_elements(s) / V;
-  with_index(input_elements(s), [&](auto index) {
-    using Index = decltype(index);
-    global_average_pool_backward_vectorized<V, Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<Index>(pixels), static_cast<unsigned>(s.in_channels / V),
-            1.0f / static_cast<float>(pixels), call.operand<const T>(Name::output_gradient),
-            call.operand<T>(Name::input_gradient));
+  with_index(input_elements(s), [&]<class Index>(Index) {
+    run_elements(call, count, global_average_pool_backward_vectorized<V, Index, T>, count, pixels,
+                 s.in_channels / V, 1.0f / static_cast<float>(pixels), Name::output_gradient,
+                 Name::input_gradient);
   });
 }
 
 void backward(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const bool wide =
         call.shape.in_channels % kWide<T> == 0 &&
         aligned_16(call.operand<T>(Name::output_gradient), call.operand<T>(Name::input_gradient));
     wide ? launch<T, kWide<T>>(call) : launch<T, 1>(call);
   });
-  core::check_launch("global_average_pool.backward vectorized");
 }
 
 }  // namespace

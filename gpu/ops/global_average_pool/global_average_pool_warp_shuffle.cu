@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -74,9 +74,8 @@ void launch_few_pixels(const OpCall& call) {
   const int pixels = s.height * s.width;
   const dim3 grid((static_cast<unsigned>(s.in_channels) + kThreads - 1) / kThreads,
                   static_cast<unsigned>(std::min(s.batch, kMostRows)));
-  global_average_pool_forward_few_pixels<T><<<grid, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-      s.batch, pixels, s.in_channels, 1.0f / static_cast<float>(pixels), call.operand<const T>(Name::input),
-      call.operand<T>(Name::output));
+  run_kernel(call, {grid, kThreads}, global_average_pool_forward_few_pixels<T>, s.batch, pixels,
+             s.in_channels, 1.0f / static_cast<float>(pixels), Name::input, Name::output);
 }
 
 void forward(const OpCall& call) {
@@ -85,15 +84,12 @@ void forward(const OpCall& call) {
   const unsigned groups = (static_cast<unsigned>(s.in_channels) + kChannels - 1) / kChannels;
   const std::int64_t tasks = s.batch * groups;
   const std::int64_t pixels = std::int64_t{s.height} * s.width;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     if (pixels < kPixels) return launch_few_pixels<T>(call);
-    global_average_pool_forward_warp_shuffle<T><<<static_cast<unsigned>(std::min(tasks, kMostBlocks)),
-                                                  kThreads, 0, core::cuda_stream(*call.stream)>>>(
-        tasks, groups, pixels, static_cast<unsigned>(s.in_channels), 1.0f / static_cast<float>(pixels),
-        call.operand<const T>(Name::input), call.operand<T>(Name::output));
+    run_kernel(call, {static_cast<unsigned>(std::min(tasks, kMostBlocks)), kThreads},
+               global_average_pool_forward_warp_shuffle<T>, tasks, groups, pixels, s.in_channels,
+               1.0f / static_cast<float>(pixels), Name::input, Name::output);
   });
-  core::check_launch("global_average_pool.forward warp_shuffle");
 }
 
 }  // namespace

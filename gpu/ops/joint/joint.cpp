@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::joint {
 namespace {
@@ -45,18 +45,6 @@ OpContract weigh_contract() {
           .describe = describe_logits};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_weigh(), loops_weigh();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_weigh();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_weigh(), loops_weigh()};
-#if WARPSCOPE_HAVE_CUDA
-  list.push_back(naive_weigh());
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_weigh(), loops_weigh() WARPSCOPE_IF_CUDA(, naive_weigh()))
 
 }  // namespace warpscope::ops::joint

@@ -1,8 +1,8 @@
 // joint.weigh, variant `naive`: one thread per logit, of which there are a few hundred; the first also looks at the
 // head's loss. Limits: none on the shape. Bound by its launch. No shared memory, no spills. Source: joint.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -22,19 +22,10 @@ __global__ void joint_weigh_naive(Index count, const T* dy, const step::StepCont
 
 void weigh(const OpCall& call) {
   const std::int64_t count = call.shape.batch * call.shape.in_channels;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      joint_weigh_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), call.operand<const T>(Name::output_gradient),
-              call.operand<const step::StepControl>(Name::control),
-              call.operand<const float>(Name::head_loss), call.operand<float>(Name::loss),
-              call.operand<T>(Name::gradient));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, joint_weigh_naive<Index, T>, count, Name::output_gradient, Name::control,
+                 Name::head_loss, Name::loss, Name::gradient);
   });
-  core::check_launch("joint.weigh naive");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::labels {
 namespace {
@@ -37,18 +37,6 @@ OpContract gather_contract() {
           .touched = picked};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_gather(), loops_gather();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_gather();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_gather(), loops_gather()};
-#if WARPSCOPE_HAVE_CUDA
-  list.push_back(naive_gather());
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_gather(), loops_gather() WARPSCOPE_IF_CUDA(, naive_gather()))
 
 }  // namespace warpscope::ops::labels

@@ -3,10 +3,9 @@
 // every step. Limits: none on the shape. Bound by the latency of reads that depend on each other. At most 26
 // registers, no shared memory, no spills. Source: labels.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
-#include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::labels {
@@ -28,11 +27,8 @@ __global__ void labels_gather_naive(std::uint64_t batch, std::uint64_t data_set,
 
 void gather(const OpCall& call) {
   const OpShape& s = call.shape;
-  labels_gather_naive<<<element_blocks(s.batch), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-      static_cast<std::uint64_t>(s.batch), static_cast<std::uint64_t>(s.count),
-      call.operand<const std::uint8_t>(Name::all_labels), call.operand<const std::uint32_t>(Name::order),
-      call.operand<const step::StepControl>(Name::control), call.operand<std::uint8_t>(Name::labels));
-  core::check_launch("labels.gather naive");
+  run_elements(call, s.batch, labels_gather_naive, s.batch, s.count, Name::all_labels, Name::order,
+               Name::control, Name::labels);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include <array>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::layer_norm {
 namespace {
@@ -87,24 +87,12 @@ OpContract backward_weights_contract() {
           .describe = sizes::describe_images};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward_input(), reference_backward_weights(), loops_forward(),
-    loops_backward_input(), loops_backward_weights();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_backward_input(), naive_backward_weights(), warp_shuffle_forward(),
-    warp_shuffle_backward_input(), warp_shuffle_backward_weights(), pooled_forward(),
-    pooled_backward_weights();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_backward_input(), reference_backward_weights(),
-                            loops_forward(),     loops_backward_input(),     loops_backward_weights()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), naive_backward_input(), naive_backward_weights(),
-                           warp_shuffle_forward(), warp_shuffle_backward_input(),
-                           warp_shuffle_backward_weights(), pooled_forward(), pooled_backward_weights()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward_input(), reference_backward_weights(),
+                   loops_forward(), loops_backward_input(),
+                   loops_backward_weights()
+                       WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward_input(), naive_backward_weights(),
+                                         warp_shuffle_forward(), warp_shuffle_backward_input(),
+                                         warp_shuffle_backward_weights(), pooled_forward(),
+                                         pooled_backward_weights()))
 
 }  // namespace warpscope::ops::layer_norm

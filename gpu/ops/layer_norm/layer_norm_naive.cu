@@ -5,8 +5,8 @@
 // in the sums over the positions. At most 40 registers, no shared memory, no spills. Source: layer_norm.cpp;
 // normalization.h.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
@@ -95,44 +95,31 @@ __global__ void layer_norm_backward_weights_naive(std::int64_t positions, int ch
 void forward(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   auto* statistics = call.operand<float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    layer_norm_forward_naive<T>
-        <<<element_blocks(positions), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            positions, call.shape.in_channels, call.operand<const T>(Name::input),
-            call.operand<const T>(Name::weights), call.operand<const T>(Name::bias),
-            call.operand<T>(Name::output), statistics, statistics + positions);
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, positions, layer_norm_forward_naive<T>, positions, call.shape.in_channels, Name::input,
+                 Name::weights, Name::bias, Name::output, statistics, statistics + positions);
   });
-  core::check_launch("layer_norm.forward naive");
 }
 
 void backward_input(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const auto* statistics = call.operand<const float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    layer_norm_backward_input_naive<T>
-        <<<element_blocks(positions), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            positions, call.shape.in_channels, call.operand<const T>(Name::input),
-            call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::weights), statistics,
-            statistics + positions, call.operand<T>(Name::input_gradient));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, positions, layer_norm_backward_input_naive<T>, positions, call.shape.in_channels,
+                 Name::input, Name::output_gradient, Name::weights, statistics, statistics + positions,
+                 Name::input_gradient);
   });
-  core::check_launch("layer_norm.backward_input naive");
 }
 
 void backward_weights(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
   const auto* statistics = call.operand<const float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    layer_norm_backward_weights_naive<T>
-        <<<element_blocks(channels), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            positions, channels, call.operand<const T>(Name::input),
-            call.operand<const T>(Name::output_gradient), statistics, statistics + positions,
-            call.operand<float>(Name::weights_gradient), call.operand<float>(Name::bias_gradient));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, channels, layer_norm_backward_weights_naive<T>, positions, channels, Name::input,
+                 Name::output_gradient, statistics, statistics + positions, Name::weights_gradient,
+                 Name::bias_gradient);
   });
-  core::check_launch("layer_norm.backward_weights naive");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 // spills; workspace: at most 8 KiB a channel. Source: layer_norm.cpp; maxpool2d.cpp; M. Harris, "Faster Parallel
 // Reductions on Kepler" (2014).
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/layer_norm/layer_norm_windows.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -285,8 +285,8 @@ void launch_windows(const OpCall& call, std::int64_t blocks, float* dgamma, floa
   all.span = (all.windows.count + blocks - 1) / blocks;
   const bool aligned = aligned_16(all.x, all.dy, all.argmax, all.gamma, all.dx);
   with_window_group<T>(s, aligned, [&](auto group, auto at_once) {
-    layer_norm_backward_pooled<decltype(group), decltype(at_once)::value, T>
-        <<<static_cast<unsigned>(blocks), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(all);
+    run_kernel(call, {static_cast<unsigned>(blocks)},
+               layer_norm_backward_pooled<decltype(group), decltype(at_once)::value, T>, all);
   });
 }
 
@@ -300,12 +300,10 @@ void backward_weights(const OpCall& call) {
     launch_windows<decltype(storage)>(call, blocks, blocks == 1 ? dgamma : parts,
                                       blocks == 1 ? dbeta : parts + channels);
   });
-  core::check_launch("layer_norm.backward_weights pooled");
   if (blocks == 1) return;
   const unsigned groups = (2 * static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
-  layer_norm_add_pooled<<<groups, kAddThreads, 0, core::cuda_stream(*call.stream)>>>(
-      static_cast<int>(blocks), channels, parts, dgamma, dbeta);
-  core::check_launch("layer_norm.backward_weights pooled, sums of the blocks");
+  run_kernel(call, "sums of the blocks", {groups, kAddThreads}, layer_norm_add_pooled, blocks, channels,
+             parts, dgamma, dbeta);
 }
 
 std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
@@ -325,14 +323,11 @@ std::vector<Link> backward_chain() {
 }  // namespace
 
 Variant pooled_backward_weights() {
-  Variant variant = pooled_variant(
-      Op::layer_norm_backward_weights,
+  return cuda_variant(
+      Op::layer_norm_backward_weights, "pooled", backward_weights,
       "The gradient comes straight from behind the max pooling, and that of the input is made in the same "
-      "pass.");
-  variant.chain = backward_chain();
-  variant.launch = backward_weights;
-  variant.workspace_bytes = backward_weights_workspace;
-  return variant;
+      "pass.",
+      {.chain = backward_chain(), .workspace_bytes = backward_weights_workspace, .refuses = refuses_pooled});
 }
 
 }  // namespace warpscope::ops::layer_norm

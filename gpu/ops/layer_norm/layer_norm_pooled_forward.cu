@@ -19,7 +19,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/layer_norm/layer_norm_at_once.cuh"
 #include "gpu/ops/layer_norm/layer_norm_walk.cuh"
 #include "gpu/ops/layer_norm/layer_norm_windows.cuh"
@@ -198,29 +198,29 @@ __global__ void __launch_bounds__(kElementThreads, blocks_at_once(K))
 }
 
 template <class G, int K, class T>
-void launch_windows(const PooledForward<T>& call, cudaStream_t stream) {
+void launch_windows(const OpCall& call, const PooledForward<T>& how) {
   constexpr std::int64_t kProcessors = kPlannedProcessors;
   constexpr auto kGroups = static_cast<std::int64_t>(G::kPositions);
-  const Windows& all = call.windows;
+  const Windows& all = how.windows;
   const auto blocks =
-      static_cast<int>(std::min(kProcessors * blocks_at_once(K), (all.count + kGroups - 1) / kGroups));
-  const Walk walk = walk_of(all, blocks * static_cast<int>(kGroups), call.channels * sizeof(T));
-  const auto launch = [&](auto kernel) { kernel<<<blocks, kElementThreads, 0, stream>>>(call, walk); };
+      static_cast<unsigned>(std::min(kProcessors * blocks_at_once(K), (all.count + kGroups - 1) / kGroups));
+  const Walk walk = walk_of(all, static_cast<int>(blocks * kGroups), how.channels * sizeof(T));
+  const auto launch = [&](auto kernel) { run_kernel(call, {blocks}, kernel, how, walk); };
   if (is_side_by_side(all)) return launch(layer_norm_forward_windows<WalkerOfLines<K>, G, K, T>);
   launch(layer_norm_forward_windows<WalkerOfImages<K>, G, K, T>);
 }
 
 /// Whether a kernel holds windows of so many positions whole; if so, launches it.
 template <class G, class T>
-bool launch_at_once(const PooledForward<T>& call, cudaStream_t stream) {
+bool launch_at_once(const OpCall& call, const PooledForward<T>& how) {
   if constexpr (G::kVectors == 1 && G::kWidth == kWide<T>) {
-    switch (call.windows.rows * call.windows.columns) {
+    switch (how.windows.rows * how.windows.columns) {
       case 2:
-        return launch_windows<G, 2>(call, stream), true;
+        return launch_windows<G, 2>(call, how), true;
       case 3:
-        return launch_windows<G, 3>(call, stream), true;
+        return launch_windows<G, 3>(call, how), true;
       case 4:
-        return launch_windows<G, 4>(call, stream), true;
+        return launch_windows<G, 4>(call, how), true;
       default:
         break;
     }
@@ -230,10 +230,8 @@ bool launch_at_once(const PooledForward<T>& call, cudaStream_t stream) {
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* statistics = call.operand<float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const PooledForward<T> all{windows_of(s),
                                s.in_channels,
                                MeanOf(s.in_channels),
@@ -246,26 +244,22 @@ void forward(const OpCall& call) {
                                statistics,
                                statistics + sizes::pixels(s)};
     const bool aligned = aligned_16(all.x, all.gamma, all.beta, all.y, all.argmax);
-    with_window_group<T>(s, aligned, [&](auto group, auto at_once) {
-      using G = decltype(group);
-      if (launch_at_once<G>(all, stream)) return;
+    with_window_group<T>(s, aligned, [&]<class G>(G, auto at_once) {
+      if (launch_at_once<G>(call, all)) return;
       const auto blocks = static_cast<unsigned>((all.windows.count + G::kPositions - 1) / G::kPositions);
-      layer_norm_forward_pooled<G, decltype(at_once)::value, T><<<blocks, kElementThreads, 0, stream>>>(all);
+      run_kernel(call, {blocks}, layer_norm_forward_pooled<G, decltype(at_once)::value, T>, all);
     });
   });
-  core::check_launch("layer_norm.forward pooled");
 }
 
 }  // namespace
 
 Variant pooled_forward() {
-  Variant variant = pooled_variant(
-      Op::layer_norm_forward,
+  return cuda_variant(
+      Op::layer_norm_forward, "pooled", forward,
       "The max pooling behind it, and a ReLU between them, run in the same pass: only what is pooled is "
-      "written.");
-  variant.chain = pooling_after(Op::layer_norm_forward);
-  variant.launch = forward;
-  return variant;
+      "written.",
+      {.chain = pooling_after(Op::layer_norm_forward), .refuses = refuses_pooled});
 }
 
 }  // namespace warpscope::ops::layer_norm

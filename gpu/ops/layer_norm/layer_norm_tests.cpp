@@ -53,12 +53,7 @@ void fit_forward(const Draw& draw) {
 }
 
 Derivative derivative(Name variable, Name result) {
-  return {.forward = Op::layer_norm_forward,
-          .shape = kSmall,
-          .variable = variable,
-          .output = Name::output,
-          .output_gradient = Name::output_gradient,
-          .result = result};
+  return {Op::layer_norm_forward, kSmall, variable, result};
 }
 
 }  // namespace

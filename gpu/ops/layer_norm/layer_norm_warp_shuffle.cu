@@ -10,8 +10,8 @@
 // of backward_weights at most 2 KiB a channel. Source: layer_norm.cpp; normalization.h; J. Luitjens, "Faster parallel
 // reductions on Kepler" (2014).
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/chains.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/layer_norm/layer_norm_rows.cuh"
 #include "gpu/ops/norm_sums.cuh"
 #include "gpu/ops/normalization.h"
@@ -219,10 +219,8 @@ void with_lanes(std::int64_t positions, int channels, bool aligned, Groups group
 void forward(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* statistics = call.operand<float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const Forward<T> all{positions,
                          channels,
                          call.operand<const T>(Name::input),
@@ -235,22 +233,19 @@ void forward(const OpCall& call) {
     with_lanes<T>(
         positions, channels, aligned_16(all.x, all.gamma, all.beta, all.y),
         [&](auto group, unsigned blocks) {
-          layer_norm_forward_groups<decltype(group), T><<<blocks, kElementThreads, 0, stream>>>(all);
+          run_kernel(call, {blocks}, layer_norm_forward_groups<decltype(group), T>, all);
         },
         [&](auto width, unsigned blocks) {
-          layer_norm_forward_blocks<decltype(width)::value, T><<<blocks, kElementThreads, 0, stream>>>(all);
+          run_kernel(call, {blocks}, layer_norm_forward_blocks<decltype(width)::value, T>, all);
         });
   });
-  core::check_launch("layer_norm.forward warp_shuffle");
 }
 
 void backward_input(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const auto* statistics = call.operand<const float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const Backward<T> all{positions,
                           channels,
                           call.operand<const T>(Name::input),
@@ -262,58 +257,42 @@ void backward_input(const OpCall& call) {
     with_lanes<T>(
         positions, channels, aligned_16(all.x, all.dy, all.gamma, all.dx),
         [&](auto group, unsigned blocks) {
-          layer_norm_backward_input_groups<decltype(group), T><<<blocks, kElementThreads, 0, stream>>>(all);
+          run_kernel(call, {blocks}, layer_norm_backward_input_groups<decltype(group), T>, all);
         },
-        [&](auto width, unsigned blocks) {
-          constexpr int kWidth = decltype(width)::value;
-          layer_norm_backward_input_blocks<kWidth, T><<<blocks, kElementThreads, 0, stream>>>(all);
+        [&]<int kWidth>(std::integral_constant<int, kWidth>, unsigned blocks) {
+          run_kernel(call, {blocks}, layer_norm_backward_input_blocks<kWidth, T>, all);
         });
   });
-  core::check_launch("layer_norm.backward_input warp_shuffle");
 }
 
 void backward_weights(const OpCall& call) {
-  const std::int64_t positions = sizes::pixels(call.shape);
   const auto* statistics = call.operand<const float>(Name::statistics);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    norm_gradients<T>(
-        positions, call.shape.in_channels, call.operand<const T>(Name::input),
-        call.operand<const T>(Name::output_gradient), OfPositions{statistics, statistics + positions},
-        call.operand<float>(Name::weights_gradient), call.operand<float>(Name::bias_gradient), call.workspace,
-        core::cuda_stream(*call.stream), "layer_norm.backward_weights warp_shuffle");
-  });
+  const OfPositions moments{statistics, statistics + sizes::pixels(call.shape)};
+  with_storage(call.precision, [&]<class T>(T) { norm_gradients<T>(call, moments); });
 }
 
 std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
   return norm_gradients_workspace(sizes::pixels(s), s.in_channels);
 }
 
-Variant warp_shuffle(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return cuda_variant(op, "warp_shuffle", launch, summary);
-}
-
 }  // namespace
 
 Variant warp_shuffle_forward() {
-  Variant variant =
-      warp_shuffle(Op::layer_norm_forward, forward,
-                   "Up to a warp per position holds its channels in registers, sums go by shuffles; a "
-                   "ReLU behind it runs in the same pass.");
-  variant.chain = relu_after(Op::layer_norm_forward);
-  return variant;
+  return cuda_variant(Op::layer_norm_forward, "warp_shuffle", forward,
+                      "Up to a warp per position holds its channels in registers, sums go by shuffles; a "
+                      "ReLU behind it runs in the same pass.",
+                      {.chain = relu_after(Op::layer_norm_forward)});
 }
 Variant warp_shuffle_backward_input() {
-  return warp_shuffle(Op::layer_norm_backward_input, backward_input,
+  return cuda_variant(Op::layer_norm_backward_input, "warp_shuffle", backward_input,
                       "Up to a warp per position holds its channels in registers, sums go by shuffles.");
 }
 Variant warp_shuffle_backward_weights() {
-  Variant variant = warp_shuffle(
-      Op::layer_norm_backward_weights, backward_weights,
+  return cuda_variant(
+      Op::layer_norm_backward_weights, "warp_shuffle", backward_weights,
       "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
-      "in a fixed order.");
-  variant.workspace_bytes = backward_weights_workspace;
-  return variant;
+      "in a fixed order.",
+      {.workspace_bytes = backward_weights_workspace});
 }
 
 }  // namespace warpscope::ops::layer_norm

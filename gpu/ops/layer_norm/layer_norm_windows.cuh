@@ -106,8 +106,7 @@ struct MeanOf {
 template <class T, class Launch>
 void with_window_group(const OpShape& s, bool aligned, Launch launch) {
   with_column_width<T>(s.in_channels, aligned, [&](auto width) {
-    with_group<decltype(width)::value>(s.in_channels, [&](auto group) {
-      using G = decltype(group);
+    with_group<decltype(width)::value>(s.in_channels, [&]<class G>(G group) {
       if constexpr (G::kWidth == 1 || G::kVectors > 1) {
         launch(group, std::integral_constant<int, 1>{});
       } else if (s.window_height * s.window_width % 3 == 0) {
@@ -121,15 +120,6 @@ void with_window_group(const OpShape& s, bool aligned, Launch launch) {
 
 inline std::string refuses_pooled(const OpShape& s) {
   return s.in_channels > kMostInRegisters ? "takes up to 512 channels" : "";
-}
-
-/// The variant `pooled` without its functions and its chain.
-inline Variant pooled_variant(Op op, const char* summary) {
-  return {.op = op,
-          .name = "pooled",
-          .device = core::DeviceKind::cuda,
-          .summary = summary,
-          .refuses = refuses_pooled};
 }
 
 }  // namespace warpscope::ops::layer_norm

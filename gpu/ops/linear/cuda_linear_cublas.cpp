@@ -13,7 +13,6 @@
 
 #if WARPSCOPE_HAVE_CUBLAS
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -282,20 +281,17 @@ std::string refuses(const OpShape&) {
 
 template <Op Which, bool Fused = false>
 Variant cublas() {
-  return {.op = Which,
-          .name = Fused ? "cublas_fused" : "cublas",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
-                         core::Precision::bf16},
-          .library = true,
-          .chain = Fused ? bias_and_relu_after(Which) : std::vector<Link>{},
-          .presets = {{"cudnn"}},
-          .summary = Fused ? "cuBLASLt with the bias and ReLU in its epilogue."
-                           : "cuBLASLt: the algorithm that its heuristics rank first.",
-          .launch = launch<Which>,
-          .workspace_bytes = workspace,
-          .refuses = refuses,
-          .prepare = prepare<Which, Fused>};
+  return cuda_variant(Which, Fused ? "cublas_fused" : "cublas", launch<Which>,
+                      Fused ? "cuBLASLt with the bias and ReLU in its epilogue."
+                            : "cuBLASLt: the algorithm that its heuristics rank first.",
+                      {.precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
+                                      core::Precision::bf16},
+                       .library = true,
+                       .chain = Fused ? bias_and_relu_after(Which) : std::vector<Link>{},
+                       .presets = {{"cudnn"}},
+                       .workspace_bytes = workspace,
+                       .refuses = refuses,
+                       .prepare = prepare<Which, Fused>});
 }
 
 }  // namespace

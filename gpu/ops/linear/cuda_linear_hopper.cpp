@@ -30,8 +30,6 @@ constexpr std::int64_t kFewestWeights = std::int64_t{1} << 21;
 constexpr std::int64_t kFewestOfManyRows = std::int64_t{1} << 20;
 constexpr std::int64_t kFewestProducts = std::int64_t{1} << 28;
 constexpr int kFewestFeatures = 512;
-// Far enough under 2^31 that rows, columns and quads of any operand can be counted in an int.
-constexpr std::int64_t kMostElements = 2'000'000'000;
 
 int divide_up(std::int64_t a, std::int64_t b) {
   return static_cast<int>((a + b - 1) / b);
@@ -69,17 +67,13 @@ std::unique_ptr<Prepared> prepare(const OpCall& call) {
 
 template <Op Which>
 Variant hopper_variant(const std::vector<Link>& chain, const char* summary) {
-  return {.op = Which,
-          .name = "hopper",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 90,
-          .maximum_compute_capability = 90,
-          .chain = chain,
-          .summary = summary,
-          .launch = launch<Which>,
-          .workspace_bytes = workspace<Which>,
-          .prepare = prepare<Which>};
+  return cuda_variant(Which, "hopper", launch<Which>, summary,
+                      {.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
+                       .minimum_compute_capability = 90,
+                       .maximum_compute_capability = 90,
+                       .chain = chain,
+                       .workspace_bytes = workspace<Which>,
+                       .prepare = prepare<Which>});
 }
 
 }  // namespace

@@ -48,17 +48,13 @@ void launch(const OpCall& call) {
 
 template <Op Which>
 Variant split_k_variant(const std::vector<Link>& chain, const char* summary) {
-  return {.op = Which,
-          .name = chain.empty() ? "split_k" : "split_k_fused",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
-                         core::Precision::bf16},
-          .minimum_compute_capability = 80,
-          .chain = chain,
-          .summary = summary,
-          .launch = launch<Which>,
-          .workspace_bytes = workspace<Which>,
-          .prepare = prepare<Which>};
+  return cuda_variant(Which, chain.empty() ? "split_k" : "split_k_fused", launch<Which>, summary,
+                      {.precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
+                                      core::Precision::bf16},
+                       .minimum_compute_capability = 80,
+                       .chain = chain,
+                       .workspace_bytes = workspace<Which>,
+                       .prepare = prepare<Which>});
 }
 
 constexpr const char* kSummary =

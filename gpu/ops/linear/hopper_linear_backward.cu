@@ -20,6 +20,7 @@
 // operands aligned to 16 bytes. The workspace has a copy of dx in FP32 for each part. Threads 288 of 90 registers;
 // shared memory 97 KiB, three stages: two blocks to a multiprocessor. Source: hopper_products.cuh; split_k.h.
 
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/linear/hopper_products.cuh"
 
 namespace warpscope::ops::linear::hopper {
@@ -159,21 +160,14 @@ void launch_backward_in(const OpCall& call) {
       call.operand<float>(Name::bias_gradient),
       {finish, call.operand<Storage>(Name::input_gradient), static_cast<float*>(call.workspace)}};
   const auto kernel = linear_hopper_backward<S>;
-  const auto set = [kernel](cudaFuncAttribute attribute, unsigned value) {
-    core::check_cuda(cudaFuncSetAttribute(kernel, attribute, static_cast<int>(value)),
-                     "the shared memory of linear.backward_weights hopper");
-  };
-  set(cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-  set(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);  // for two blocks
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
+  prefer_shared_memory(call, kernel);  // for two blocks
   const CUtensorMap dy_map = map_of(dy, s.batch, s.out_channels, call.precision);
   const CUtensorMap x_map = map_of(x, s.batch, s.in_channels, call.precision);
   // Where dx is not covered there is no W, and nobody reads its map.
   const CUtensorMap w_map = w == nullptr ? x_map : map_of(w, s.out_channels, s.in_channels, call.precision);
   const auto clusters = static_cast<unsigned>(problem.weights.clusters() + problem.input.clusters());
-  kernel<<<clusters * S::cluster, kThreads, S::shared_bytes, stream>>>(problem, dy_map, x_map, w_map);
-  core::check_launch("linear.backward_weights hopper");
-  launch_sum(problem.input, problem.dx, stream);
+  run_kernel(call, {clusters * S::cluster, kThreads, S::shared_bytes}, kernel, problem, dy_map, x_map, w_map);
+  launch_sum(call, problem.input, problem.dx);
 }
 
 }  // namespace

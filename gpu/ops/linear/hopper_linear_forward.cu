@@ -16,6 +16,7 @@
 // shared memory 193 KiB, six stages. Source: hopper_products.cuh; NVIDIA, "CUTLASS documentation", "Efficient GEMM in
 // CUDA", section "Split-K".
 
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/linear/hopper_products.cuh"
 
 namespace warpscope::ops::linear::hopper {
@@ -68,16 +69,12 @@ void launch_forward_in(const OpCall& call) {
   const Result<Math> y{{call.operand<const Storage>(Name::bias), call.covers(Op::relu_forward)},
                        call.operand<Storage>(Name::output),
                        static_cast<float*>(call.workspace)};
-  const auto kernel = linear_hopper_forward<S>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
-                   "the shared memory of linear.forward hopper");
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const auto blocks = static_cast<unsigned>(cut.clusters() * S::cluster);
-  kernel<<<blocks, kThreads, S::shared_bytes, stream>>>(
-      cut, map_of(call.operand<const void>(Name::input), s.batch, s.in_channels, call.precision),
-      map_of(call.operand<const void>(Name::weights), s.out_channels, s.in_channels, call.precision), y);
-  core::check_launch("linear.forward hopper");
-  launch_sum(cut, y, stream);
+  run_kernel(call, {blocks, kThreads, S::shared_bytes}, linear_hopper_forward<S>, cut,
+             map_of(call.operand<const void>(Name::input), s.batch, s.in_channels, call.precision),
+             map_of(call.operand<const void>(Name::weights), s.out_channels, s.in_channels, call.precision),
+             y);
+  launch_sum(call, cut, y);
 }
 
 }  // namespace

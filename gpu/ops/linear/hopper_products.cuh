@@ -24,9 +24,9 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_epilogue.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/linear/hopper_cluster.cuh"
 #include "gpu/ops/linear/hopper_layers.h"
 
@@ -358,11 +358,10 @@ __global__ void __launch_bounds__(kSumThreads)
 }
 
 template <class Math>
-void launch_sum(const Cut& cut, const Result<Math>& result, cudaStream_t stream) {
+void launch_sum(const OpCall& call, const Cut& cut, const Result<Math>& result) {
   if (cut.parts <= 1) return;
-  const auto blocks = static_cast<unsigned>(tiles::divide_up(cut.elements() / 4, kSumThreads));
-  linear_hopper_sum<Math><<<blocks, kSumThreads, 0, stream>>>(cut, result);
-  core::check_launch("linear hopper, the sum of the parts");
+  const auto blocks = static_cast<unsigned>(divide_up(cut.elements() / 4, kSumThreads));
+  run_kernel(call, "the sum of the parts", {blocks, kSumThreads}, linear_hopper_sum<Math>, cut, result);
 }
 
 /// Boxes of 64 x 64 elements of a row-major matrix.

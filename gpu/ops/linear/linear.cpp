@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::linear {
 namespace {
@@ -48,95 +48,52 @@ constexpr std::array kBackwardBias{
     Operand{Name::output_gradient, Access::read, Role::activation, sizes::features_out},
     Operand{Name::bias_gradient, Access::write, Role::gradient, sizes::out_channels}};
 
+OpContract contract_of(const char* name, const char* summary, std::span<const Operand> operands,
+                       std::int64_t (*terms)(const OpShape&)) {
+  return {.name = name,
+          .summary = summary,
+          .operands = operands,
+          .flops = flops,
+          .terms = terms,
+          .describe = describe_layer,
+          .work = Work::products};
+}
+
 }  // namespace
 
 OpContract forward_contract() {
-  return {.name = "linear.forward",
-          .summary = "y = x W^T",
-          .operands = kForward,
-          .flops = flops,
-          .terms = sizes::in_channels,
-          .describe = describe_layer,
-          .work = Work::products};
+  return contract_of("linear.forward", "y = x W^T", kForward, sizes::in_channels);
 }
 
 OpContract backward_input_contract() {
-  return {.name = "linear.backward_input",
-          .summary = "gradient of the input",
-          .operands = kBackwardInput,
-          .flops = flops,
-          .terms = sizes::out_channels,
-          .describe = describe_layer,
-          .work = Work::products};
+  return contract_of("linear.backward_input", "gradient of the input", kBackwardInput, sizes::out_channels);
 }
 
 OpContract backward_weights_contract() {
-  return {.name = "linear.backward_weights",
-          .summary = "gradient of the weights",
-          .operands = kBackwardWeights,
-          .flops = flops,
-          .terms = sizes::batch,
-          .describe = describe_layer,
-          .work = Work::products};
+  return contract_of("linear.backward_weights", "gradient of the weights", kBackwardWeights, sizes::batch);
 }
 
 OpContract backward_bias_contract() {
-  return {.name = "linear.backward_bias",
-          .summary = "gradient of the bias",
-          .operands = kBackwardBias,
-          .flops = bias_flops,
-          .terms = sizes::batch,
-          .describe = describe_layer};
+  OpContract made = contract_of("linear.backward_bias", "gradient of the bias", kBackwardBias, sizes::batch);
+  made.flops = bias_flops;
+  made.work = Work::movement;
+  return made;
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward_input(), reference_backward_weights(),
-    reference_backward_bias(), onednn_forward(), onednn_backward_input(), onednn_backward_weights(),
-    onednn_backward_bias(), loops_forward(), loops_backward_input(), loops_backward_weights(),
-    loops_backward_bias();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
-    atomic_backward_input(), atomic_backward_weights(), atomic_backward_bias(), per_sample_backward_weights(),
-    warp_shuffle_backward_bias(), tiled_forward(), tiled_backward_input(), tiled_backward_weights(),
-    split_k_forward(), split_k_fused_forward(), split_k_backward_input(), split_k_backward_weights(),
-    split_k_fused_backward_weights();
-#if WARPSCOPE_HAVE_HOPPER
-Variant hopper_forward(), hopper_backward_weights();
-#endif
-#if WARPSCOPE_HAVE_CUBLAS
-Variant cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights();
-#endif
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(),
-                            reference_backward_input(),
-                            reference_backward_weights(),
-                            reference_backward_bias(),
-                            loops_forward(),
-                            loops_backward_input(),
-                            loops_backward_weights(),
-                            loops_backward_bias(),
-                            onednn_forward(),
-                            onednn_backward_input(),
-                            onednn_backward_weights(),
-                            onednn_backward_bias()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(),
-              {naive_forward(), naive_backward_input(), naive_backward_weights(), naive_backward_bias(),
-               atomic_backward_input(), atomic_backward_weights(), atomic_backward_bias(),
-               per_sample_backward_weights(), warp_shuffle_backward_bias(), tiled_forward(),
-               tiled_backward_input(), tiled_backward_weights(), split_k_forward(), split_k_fused_forward(),
-               split_k_backward_input(), split_k_backward_weights(), split_k_fused_backward_weights()});
-#if WARPSCOPE_HAVE_HOPPER
-  list.insert(list.end(), {hopper_forward(), hopper_backward_weights()});
-#endif
-#if WARPSCOPE_HAVE_CUBLAS
-  list.insert(list.end(),
-              {cublas_forward(), cublas_fused_forward(), cublas_backward_input(), cublas_backward_weights()});
-#endif
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward_input(), reference_backward_weights(),
+                   reference_backward_bias(), loops_forward(), loops_backward_input(),
+                   loops_backward_weights(), loops_backward_bias(), onednn_forward(), onednn_backward_input(),
+                   onednn_backward_weights(),
+                   onednn_backward_bias()
+                       WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward_input(), naive_backward_weights(),
+                                         naive_backward_bias(), atomic_backward_input(),
+                                         atomic_backward_weights(), atomic_backward_bias(),
+                                         per_sample_backward_weights(), warp_shuffle_backward_bias(),
+                                         tiled_forward(), tiled_backward_input(), tiled_backward_weights(),
+                                         split_k_forward(), split_k_fused_forward(), split_k_backward_input(),
+                                         split_k_backward_weights(), split_k_fused_backward_weights())
+                           WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_backward_weights())
+                               WARPSCOPE_IF_CUBLAS(, cublas_forward(), cublas_fused_forward(),
+                                                   cublas_backward_input(), cublas_backward_weights()))
 
 }  // namespace warpscope::ops::linear

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -47,76 +47,43 @@ __global__ void linear_backward_bias_atomic(Index count, unsigned outputs, const
   }
 }
 
-void clear(const OpCall& call, Name operand, std::int64_t elements) {
-  core::check_cuda(
-      cudaMemsetAsync(call.operand<float>(operand), 0, static_cast<std::size_t>(elements) * sizeof(float),
-                      core::cuda_stream(*call.stream)),
-      "linear atomic, clearing the gradient");
-}
-
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
-  clear(call, Name::input_gradient, s.batch * s.in_channels);
+  clear_floats(call, Name::input_gradient, s.batch * s.in_channels);
   const std::int64_t count = s.batch * s.out_channels;
   const std::int64_t largest =
       std::max({count, s.batch * s.in_channels, std::int64_t{s.in_channels} * s.out_channels});
-  with_index(largest, [&](auto index) {
-    using Index = decltype(index);
-    linear_backward_input_atomic<Index>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const float>(Name::output_gradient),
-            call.operand<const float>(Name::weights), call.operand<float>(Name::input_gradient));
+  with_index(largest, [&]<class Index>(Index) {
+    run_elements(call, count, linear_backward_input_atomic<Index>, count, s.in_channels, s.out_channels,
+                 Name::output_gradient, Name::weights, Name::input_gradient);
   });
-  core::check_launch("linear.backward_input atomic");
 }
 
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t weights = std::int64_t{s.in_channels} * s.out_channels;
-  clear(call, Name::weights_gradient, weights);
+  clear_floats(call, Name::weights_gradient, weights);
   const std::int64_t count = s.batch * weights;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      linear_backward_weights_atomic<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-              static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
-              call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, linear_backward_weights_atomic<Index, T>, count, s.in_channels, s.out_channels,
+                 Name::input, Name::output_gradient, Name::weights_gradient);
   });
-  core::check_launch("linear.backward_weights atomic");
 }
 
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  clear(call, Name::bias_gradient, s.out_channels);
+  clear_floats(call, Name::bias_gradient, s.out_channels);
   const std::int64_t count = s.batch * s.out_channels;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      linear_backward_bias_atomic<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(s.out_channels),
-              call.operand<const T>(Name::output_gradient), call.operand<float>(Name::bias_gradient));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, linear_backward_bias_atomic<Index, T>, count, s.out_channels,
+                 Name::output_gradient, Name::bias_gradient);
   });
-  core::check_launch("linear.backward_bias atomic");
 }
 
 Variant atomic(Op op, void (*launch)(const OpCall&), std::vector<core::Precision> precisions,
                const char* summary) {
-  return {.op = op,
-          .name = "atomic",
-          .device = core::DeviceKind::cuda,
-          .precisions = std::move(precisions),
-          .deterministic = false,
-          .presets = {{"atomic"}},
-          .summary = summary,
-          .launch = launch};
+  return cuda_variant(op, "atomic", launch, summary,
+                      {.precisions = std::move(precisions), .deterministic = false, .presets = {{"atomic"}}});
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -78,82 +78,47 @@ std::int64_t largest(const OpShape& s) {
       {s.batch * s.in_channels, s.batch * s.out_channels, std::int64_t{s.in_channels} * s.out_channels});
 }
 
-/// Calls launch(Index{}, T{}) with the width of index for `shape` and the storage of the call.
-template <class Launch>
-void with_types(const OpCall& call, Launch launch) {
-  with_storage(call.precision, [&](auto storage) {
-    with_index(largest(call.shape), [&](auto index) { launch(index, storage); });
-  });
-}
-
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = s.batch * s.out_channels;
-  with_types(call, [&](auto index, auto storage) {
-    using Index = decltype(index);
-    using T = decltype(storage);
-    linear_forward_naive<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
-            call.operand<const T>(Name::weights), call.operand<T>(Name::output));
+  with_storage_and_index(call.precision, largest(call.shape), [&]<class T, class Index>() {
+    run_elements(call, count, linear_forward_naive<Index, T>, count, s.in_channels, s.out_channels,
+                 Name::input, Name::weights, Name::output);
   });
-  core::check_launch("linear.forward naive");
 }
 
 void backward_input(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = s.batch * s.in_channels;
-  with_types(call, [&](auto index, auto storage) {
-    using Index = decltype(index);
-    using T = decltype(storage);
-    linear_backward_input_naive<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::output_gradient),
-            call.operand<const T>(Name::weights), call.operand<T>(Name::input_gradient));
+  with_storage_and_index(call.precision, largest(call.shape), [&]<class T, class Index>() {
+    run_elements(call, count, linear_backward_input_naive<Index, T>, count, s.in_channels, s.out_channels,
+                 Name::output_gradient, Name::weights, Name::input_gradient);
   });
-  core::check_launch("linear.backward_input naive");
 }
 
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = std::int64_t{s.in_channels} * s.out_channels;
-  with_types(call, [&](auto index, auto storage) {
-    using Index = decltype(index);
-    using T = decltype(storage);
-    linear_backward_weights_naive<Index, T>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), static_cast<unsigned>(s.batch), static_cast<unsigned>(s.in_channels),
-            static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
-            call.operand<const T>(Name::output_gradient), call.operand<float>(Name::weights_gradient));
+  with_storage_and_index(call.precision, largest(call.shape), [&]<class T, class Index>() {
+    run_elements(call, count, linear_backward_weights_naive<Index, T>, count, s.batch, s.in_channels,
+                 s.out_channels, Name::input, Name::output_gradient, Name::weights_gradient);
   });
-  core::check_launch("linear.backward_weights naive");
 }
 
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_types(call, [&](auto index, auto storage) {
-    using Index = decltype(index);
-    using T = decltype(storage);
-    linear_backward_bias_naive<Index, T>
-        <<<element_blocks(s.out_channels), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(s.out_channels), static_cast<unsigned>(s.batch),
-            call.operand<const T>(Name::output_gradient), call.operand<float>(Name::bias_gradient));
+  with_storage_and_index(call.precision, largest(call.shape), [&]<class T, class Index>() {
+    run_elements(call, s.out_channels, linear_backward_bias_naive<Index, T>, s.out_channels, s.batch,
+                 Name::output_gradient, Name::bias_gradient);
   });
-  core::check_launch("linear.backward_bias naive");
 }
 
 Variant naive(Op op, void (*launch)(const OpCall&), const char* summary,
               std::vector<core::Precision> precisions = {core::Precision::fp32, core::Precision::fp16,
                                                          core::Precision::bf16}) {
-  return {.op = op,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .precisions = std::move(precisions),
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = summary,
-          .launch = launch};
+  return cuda_variant(
+      op, "naive", launch, summary,
+      {.precisions = std::move(precisions), .presets = {{"naive"}, {"atomic"}, {"atomic_free"}}});
 }
 
 }  // namespace

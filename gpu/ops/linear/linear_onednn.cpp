@@ -4,9 +4,6 @@
 // it, with parameter gradients in FP32; the last bits depend on the number of threads, and are the same from
 // run to run on one machine. Source: linear.cpp; oneDNN's documentation, "Matrix Multiplication".
 
-#include <algorithm>
-
-#include "gpu/ops/bfloat16.h"
 #include "gpu/ops/onednn_support.h"
 #include "gpu/ops/variant.h"
 
@@ -70,23 +67,9 @@ std::unique_ptr<Prepared> prepare_backward_weights(const OpCall& call) {
 }
 
 std::unique_ptr<Prepared> prepare_backward_bias(const OpCall& call) {
-  const OpShape& s = call.shape;
-  const auto type = onednn::storage(call.precision);
   return onednn::make_program(Op::linear_backward_bias, [&](onednn::Program& program) {
-    const auto ones_layout = rows(1, s.batch, type);
-    const auto gradient_layout = rows(s.batch, s.out_channels, type);
-    const auto sum_layout = rows(1, s.out_channels, kF32);
-    const auto ones = program.scratch(ones_layout);
-    if (call.precision == core::Precision::bf16) {
-      std::fill_n(static_cast<BFloat16*>(ones.get_data_handle()), s.batch, from_float<BFloat16>(1.0f));
-    } else {
-      std::fill_n(static_cast<float*>(ones.get_data_handle()), s.batch, 1.0f);
-    }
-    program.add<dnnl::matmul>(
-        onednn::describe<dnnl::matmul>(program, ones_layout, gradient_layout, sum_layout),
-        {{DNNL_ARG_SRC, ones},
-         {DNNL_ARG_WEIGHTS, program.operand(Name::output_gradient, gradient_layout)},
-         {DNNL_ARG_DST, program.operand(Name::bias_gradient, sum_layout)}});
+    onednn::add_row_sums(program, call.shape.batch, call.shape.out_channels, call.precision,
+                         Name::output_gradient, Name::bias_gradient);
   });
 }
 

@@ -6,8 +6,8 @@
 // gradients: I. Goodfellow, "Efficient per-example gradient computations" (2015), which says how to do
 // without them.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -57,40 +57,27 @@ void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t weights = weights_of(s);
   const std::int64_t count = s.batch * weights;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   auto* gradients = static_cast<float*>(call.workspace);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      linear_gradients_per_sample<Index, T><<<element_blocks(count), kElementThreads, 0, stream>>>(
-          static_cast<Index>(count), static_cast<unsigned>(s.in_channels),
-          static_cast<unsigned>(s.out_channels), call.operand<const T>(Name::input),
-          call.operand<const T>(Name::output_gradient), gradients);
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_kernel(call, "gradients of the samples", {element_blocks(count)},
+               linear_gradients_per_sample<Index, T>, count, s.in_channels, s.out_channels, Name::input,
+               Name::output_gradient, gradients);
   });
-  core::check_launch("linear.backward_weights per_sample, gradients of the samples");
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    linear_sum_per_sample<Index><<<element_blocks(weights), kElementThreads, 0, stream>>>(
-        static_cast<Index>(weights), static_cast<unsigned>(s.batch), gradients,
-        call.operand<float>(Name::weights_gradient));
+  with_index(count, [&]<class Index>(Index) {
+    run_kernel(call, "sum over the samples", {element_blocks(weights)}, linear_sum_per_sample<Index>, weights,
+               s.batch, gradients, Name::weights_gradient);
   });
-  core::check_launch("linear.backward_weights per_sample, sum over the samples");
 }
 
 }  // namespace
 
 Variant per_sample_backward_weights() {
-  return {
-      .op = Op::linear_backward_weights,
-      .name = "per_sample",
-      .device = core::DeviceKind::cuda,
-      .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-      .summary = "A gradient buffer for each sample, then a sum over the samples: no atomics, much memory.",
-      .launch = backward_weights,
-      .workspace_bytes = workspace,
-      .refuses = refuses};
+  return cuda_variant(
+      Op::linear_backward_weights, "per_sample", backward_weights,
+      "A gradient buffer for each sample, then a sum over the samples: no atomics, much memory.",
+      {.precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+       .workspace_bytes = workspace,
+       .refuses = refuses});
 }
 
 }  // namespace warpscope::ops::linear

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/linear/split_k_launch.cuh"
 
 namespace warpscope::ops::linear::split_k {
@@ -32,12 +33,8 @@ template <class Tile, class T>
 void launch(const OpCall& call, const Job<T, RowSums>& weights, const Job<T, Mask<T>>& input) {
   constexpr unsigned kSharedBytes =
       std::max(Layout<Tile, false, false>::kBytes, Layout<Tile, true, false>::kBytes);
-  core::check_cuda(cudaFuncSetAttribute(linear_backward_split_k<Tile>,
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-                   "linear split_k, shared memory");
   const unsigned blocks = weights.cut.blocks() + input.cut.blocks();
-  linear_backward_split_k<Tile>
-      <<<blocks, Tile::kThreads, kSharedBytes, core::cuda_stream(*call.stream)>>>(weights, input);
+  run_kernel(call, {blocks, Tile::kThreads, kSharedBytes}, linear_backward_split_k<Tile, T>, weights, input);
 }
 
 }  // namespace
@@ -63,7 +60,6 @@ void launch_backward_weights(const OpCall& call, const Pair& pair) {
     }
     launch<Tile>(call, weights, input);
   });
-  core::check_launch("linear.backward_weights split_k");
 }
 
 void launch_backward_input(const OpCall& call, const Cut& cut) {
@@ -77,7 +73,6 @@ void launch_backward_input(const OpCall& call, const Cut& cut) {
                            call.operand<T>(Name::input_gradient), Mask<T>{}, from);
     launch<Tile>(call, Job<T, RowSums>{}, input);
   });
-  core::check_launch("linear.backward_input split_k");
 }
 
 }  // namespace warpscope::ops::linear::split_k

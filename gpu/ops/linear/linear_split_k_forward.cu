@@ -10,6 +10,7 @@
 // "Benchmarking GPUs to tune dense linear algebra" (2008); NVIDIA CUTLASS, "Efficient GEMM in CUDA" (split-K
 // and sliced-K reductions).
 
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/linear/split_k_launch.cuh"
 
 namespace warpscope::ops::linear::split_k {
@@ -37,13 +38,8 @@ void launch_forward(const OpCall& call, const Cut& cut) {
     const auto made = job(p, cut, depth_first(call.operand<const T>(Name::input), p.rows, p.depth),
                           depth_first(call.operand<const T>(Name::weights), p.columns, p.depth),
                           call.operand<T>(Name::output), finish, from);
-    core::check_cuda(cudaFuncSetAttribute(linear_forward_split_k<Tile>,
-                                          cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-                     "linear.forward split_k, shared memory");
-    linear_forward_split_k<Tile>
-        <<<cut.blocks(), Tile::kThreads, kSharedBytes, core::cuda_stream(*call.stream)>>>(made);
+    run_kernel(call, {cut.blocks(), Tile::kThreads, kSharedBytes}, linear_forward_split_k<Tile, T>, made);
   });
-  core::check_launch("linear.forward split_k");
 }
 
 }  // namespace warpscope::ops::linear::split_k

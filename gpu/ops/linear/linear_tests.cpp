@@ -44,30 +44,15 @@ OpTests forward_tests() {
 }
 
 OpTests backward_input_tests() {
-  return tests_with({.forward = Op::linear_forward,
-                     .shape = layer(3, 4, 5),
-                     .variable = Name::input,
-                     .output = Name::output,
-                     .output_gradient = Name::output_gradient,
-                     .result = Name::input_gradient});
+  return tests_with({Op::linear_forward, layer(3, 4, 5), Name::input, Name::input_gradient});
 }
 
 OpTests backward_weights_tests() {
-  return tests_with({.forward = Op::linear_forward,
-                     .shape = layer(3, 4, 5),
-                     .variable = Name::weights,
-                     .output = Name::output,
-                     .output_gradient = Name::output_gradient,
-                     .result = Name::weights_gradient});
+  return tests_with({Op::linear_forward, layer(3, 4, 5), Name::weights, Name::weights_gradient});
 }
 
 OpTests backward_bias_tests() {
-  return tests_with({.forward = Op::bias_forward,
-                     .shape = layer(3, 5, 5),
-                     .variable = Name::bias,
-                     .output = Name::output,
-                     .output_gradient = Name::output_gradient,
-                     .result = Name::bias_gradient});
+  return tests_with({Op::bias_forward, layer(3, 5, 5), Name::bias, Name::bias_gradient});
 }
 
 }  // namespace warpscope::ops::linear

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -44,10 +44,6 @@ struct Cut {
   std::int64_t splits;
   std::int64_t split_depth;
 };
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 Cut cut(const Product& p) {
   const auto tiles_of = [&](std::int64_t tile) {
@@ -133,36 +129,25 @@ __global__ void linear_sum_splits_tiled(Index count, unsigned splits, const floa
 }
 
 template <bool ADepthFirst, bool BDepthFirst, class T, class Out>
-void launch_tiles(const Product& p, const Cut& how, const T* a, const T* b, Out* c, cudaStream_t stream) {
+void launch_tiles(const OpCall& call, const Product& p, const Cut& how, const T* a, const T* b, Out* c) {
   const dim3 blocks(static_cast<unsigned>(how.tiles), static_cast<unsigned>(how.splits));
-  const auto split_depth = static_cast<unsigned>(how.split_depth);
-  if (how.tile == kLargeTile) {
-    linear_product_tiled<kLargeTile, ADepthFirst, BDepthFirst, T, Out>
-        <<<blocks, kThreads, 0, stream>>>(p, split_depth, a, b, c);
-  } else {
-    linear_product_tiled<kSmallTile, ADepthFirst, BDepthFirst, T, Out>
-        <<<blocks, kThreads, 0, stream>>>(p, split_depth, a, b, c);
-  }
-  core::check_launch("linear tiled, product");
+  const auto kernel = how.tile == kLargeTile
+                          ? linear_product_tiled<kLargeTile, ADepthFirst, BDepthFirst, T, Out>
+                          : linear_product_tiled<kSmallTile, ADepthFirst, BDepthFirst, T, Out>;
+  run_kernel(call, "product", {blocks, kThreads}, kernel, p, how.split_depth, a, b, c);
 }
 
 template <bool ADepthFirst, bool BDepthFirst, class T, class Out>
 void multiply(const OpCall& call, const Product& p, const T* a, const T* b, Out* c) {
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const Cut how = cut(p);
-  if (how.splits == 1) {
-    launch_tiles<ADepthFirst, BDepthFirst>(p, how, a, b, c, stream);
-    return;
-  }
+  if (how.splits == 1) return launch_tiles<ADepthFirst, BDepthFirst>(call, p, how, a, b, c);
   auto* parts = static_cast<float*>(call.workspace);
-  launch_tiles<ADepthFirst, BDepthFirst>(p, how, a, b, parts, stream);
+  launch_tiles<ADepthFirst, BDepthFirst>(call, p, how, a, b, parts);
   const std::int64_t count = std::int64_t{p.rows} * p.columns;
-  with_index(how.splits * count, [&](auto index) {
-    using Index = decltype(index);
-    linear_sum_splits_tiled<Index, Out><<<element_blocks(count), kElementThreads, 0, stream>>>(
-        static_cast<Index>(count), static_cast<unsigned>(how.splits), parts, c);
+  with_index(how.splits * count, [&]<class Index>(Index) {
+    run_kernel(call, "sum of the parts", {element_blocks(count)}, linear_sum_splits_tiled<Index, Out>, count,
+               how.splits, parts, c);
   });
-  core::check_launch("linear tiled, sum of the parts");
 }
 
 Product product(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
@@ -186,16 +171,14 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 }
 
 void forward(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     multiply<true, true>(call, forward_product(call.shape), call.operand<const T>(Name::input),
                          call.operand<const T>(Name::weights), call.operand<T>(Name::output));
   });
 }
 
 void backward_input(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     multiply<true, false>(call, backward_input_product(call.shape),
                           call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::weights),
                           call.operand<T>(Name::input_gradient));
@@ -203,8 +186,7 @@ void backward_input(const OpCall& call) {
 }
 
 void backward_weights(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     multiply<false, false>(call, backward_weights_product(call.shape),
                            call.operand<const T>(Name::output_gradient), call.operand<const T>(Name::input),
                            call.operand<float>(Name::weights_gradient));
@@ -213,14 +195,11 @@ void backward_weights(const OpCall& call) {
 
 Variant tiled(Op op, void (*launch)(const OpCall&),
               std::size_t (*workspace_bytes)(const OpShape&, core::Precision)) {
-  return {.op = op,
-          .name = "tiled",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
-          .presets = {{"tiled"}, {"implicit_gemm"}},
-          .summary = "A block computes a tile from strips of both matrices in shared memory.",
-          .launch = launch,
-          .workspace_bytes = workspace_bytes};
+  return cuda_variant(op, "tiled", launch,
+                      "A block computes a tile from strips of both matrices in shared memory.",
+                      {.precisions = {core::Precision::fp32, core::Precision::fp16, core::Precision::bf16},
+                       .presets = {{"tiled"}, {"implicit_gemm"}},
+                       .workspace_bytes = workspace_bytes});
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 // memory. At most 32 registers, 256 bytes of shared memory, no spills. Source: linear.cpp; J. Luitjens, "Faster
 // parallel reductions on Kepler" (2014).
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -47,25 +47,19 @@ __global__ void linear_backward_bias_warp_shuffle(std::int64_t batch, std::int64
 void backward_bias(const OpCall& call) {
   const OpShape& s = call.shape;
   const unsigned blocks = (static_cast<unsigned>(s.out_channels) + kColumns - 1) / kColumns;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    linear_backward_bias_warp_shuffle<T><<<blocks, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-        s.batch, s.out_channels, call.operand<const T>(Name::output_gradient),
-        call.operand<float>(Name::bias_gradient));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_kernel(call, {blocks, kThreads}, linear_backward_bias_warp_shuffle<T>, s.batch, s.out_channels,
+               Name::output_gradient, Name::bias_gradient);
   });
-  core::check_launch("linear.backward_bias warp_shuffle");
 }
 
 }  // namespace
 
 Variant warp_shuffle_backward_bias() {
-  return {
-      .op = Op::linear_backward_bias,
-      .name = "warp_shuffle",
-      .device = core::DeviceKind::cuda,
-      .presets = {{"atomic_free"}},
-      .summary = "A block adds eight columns, its lanes by shuffles: no atomics, the same bits every time.",
-      .launch = backward_bias};
+  return cuda_variant(
+      Op::linear_backward_bias, "warp_shuffle", backward_bias,
+      "A block adds eight columns, its lanes by shuffles: no atomics, the same bits every time.",
+      {.presets = {{"atomic_free"}}});
 }
 
 }  // namespace warpscope::ops::linear

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/arrivals.h"
 #include "gpu/ops/linear/split_k_block.cuh"
 #include "gpu/ops/linear/split_k_scalar.cuh"

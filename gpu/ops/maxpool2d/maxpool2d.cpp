@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::maxpool2d {
 namespace {
@@ -60,19 +60,9 @@ OpContract backward_contract() {
           .describe = describe};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), vectorized_forward(), atomic_backward(), gather_backward(), direct_backward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), vectorized_forward(), atomic_backward(), gather_backward(),
-                           direct_backward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(),
+                   loops_backward()
+                       WARPSCOPE_IF_CUDA(, naive_forward(), vectorized_forward(), atomic_backward(),
+                                         gather_backward(), direct_backward()))
 
 }  // namespace warpscope::ops::maxpool2d

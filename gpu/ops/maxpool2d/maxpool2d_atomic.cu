@@ -4,7 +4,7 @@
 // bits every time. Limits: none on the shape; FP32 alone. Bound by memory, which dx goes through twice. At
 // most 30 registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/variant.h"
@@ -27,32 +27,23 @@ __global__ void maxpool2d_backward_atomic(Index count, Image image, Window windo
 void backward(const OpCall& call) {
   const std::int64_t elements = input_elements(call.shape);
   const std::int64_t pooled = pooled_elements(call.shape);
-  auto* dx = call.operand<float>(Name::input_gradient);
-  call.stream->fill(dx, 0, static_cast<std::size_t>(elements) * sizeof(float));
+  clear_floats(call, Name::input_gradient, elements);
   if (pooled == 0) return;
-  with_index(elements, [&](auto index) {
-    using Index = decltype(index);
-    with_window(call.shape, [&](auto window) {
-      maxpool2d_backward_atomic<Index>
-          <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(pooled), image_of(call.shape), window,
-              call.operand<const float>(Name::output_gradient),
-              call.operand<const std::uint8_t>(Name::argmax), dx);
+  with_index(elements, [&]<class Index>(Index) {
+    with_window(call.shape, [&]<class Window>(Window window) {
+      run_elements(call, pooled, maxpool2d_backward_atomic<Index, Window>, pooled, image_of(call.shape),
+                   window, Name::output_gradient, Name::argmax, Name::input_gradient);
     });
   });
-  core::check_launch("maxpool2d.backward atomic");
 }
 
 }  // namespace
 
 Variant atomic_backward() {
-  return {.op = Op::maxpool2d_backward,
-          .name = "atomic",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp32, core::Precision::tf32},
-          .presets = {{"atomic"}},
-          .summary = "One thread per pooled element, which adds its gradient to the winner with atomicAdd.",
-          .launch = backward};
+  return cuda_variant(
+      Op::maxpool2d_backward, "atomic", backward,
+      "One thread per pooled element, which adds its gradient to the winner with atomicAdd.",
+      {.precisions = {core::Precision::fp32, core::Precision::tf32}, .presets = {{"atomic"}}});
 }
 
 }  // namespace warpscope::ops::maxpool2d

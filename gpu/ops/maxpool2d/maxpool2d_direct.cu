@@ -7,7 +7,7 @@
 // Limits: channels that are no multiple of 16 bytes, and tensors that do not start at one, are taken one at a
 // time. Bound by memory. At most 44 registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/storage.cuh"
@@ -70,19 +70,14 @@ void launch(const OpCall& call, Window window) {
   const Image image = image_of(s, V);
   const std::int64_t count = s.batch * rounded_up(image.height, window.height) *
                              rounded_up(image.width, window.width) * image.channels;
-  with_index(input_elements(s), [&](auto index) {
-    using Index = decltype(index);
-    maxpool2d_backward_direct<Index, T, V>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), image, window, call.operand<const Vec<T, V>>(Name::output_gradient),
-            call.operand<const Vec<std::uint8_t, V>>(Name::argmax),
-            call.operand<Vec<T, V>>(Name::input_gradient));
+  with_index(input_elements(s), [&]<class Index>(Index) {
+    run_elements(call, count, maxpool2d_backward_direct<Index, T, V, Window>, count, image, window,
+                 Name::output_gradient, Name::argmax, Name::input_gradient);
   });
 }
 
 void backward(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const bool wide = call.shape.in_channels % kWide<T> == 0 &&
                       aligned_16(call.operand<T>(Name::output_gradient), call.operand<T>(Name::argmax),
                                  call.operand<T>(Name::input_gradient));
@@ -92,7 +87,6 @@ void backward(const OpCall& call) {
       with_window(call.shape, [&](auto window) { launch<T, 1>(call, window); });
     }
   });
-  core::check_launch("maxpool2d.backward direct");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // gradient and code read by all elements of a window. At most 32 registers, no shared memory, no spills. Source:
 // maxpool2d.cpp.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/storage.cuh"
@@ -34,20 +34,12 @@ __global__ void maxpool2d_backward_gather(Index count, Image image, Window windo
 
 void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      with_window(call.shape, [&](auto window) {
-        maxpool2d_backward_gather<Index, T>
-            <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-                static_cast<Index>(count), image_of(call.shape), window,
-                call.operand<const T>(Name::output_gradient), call.operand<const std::uint8_t>(Name::argmax),
-                call.operand<T>(Name::input_gradient));
-      });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    with_window(call.shape, [&]<class Window>(Window window) {
+      run_elements(call, count, maxpool2d_backward_gather<Index, T, Window>, count, image_of(call.shape),
+                   window, Name::output_gradient, Name::argmax, Name::input_gradient);
     });
   });
-  core::check_launch("maxpool2d.backward gather");
 }
 
 }  // namespace

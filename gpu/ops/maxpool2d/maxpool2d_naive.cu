@@ -2,7 +2,7 @@
 // window, one element at a time, and compares in FP32. Limits: none on the shape. Bound by memory. At most 30
 // registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/storage.cuh"
@@ -30,19 +30,12 @@ __global__ void maxpool2d_forward_naive(Index count, Image image, Window window,
 void forward(const OpCall& call) {
   const std::int64_t pooled = pooled_elements(call.shape);
   if (pooled == 0) return;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(input_elements(call.shape), [&](auto index) {
-      using Index = decltype(index);
-      with_window(call.shape, [&](auto window) {
-        maxpool2d_forward_naive<Index, T>
-            <<<element_blocks(pooled), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-                static_cast<Index>(pooled), image_of(call.shape), window, call.operand<const T>(Name::input),
-                call.operand<T>(Name::output), call.operand<std::uint8_t>(Name::argmax));
-      });
+  with_storage_and_index(call.precision, input_elements(call.shape), [&]<class T, class Index>() {
+    with_window(call.shape, [&]<class Window>(Window window) {
+      run_elements(call, pooled, maxpool2d_forward_naive<Index, T, Window>, pooled, image_of(call.shape),
+                   window, Name::input, Name::output, Name::argmax);
     });
   });
-  core::check_launch("maxpool2d.forward naive");
 }
 
 }  // namespace

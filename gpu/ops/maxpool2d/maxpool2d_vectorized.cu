@@ -4,7 +4,7 @@
 // at one, are taken one at a time. Bound by memory. At most 60 registers, no shared memory, no spills. Source:
 // maxpool2d.cpp; CUDA C++ Programming Guide, "Device Memory Accesses".
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/maxpool2d/maxpool2d_windows.cuh"
 #include "gpu/ops/storage.cuh"
@@ -46,20 +46,15 @@ __global__ void maxpool2d_forward_vectorized(Index count, Image image, Window wi
 template <class T, int V, class Window>
 void launch(const OpCall& call, Window window) {
   const std::int64_t count = pooled_elements(call.shape) / V;
-  with_index(input_elements(call.shape), [&](auto index) {
-    using Index = decltype(index);
-    maxpool2d_forward_vectorized<Index, T, V>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), image_of(call.shape, V), window,
-            call.operand<const Vec<T, V>>(Name::input), call.operand<Vec<T, V>>(Name::output),
-            call.operand<Vec<std::uint8_t, V>>(Name::argmax));
+  with_index(input_elements(call.shape), [&]<class Index>(Index) {
+    run_elements(call, count, maxpool2d_forward_vectorized<Index, T, V, Window>, count,
+                 image_of(call.shape, V), window, Name::input, Name::output, Name::argmax);
   });
 }
 
 void forward(const OpCall& call) {
   if (pooled_elements(call.shape) == 0) return;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const bool wide = call.shape.in_channels % kWide<T> == 0 &&
                       aligned_16(call.operand<T>(Name::input), call.operand<T>(Name::output),
                                  call.operand<T>(Name::argmax));
@@ -69,7 +64,6 @@ void forward(const OpCall& call) {
       with_window(call.shape, [&](auto window) { launch<T, 1>(call, window); });
     }
   });
-  core::check_launch("maxpool2d.forward vectorized");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 // registers, 1 KiB of shared memory, no spills. Source: mse.cpp; the tree: M. Harris, "Optimizing parallel
 // reduction in CUDA" (2007).
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -61,33 +61,19 @@ __global__ void mse_backward_naive(Index count, float factor, const T* y, const 
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  auto* image_errors = call.operand<float>(Name::sample_losses);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    mse_image_errors_naive<T><<<static_cast<unsigned>(s.batch), kElementThreads, 0, stream>>>(
-        input_elements(s) / s.batch, call.operand<const T>(Name::prediction),
-        call.operand<const T>(Name::target), image_errors);
+  with_storage(call.precision, [&]<class T>(T) {
+    run_kernel(call, "errors of the images", {static_cast<unsigned>(s.batch)}, mse_image_errors_naive<T>,
+               input_elements(s) / s.batch, Name::prediction, Name::target, Name::sample_losses);
   });
-  core::check_launch("mse.forward naive, errors of the images");
-  mse_loss_naive<<<1, kElementThreads, 0, stream>>>(s.batch, image_errors, call.operand<float>(Name::loss));
-  core::check_launch("mse.forward naive, loss of the batch");
+  run_kernel(call, "loss of the batch", {1}, mse_loss_naive, s.batch, Name::sample_losses, Name::loss);
 }
 
 void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      mse_backward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), 2.0f / static_cast<float>(count),
-              call.operand<const T>(Name::prediction), call.operand<const T>(Name::target),
-              call.operand<const step::StepControl>(Name::control), call.operand<T>(Name::gradient));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, mse_backward_naive<Index, T>, count, 2.0f / static_cast<float>(count),
+                 Name::prediction, Name::target, Name::control, Name::gradient);
   });
-  core::check_launch("mse.backward naive");
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ OpTests backward_tests() {
           .derivative = Derivative{.forward = Op::mse_forward,
                                    .shape = test_shapes::image(2, 5, 4, 3),
                                    .variable = Name::prediction,
+                                   .result = Name::gradient,
                                    .output = Name::loss,
-                                   .result = Name::gradient}};
+                                   .output_gradient = {}}};
 }
 
 }  // namespace warpscope::ops::mse

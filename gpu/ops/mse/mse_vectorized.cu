@@ -7,7 +7,7 @@
 // of shared memory, no spills; workspace: 4 bytes a part. Source: mse.cpp; vectorized.cuh; the tree: M. Harris,
 // "Optimizing parallel reduction in CUDA" (2007).
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
@@ -112,18 +112,16 @@ template <int Width, class T>
 void launch_parts(const OpCall& call, const T* y, const T* t, float* sums) {
   const OpShape& s = call.shape;
   const Parts parts = parts_of(s);
-  mse_parts_vectorized<Width, T>
-      <<<static_cast<unsigned>(s.batch * parts.count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-          input_elements(s) / s.batch, parts.elements, s.batch, y, t, sums);
-  core::check_launch("mse.forward vectorized, parts of the images");
+  run_kernel(call, "parts of the images", {static_cast<unsigned>(s.batch * parts.count)},
+             mse_parts_vectorized<Width, T>, input_elements(s) / s.batch, parts.elements, s.batch, y, t,
+             sums);
 }
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t image_size = input_elements(s) / s.batch;
   auto* sums = static_cast<float*>(call.workspace);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const T* y = call.operand<const T>(Name::prediction);
     const T* t = call.operand<const T>(Name::target);
     if (image_size % kWide<T> == 0 && aligned_16(y, t)) {
@@ -132,41 +130,28 @@ void forward(const OpCall& call) {
       launch_parts<1>(call, y, t, sums);
     }
   });
-  mse_loss_vectorized<<<1, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-      s.batch, parts_of(s).count, static_cast<float>(image_size), sums,
-      call.operand<float>(Name::sample_losses), call.operand<float>(Name::loss));
-  core::check_launch("mse.forward vectorized, loss of the batch");
+  run_kernel(call, "loss of the batch", {1}, mse_loss_vectorized, s.batch, parts_of(s).count, image_size,
+             sums, Name::sample_losses, Name::loss);
 }
 
 void backward(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     const T* y = call.operand<const T>(Name::prediction);
     const T* t = call.operand<const T>(Name::target);
     T* dy = call.operand<T>(Name::gradient);
     const VectorCover covered = cover(count, kWide<T>, aligned_16(y, t, dy));
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      mse_backward_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(count),
-              2.0f / static_cast<float>(count), y, t, call.operand<const step::StepControl>(Name::control),
-              dy);
-    });
+    run_kernel(call, {covered.blocks}, mse_backward_vectorized<Index, T>, covered.vectors, count,
+               2.0f / static_cast<float>(count), y, t, Name::control, dy);
   });
-  core::check_launch("mse.backward vectorized");
 }
 
 }  // namespace
 
 Variant vectorized_forward() {
-  return {.op = Op::mse_forward,
-          .name = "vectorized",
-          .device = core::DeviceKind::cuda,
-          .summary = "16 bytes at a time, large images split among several blocks.",
-          .launch = forward,
-          .workspace_bytes = forward_workspace};
+  return cuda_variant(Op::mse_forward, "vectorized", forward,
+                      "16 bytes at a time, large images split among several blocks.",
+                      {.workspace_bytes = forward_workspace});
 }
 Variant vectorized_backward() {
   return cuda_variant(Op::mse_backward, "vectorized", backward,

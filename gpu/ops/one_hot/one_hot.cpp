@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::one_hot {
 namespace {
@@ -36,18 +36,7 @@ OpContract forward_contract() {
           .describe = describe};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), loops_forward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), vectorized_forward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), loops_forward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), vectorized_forward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(),
+                   loops_forward() WARPSCOPE_IF_CUDA(, naive_forward(), vectorized_forward()))
 
 }  // namespace warpscope::ops::one_hot

@@ -1,8 +1,8 @@
 // one_hot, variant `naive`: the first rung on CUDA. One thread per element of y, each with a division for its character
 // and a read of it. Limits: none on the shape. No shared memory, no spills. Source: one_hot.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/symbols.h"
@@ -22,17 +22,10 @@ __global__ void one_hot_forward_naive(Index count, int channels, const T* __rest
 
 void forward(const OpCall& call) {
   const std::int64_t count = sizes::output(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      one_hot_forward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), call.shape.out_channels, call.operand<const T>(Name::input),
-              call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, one_hot_forward_naive<Index, T>, count, call.shape.out_channels, Name::input,
+                 Name::output);
   });
-  core::check_launch("one_hot.forward naive");
 }
 
 }  // namespace

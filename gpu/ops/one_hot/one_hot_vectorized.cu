@@ -3,7 +3,7 @@
 // last whole vector, and memory that is not aligned to 16 bytes, goes element by element. Bound by writing. No shared
 // memory, no spills. Source: one_hot.cpp; vectorized.cuh.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/symbols.h"
 #include "gpu/ops/variant.h"
@@ -35,19 +35,12 @@ __global__ void one_hot_forward_vectorized(Index vectors, Index count, int chann
 
 void forward(const OpCall& call) {
   const std::int64_t count = sizes::output(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     T* y = call.operand<T>(Name::output);
     const VectorCover covered = cover(count, kWide<T>, aligned_16(y));
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      one_hot_forward_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(count), call.shape.out_channels,
-              call.operand<const T>(Name::input), y);
-    });
+    run_kernel(call, {covered.blocks}, one_hot_forward_vectorized<Index, T>, covered.vectors, count,
+               call.shape.out_channels, Name::input, y);
   });
-  core::check_launch("one_hot.forward vectorized");
 }
 
 }  // namespace

@@ -6,12 +6,11 @@
 // 4. At most 46 registers, 128 bytes of shared memory, no spills. Source: optimizer.cpp; block_sum.cuh;
 // __syncthreads_or: "CUDA C++ Programming Guide", synchronization functions.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
-#include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
@@ -56,34 +55,24 @@ __global__ void gradients_norm_naive(std::int64_t count, std::int64_t length,
 
 void accumulate(const OpCall& call) {
   const std::int64_t count = call.shape.count;
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    gradients_accumulate_naive<Index>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), call.operand<const float>(Name::gradients),
-            call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::sums));
+  with_index(count, [&]<class Index>(Index) {
+    run_elements(call, count, gradients_accumulate_naive<Index>, count, Name::gradients, Name::control,
+                 Name::sums);
   });
-  core::check_launch("gradients.accumulate naive");
 }
 
 void keep(const OpCall& call) {
   const std::int64_t count = call.shape.count;
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    gradients_keep_naive<Index>
-        <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(count), call.shape.batch, call.operand<const float>(Name::gradients),
-            call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::kept));
+  with_index(count, [&]<class Index>(Index) {
+    run_elements(call, count, gradients_keep_naive<Index>, count, call.shape.batch, Name::gradients,
+                 Name::control, Name::kept);
   });
-  core::check_launch("gradients.keep naive");
 }
 
 void norm(const OpCall& call) {
   const std::int64_t count = call.shape.count;
-  gradients_norm_naive<<<kSumParts, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-      count, slice_length(count), call.operand<const float>(Name::gradients),
-      call.operand<step::StepControl>(Name::control), call.operand<float>(Name::norm_parts));
-  core::check_launch("gradients.norm naive");
+  run_kernel(call, {kSumParts}, gradients_norm_naive, count, slice_length(count), Name::gradients,
+             Name::control, Name::norm_parts);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 // bytes a parameter (8 in a step's first micro-batch), 8 and 4. At most 33 registers, 128 bytes of shared
 // memory, no spills. Source: optimizer.cpp; vectorized.cuh; block_sum.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -87,14 +87,10 @@ void accumulate(const OpCall& call) {
   const float* gradients = call.operand<const float>(Name::gradients);
   float* sums = call.operand<float>(Name::sums);
   const VectorCover covered = cover(count, kWidth, aligned_16(gradients, sums));
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    gradients_accumulate_vectorized<Index>
-        <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-            static_cast<Index>(covered.vectors), static_cast<Index>(count), gradients,
-            call.operand<const step::StepControl>(Name::control), sums);
+  with_index(count, [&]<class Index>(Index) {
+    run_kernel(call, {covered.blocks}, gradients_accumulate_vectorized<Index>, covered.vectors, count,
+               gradients, Name::control, sums);
   });
-  core::check_launch("gradients.accumulate vectorized");
 }
 
 void keep(const OpCall& call) {
@@ -102,42 +98,36 @@ void keep(const OpCall& call) {
   const float* gradients = call.operand<const float>(Name::gradients);
   float* kept = call.operand<float>(Name::kept);
   const VectorCover covered = cover(count, kWidth, aligned_16(gradients, kept));
-  with_index(count, [&](auto index) {
-    using Index = decltype(index);
-    gradients_keep_vectorized<Index><<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-        static_cast<Index>(covered.vectors), static_cast<Index>(count), call.shape.batch, gradients,
-        call.operand<const step::StepControl>(Name::control), kept);
+  with_index(count, [&]<class Index>(Index) {
+    run_kernel(call, {covered.blocks}, gradients_keep_vectorized<Index>, covered.vectors, count,
+               call.shape.batch, gradients, Name::control, kept);
   });
-  core::check_launch("gradients.keep vectorized");
 }
 
 template <int Width>
 void launch_norm(const OpCall& call) {
   const std::int64_t count = call.shape.count;
-  gradients_norm_vectorized<Width><<<kSumParts, kSliceThreads, 0, core::cuda_stream(*call.stream)>>>(
-      count, slice_length(count), call.operand<const float>(Name::gradients),
-      call.operand<step::StepControl>(Name::control), call.operand<float>(Name::norm_parts));
-  core::check_launch("gradients.norm vectorized");
+  run_kernel(call, {kSumParts, kSliceThreads}, gradients_norm_vectorized<Width>, count, slice_length(count),
+             Name::gradients, Name::control, Name::norm_parts);
 }
 
 void norm(const OpCall& call) {
   aligned_16(call.operand<const float>(Name::gradients)) ? launch_norm<kWidth>(call) : launch_norm<1>(call);
 }
 
-Variant vectorized(Op op, const char* summary, void (*launch)(const OpCall&)) {
-  return cuda_variant(op, "vectorized", launch, summary);
-}
-
 }  // namespace
 
 Variant vectorized_accumulate() {
-  return vectorized(Op::gradients_accumulate, "16 bytes at a time: four parameters a thread.", accumulate);
+  return cuda_variant(Op::gradients_accumulate, "vectorized", accumulate,
+                      "16 bytes at a time: four parameters a thread.");
 }
 Variant vectorized_keep() {
-  return vectorized(Op::gradients_keep, "16 bytes at a time: four parameters a thread.", keep);
+  return cuda_variant(Op::gradients_keep, "vectorized", keep,
+                      "16 bytes at a time: four parameters a thread.");
 }
 Variant vectorized_norm() {
-  return vectorized(Op::gradients_norm, "16 bytes at a time, more threads on each slice.", norm);
+  return cuda_variant(Op::gradients_norm, "vectorized", norm,
+                      "16 bytes at a time, more threads on each slice.");
 }
 
 }  // namespace warpscope::ops::optimizer

@@ -51,7 +51,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::optimizer {
 namespace {
@@ -182,32 +182,12 @@ OpContract per_sample_contract() {
           .scope = Scope::parameters};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_update(), reference_update_per_sample(), reference_accumulate(), reference_keep(),
-    reference_norm(), loops_update(), loops_update_per_sample(), loops_accumulate(), loops_keep(),
-    loops_norm();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_update(), naive_accumulate(), naive_keep(), naive_norm(), atomic_update_per_sample(),
-    vectorized_update(), vectorized_accumulate(), vectorized_keep(), vectorized_norm();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_accumulate(),
-                            reference_keep(),
-                            reference_norm(),
-                            reference_update(),
-                            reference_update_per_sample(),
-                            loops_accumulate(),
-                            loops_keep(),
-                            loops_norm(),
-                            loops_update(),
-                            loops_update_per_sample()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(),
-              {naive_accumulate(), naive_keep(), naive_norm(), naive_update(), atomic_update_per_sample(),
-               vectorized_accumulate(), vectorized_keep(), vectorized_norm(), vectorized_update()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_accumulate(), reference_keep(), reference_norm(), reference_update(),
+                   reference_update_per_sample(), loops_accumulate(), loops_keep(), loops_norm(),
+                   loops_update(),
+                   loops_update_per_sample()
+                       WARPSCOPE_IF_CUDA(, naive_accumulate(), naive_keep(), naive_norm(), naive_update(),
+                                         atomic_update_per_sample(), vectorized_accumulate(),
+                                         vectorized_keep(), vectorized_norm(), vectorized_update()))
 
 }  // namespace warpscope::ops::optimizer

@@ -5,10 +5,9 @@
 // 1 to 3 for each sample and parameter. At most 37 registers, 48 bytes of shared memory, no spills. Source:
 // optimizer.cpp; rules.h.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/optimizer/update_block.cuh"
-#include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
@@ -36,30 +35,22 @@ __global__ void optimizer_update_per_sample_atomic(Index elements, Index count,
 void update_per_sample(const OpCall& call) {
   const std::int64_t elements = call.shape.batch * call.shape.count;
   with_rule(call.shape.rule, [&](auto rule) {
-    with_index(elements, [&](auto index) {
-      using Index = decltype(index);
-      optimizer_update_per_sample_atomic<decltype(rule)::value, Index>
-          <<<element_blocks(elements), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(elements), static_cast<Index>(call.shape.count),
-              call.operand<const float>(Name::gradients),
-              call.operand<const step::StepControl>(Name::control), call.operand<float>(Name::parameters),
-              call.operand<float>(Name::first_state), call.operand<float>(Name::second_state));
+    with_index(elements, [&]<class Index>(Index) {
+      run_elements(call, elements, optimizer_update_per_sample_atomic<decltype(rule)::value, Index>, elements,
+                   call.shape.count, Name::gradients, Name::control, Name::parameters, Name::first_state,
+                   Name::second_state);
     });
   });
-  core::check_launch("optimizer.update_per_sample atomic");
 }
 
 }  // namespace
 
 Variant atomic_update_per_sample() {
-  return {.op = Op::optimizer_update_per_sample,
-          .name = "atomic",
-          .device = core::DeviceKind::cuda,
-          .deterministic = false,
-          .summary =
-              "Faulty on purpose: all samples at once add changes that they computed from stale weights "
-              "and state.",
-          .launch = update_per_sample};
+  return cuda_variant(
+      Op::optimizer_update_per_sample, "atomic", update_per_sample,
+      "Faulty on purpose: all samples at once add changes that they computed from stale weights "
+      "and state.",
+      {.deterministic = false});
 }
 
 }  // namespace warpscope::ops::optimizer

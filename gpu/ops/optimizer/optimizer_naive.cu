@@ -4,10 +4,9 @@
 // squares. At most 44 registers, 176 bytes of shared memory, no spills; workspace: 12 bytes a parameter.
 // Source: optimizer.cpp; rules.h.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/optimizer/update_block.cuh"
-#include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::optimizer {
@@ -63,34 +62,22 @@ void update(const OpCall& call) {
   const std::int64_t count = call.shape.count;
   auto* squares = static_cast<float*>(call.workspace);
   with_rule(call.shape.rule, [&](auto rule) {
-    with_index(step::kStatistics * count, [&](auto index) {
-      using Index = decltype(index);
-      optimizer_update_naive<decltype(rule)::value, Index>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), call.operand<const float>(Name::gradients),
-              call.operand<const step::StepControl>(Name::control),
-              call.operand<const float>(Name::norm_parts), call.operand<const float>(Name::metrics),
-              call.operand<float>(Name::parameters), call.operand<float>(Name::first_state),
-              call.operand<float>(Name::second_state), squares);
+    with_index(step::kStatistics * count, [&]<class Index>(Index) {
+      run_elements(call, count, optimizer_update_naive<decltype(rule)::value, Index>, count, Name::gradients,
+                   Name::control, Name::norm_parts, Name::metrics, Name::parameters, Name::first_state,
+                   Name::second_state, squares);
     });
   });
-  core::check_launch("optimizer.update naive");
-  optimizer_statistics_naive<<<dim3(kSumParts, step::kStatistics), kElementThreads, 0,
-                               core::cuda_stream(*call.stream)>>>(count, slice_length(count), squares,
-                                                                  call.operand<float>(Name::statistics));
-  core::check_launch("optimizer.update naive, statistics");
+  run_kernel(call, "statistics", {dim3(kSumParts, step::kStatistics)}, optimizer_statistics_naive, count,
+             slice_length(count), squares, Name::statistics);
 }
 
 }  // namespace
 
 Variant naive_update() {
-  return {.op = Op::optimizer_update,
-          .name = "naive",
-          .device = core::DeviceKind::cuda,
-          .presets = {{"naive"}, {"atomic"}, {"atomic_free"}},
-          .summary = "One thread per parameter, 4 bytes at a time; statistics in a second launch.",
-          .launch = update,
-          .workspace_bytes = workspace};
+  return cuda_variant(Op::optimizer_update, "naive", update,
+                      "One thread per parameter, 4 bytes at a time; statistics in a second launch.",
+                      {.presets = {{"naive"}, {"atomic"}, {"atomic_free"}}, .workspace_bytes = workspace});
 }
 
 }  // namespace warpscope::ops::optimizer

@@ -2,7 +2,6 @@
 // element in double. Limits: none. Source: optimizer.cpp.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "gpu/ops/optimizer/rules.h"

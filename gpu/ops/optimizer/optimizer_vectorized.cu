@@ -5,7 +5,7 @@
 // bytes, goes element by element. Bound by memory: 12 (sgd) to 28 (adam, adamw) bytes a parameter. At most 64
 // registers, 560 bytes of shared memory, no spills. Source: optimizer.cpp; rules.h; block_sum.cuh.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/optimizer/update_block.cuh"
 #include "gpu/ops/variant.h"
@@ -102,10 +102,8 @@ __global__ void __launch_bounds__(kSliceThreads, 2)
 template <UpdateRule R, int Width>
 void launch(const OpCall& call, const Buffers& buffers) {
   const std::int64_t count = call.shape.count;
-  optimizer_update_vectorized<R, Width><<<kSumParts, kSliceThreads, 0, core::cuda_stream(*call.stream)>>>(
-      count, slice_length(count), buffers, call.operand<const step::StepControl>(Name::control),
-      call.operand<const float>(Name::norm_parts), call.operand<const float>(Name::metrics),
-      call.operand<float>(Name::statistics));
+  run_kernel(call, {kSumParts, kSliceThreads}, optimizer_update_vectorized<R, Width>, count,
+             slice_length(count), buffers, Name::control, Name::norm_parts, Name::metrics, Name::statistics);
 }
 
 void update(const OpCall& call) {
@@ -119,7 +117,6 @@ void update(const OpCall& call) {
     constexpr UpdateRule kRule = decltype(rule)::value;
     aligned ? launch<kRule, kWide<float>>(call, buffers) : launch<kRule, 1>(call, buffers);
   });
-  core::check_launch("optimizer.update vectorized");
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/pointwise/pointwise.h"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
@@ -29,17 +29,11 @@ __global__ void pointwise_naive(Formula formula, Index count, const T* from, con
 template <class Formula>
 void run_naive(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      pointwise_naive<Formula, Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              Formula(call), static_cast<Index>(count), call.operand<const T>(Formula::kFrom),
-              beside_of<T, Formula>(call), call.operand<T>(Formula::kTo));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, pointwise_naive<Formula, Index, T>, Formula(call), count,
+                 call.operand<const T>(Formula::kFrom), beside_of<T, Formula>(call),
+                 call.operand<T>(Formula::kTo));
   });
-  core::check_launch(to_string(Formula::kOp));
 }
 
 template <class Formula>

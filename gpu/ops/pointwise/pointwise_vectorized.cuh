@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/pointwise/pointwise.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
@@ -37,21 +37,14 @@ __global__ void pointwise_vectorized(Formula formula, Index vectors, Index count
 template <class Formula>
 void run_vectorized(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     const T* from = call.operand<const T>(Formula::kFrom);
     const T* beside = beside_of<T, Formula>(call);
     T* to = call.operand<T>(Formula::kTo);
     const VectorCover covered = cover(count, kWide<T>, aligned_16(from, beside, to));
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      pointwise_vectorized<Formula, Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              Formula(call), static_cast<Index>(covered.vectors), static_cast<Index>(count), from, beside,
-              to);
-    });
+    run_kernel(call, {covered.blocks}, pointwise_vectorized<Formula, Index, T>, Formula(call),
+               covered.vectors, count, from, beside, to);
   });
-  core::check_launch(to_string(Formula::kOp));
 }
 
 template <class Formula>

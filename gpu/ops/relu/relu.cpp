@@ -3,10 +3,8 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::relu {
 namespace {
@@ -21,37 +19,16 @@ constexpr std::array kBackward{
 }  // namespace
 
 OpContract forward_contract() {
-  return {.name = "relu.forward",
-          .summary = "y = max(x, 0)",
-          .operands = kForward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::one,
-          .describe = sizes::describe_images};
+  return sizes::each_element("relu.forward", "y = max(x, 0)", kForward);
 }
 
 OpContract backward_contract() {
-  return {.name = "relu.backward",
-          .summary = "dy where y > 0",
-          .operands = kBackward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::one,
-          .describe = sizes::describe_images};
+  return sizes::each_element("relu.backward", "dy where y > 0", kBackward);
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
-    onednn_backward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
-                            loops_backward(),    onednn_forward(),     onednn_backward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(), loops_backward(),
+                   onednn_forward(),
+                   onednn_backward() WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward(),
+                                                       vectorized_forward(), vectorized_backward()))
 
 }  // namespace warpscope::ops::relu

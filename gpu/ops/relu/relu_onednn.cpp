@@ -16,6 +16,7 @@ namespace {
 
 using dnnl::memory;
 
+constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
 constexpr std::int64_t kPiece = 1 << 18;  // at most 1 MiB of zeros: fits the second-level cache
 
 std::int64_t elements(const OpShape& s) {
@@ -51,31 +52,10 @@ std::unique_ptr<Prepared> prepare_forward(const OpCall& call) {
   });
 }
 
-auto describe_relu(const onednn::Program& program, const memory::desc& layout) {
-  constexpr auto kTraining = dnnl::prop_kind::forward_training;
-  constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
-#if DNNL_VERSION_MAJOR >= 3
-  return onednn::describe<dnnl::eltwise_forward>(program, kTraining, kRelu, layout, layout, 0.0f, 0.0f);
-#else
-  return onednn::describe<dnnl::eltwise_forward>(program, kTraining, kRelu, layout, 0.0f, 0.0f);
-#endif
-}
-
-auto describe_relu_backward(const onednn::Program& program, const memory::desc& layout) {
-  constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
-  const auto hint = describe_relu(program, layout);
-#if DNNL_VERSION_MAJOR >= 3
-  return onednn::describe_backward<dnnl::eltwise_backward>(program, hint, kRelu, layout, layout, layout, 0.0f,
-                                                           0.0f);
-#else
-  return onednn::describe_backward<dnnl::eltwise_backward>(program, hint, kRelu, layout, layout, 0.0f, 0.0f);
-#endif
-}
-
 std::unique_ptr<Prepared> prepare_backward(const OpCall& call) {
   return onednn::make_program(Op::relu_backward, [&](onednn::Program& program) {
     const auto layout = vector_of(elements(call.shape), call.precision);
-    program.add<dnnl::eltwise_backward>(describe_relu_backward(program, layout),
+    program.add<dnnl::eltwise_backward>(onednn::describe_elements_backward(program, kRelu, layout),
                                         {{DNNL_ARG_DST, program.operand(Name::output, layout)},
                                          {DNNL_ARG_DIFF_DST, program.operand(Name::output_gradient, layout)},
                                          {DNNL_ARG_DIFF_SRC, program.operand(Name::input_gradient, layout)}});

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::scale {
 namespace {
@@ -33,37 +33,19 @@ std::string refuses(const OpShape& shape) {
 }
 
 OpContract forward_contract() {
-  return {.name = "scale.forward",
-          .summary = "y = factor x",
-          .operands = kForward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .parameters = {Parameter::factor}};
+  OpContract made = sizes::each_element("scale.forward", "y = factor x", kForward);
+  made.parameters = {Parameter::factor};
+  return made;
 }
 
 OpContract backward_contract() {
-  return {.name = "scale.backward",
-          .summary = "dx = factor dy",
-          .operands = kBackward,
-          .flops = sizes::one_flop_each,
-          .terms = sizes::one,
-          .describe = sizes::describe_images,
-          .parameters = {Parameter::factor}};
+  OpContract made = sizes::each_element("scale.backward", "dx = factor dy", kBackward);
+  made.parameters = {Parameter::factor};
+  return made;
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward(), loops_forward(), loops_backward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(), loops_backward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(),
+                   loops_backward() WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward(),
+                                                      vectorized_forward(), vectorized_backward()))
 
 }  // namespace warpscope::ops::scale

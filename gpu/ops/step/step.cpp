@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::step {
 namespace {
@@ -53,18 +53,7 @@ OpContract record_contract() {
           .touched = one_record};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_record(), reference_micro_batch(), loops_record(), loops_micro_batch();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_record(), naive_micro_batch();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_record(), reference_micro_batch(), loops_record(), loops_micro_batch()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_record(), naive_micro_batch()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_record(), reference_micro_batch(), loops_record(),
+                   loops_micro_batch() WARPSCOPE_IF_CUDA(, naive_record(), naive_micro_batch()))
 
 }  // namespace warpscope::ops::step

@@ -5,10 +5,9 @@
 // Source: step.h; block_sum.cuh; %globaltimer: "Parallel Thread Execution ISA", section 10, special
 // registers.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/block_sum.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
-#include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::step {
@@ -48,18 +47,13 @@ __global__ void micro_batch_record_naive(unsigned batch, const float* __restrict
 }
 
 void record(const OpCall& call) {
-  step_record_naive<<<1, kSumParts, 0, core::cuda_stream(*call.stream)>>>(
-      static_cast<unsigned>(call.shape.batch), static_cast<std::uint64_t>(call.shape.count),
-      call.operand<const float>(Name::metrics), call.operand<const float>(Name::statistics),
-      call.operand<StepControl>(Name::control), call.operand<StepRecord>(Name::ring));
-  core::check_launch("step.record naive");
+  run_kernel(call, {1, kSumParts}, step_record_naive, call.shape.batch, call.shape.count, Name::metrics,
+             Name::statistics, Name::control, Name::ring);
 }
 
 void record_micro_batch(const OpCall& call) {
-  micro_batch_record_naive<<<1, 1, 0, core::cuda_stream(*call.stream)>>>(
-      static_cast<unsigned>(call.shape.batch), call.operand<const float>(Name::metrics),
-      call.operand<StepControl>(Name::control), call.operand<float>(Name::sums));
-  core::check_launch("micro_batch.record naive");
+  run_kernel(call, {1, 1}, micro_batch_record_naive, call.shape.batch, Name::metrics, Name::control,
+             Name::sums);
 }
 
 }  // namespace

@@ -7,10 +7,8 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/variant.h"
+#include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::upsample2d {
 namespace {
@@ -50,20 +48,9 @@ OpContract backward_contract() {
           .describe = sizes::describe_images};
 }
 
-// Each is defined in the file named for its variant.
-Variant reference_forward(), reference_backward(), loops_forward(), loops_backward(), onednn_forward(),
-    onednn_backward();
-#if WARPSCOPE_HAVE_CUDA
-Variant naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward();
-#endif
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list{reference_forward(), reference_backward(), loops_forward(),
-                            loops_backward(),    onednn_forward(),     onednn_backward()};
-#if WARPSCOPE_HAVE_CUDA
-  list.insert(list.end(), {naive_forward(), naive_backward(), vectorized_forward(), vectorized_backward()});
-#endif
-  return list;
-}
+WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(), loops_backward(),
+                   onednn_forward(),
+                   onednn_backward() WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward(),
+                                                       vectorized_forward(), vectorized_backward()))
 
 }  // namespace warpscope::ops::upsample2d

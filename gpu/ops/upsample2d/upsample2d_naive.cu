@@ -2,8 +2,8 @@
 // backward: one thread per element of dx, which adds its four copies in a fixed order. Limits: none on the
 // shape. Bound by memory. At most 32 registers, no shared memory, no spills. Source: upsample2d.cpp.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
@@ -43,33 +43,19 @@ __global__ void upsample2d_backward_naive(Index count, unsigned width, unsigned 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = 4 * input_elements(s);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(count, [&](auto index) {
-      using Index = decltype(index);
-      upsample2d_forward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
-              call.operand<const T>(Name::input), call.operand<T>(Name::output));
-    });
+  with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
+    run_elements(call, count, upsample2d_forward_naive<Index, T>, count, s.width, s.in_channels, Name::input,
+                 Name::output);
   });
-  core::check_launch("upsample2d.forward naive");
 }
 
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
   const std::int64_t count = input_elements(s);
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    with_index(4 * count, [&](auto index) {
-      using Index = decltype(index);
-      upsample2d_backward_naive<Index, T>
-          <<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(count), static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels),
-              call.operand<const T>(Name::output_gradient), call.operand<T>(Name::input_gradient));
-    });
+  with_storage_and_index(call.precision, 4 * count, [&]<class T, class Index>() {
+    run_elements(call, count, upsample2d_backward_naive<Index, T>, count, s.width, s.in_channels,
+                 Name::output_gradient, Name::input_gradient);
   });
-  core::check_launch("upsample2d.backward naive");
 }
 
 }  // namespace

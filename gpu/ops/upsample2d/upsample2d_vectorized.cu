@@ -4,7 +4,7 @@
 // the same kernel goes element by element. Bound by memory. At most 40 registers, no shared memory, no
 // spills. Source: upsample2d.cpp; vectorized.cuh.
 
-#include "gpu/core/cuda.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/variant.h"
 #include "gpu/ops/vectorized.cuh"
 
@@ -61,53 +61,35 @@ VectorCover cover_channels(const OpShape& s, const T* from, const T* to) {
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, 4 * input_elements(s), [&]<class T, class Index>() {
     const T* x = call.operand<const T>(Name::input);
     T* y = call.operand<T>(Name::output);
     const VectorCover covered = cover_channels<T>(s, x, y);
-    with_index(4 * input_elements(s), [&](auto index) {
-      using Index = decltype(index);
-      upsample2d_forward_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(input_elements(s)),
-              static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels), x, y);
-    });
+    run_kernel(call, {covered.blocks}, upsample2d_forward_vectorized<Index, T>, covered.vectors,
+               input_elements(s), s.width, s.in_channels, x, y);
   });
-  core::check_launch("upsample2d.forward vectorized");
 }
 
 void backward(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage_and_index(call.precision, 4 * input_elements(s), [&]<class T, class Index>() {
     const T* dy = call.operand<const T>(Name::output_gradient);
     T* dx = call.operand<T>(Name::input_gradient);
     const VectorCover covered = cover_channels<T>(s, dy, dx);
-    with_index(4 * input_elements(s), [&](auto index) {
-      using Index = decltype(index);
-      upsample2d_backward_vectorized<Index, T>
-          <<<covered.blocks, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-              static_cast<Index>(covered.vectors), static_cast<Index>(input_elements(s)),
-              static_cast<unsigned>(s.width), static_cast<unsigned>(s.in_channels), dy, dx);
-    });
+    run_kernel(call, {covered.blocks}, upsample2d_backward_vectorized<Index, T>, covered.vectors,
+               input_elements(s), s.width, s.in_channels, dy, dx);
   });
-  core::check_launch("upsample2d.backward vectorized");
-}
-
-Variant vectorized(Op op, void (*launch)(const OpCall&), const char* summary) {
-  return cuda_variant(op, "vectorized", launch, summary);
 }
 
 }  // namespace
 
 Variant vectorized_forward() {
-  return vectorized(Op::upsample2d_forward, forward,
-                    "16 bytes at a time along the channels, read once and written four times.");
+  return cuda_variant(Op::upsample2d_forward, "vectorized", forward,
+                      "16 bytes at a time along the channels, read once and written four times.");
 }
 Variant vectorized_backward() {
-  return vectorized(Op::upsample2d_backward, backward,
-                    "16 bytes at a time along the channels: four or eight sums a thread.");
+  return cuda_variant(Op::upsample2d_backward, "vectorized", backward,
+                      "16 bytes at a time along the channels: four or eight sums a thread.");
 }
 
 }  // namespace warpscope::ops::upsample2d

@@ -50,6 +50,7 @@ ChainShape shape_of(const OpShape& shape);
 
 /// A call as the kernels take it.
 struct ChainCall {
+  const Variant* variant = nullptr;
   ChainShape shape;
   core::Precision precision = core::Precision::fp32;
   ByName<void*> operands;

@@ -169,7 +169,8 @@ std::vector<Link> summed_backward_input_chain() {
 }
 
 ChainCall call_of(const OpCall& call) {
-  ChainCall mine{shape_of(call.shape), call.precision, call.operands, call.workspace, call.stream};
+  ChainCall mine{call.variant,  shape_of(call.shape), call.precision,
+                 call.operands, call.workspace,       call.stream};
   if (const auto* none = dynamic_cast<const NoBias*>(call.prepared)) none->stand_in(mine.operands);
   return mine;
 }

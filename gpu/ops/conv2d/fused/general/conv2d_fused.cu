@@ -14,15 +14,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
 #include "gpu/ops/conv2d/fused/general/general.h"
-#include "gpu/ops/storage.cuh"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
@@ -35,7 +32,6 @@ namespace {
 
 using core::Precision;
 
-constexpr std::int64_t kMostElements = 2'000'000'000;
 constexpr int kMostKernel = 15;
 constexpr std::size_t kAlignment = 256;
 
@@ -119,11 +115,10 @@ void forward(const ChainCall& call) {
   const Image result = result_of(s);
   if (s.pool && (result.height < 2 || result.width < 2)) return;  // no window, no output
   const ForwardParts parts(s, call.precision, call.workspace);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const void* weights = call.operand<const void>(Name::weights);
   const bool joint = joins_parities(s, call.precision);
   if (s.upsample) {
-    arrange_forward(s, call.precision, joint, weights, parts.weights, stream);
+    arrange_forward(call, joint, parts.weights);
     weights = parts.weights;
   }
   const bool pools_after = s.pool && !pools_in_kernel(s);
@@ -131,9 +126,10 @@ void forward(const ChainCall& call) {
   auto* argmax = call.operand<std::uint8_t>(Name::argmax);
   run({joint ? joint_window(s) : forward_window(s, pools_in_kernel(s)),
        joint ? 4 * s.out_channels : s.out_channels, call.operand<const void>(Name::input), weights,
-       call.operand<const void>(Name::bias), s.relu, nullptr, pools_after ? parts.result : y, argmax, stream},
+       call.operand<const void>(Name::bias), s.relu, nullptr, pools_after ? parts.result : y, argmax,
+       call.variant, call.stream},
       call.precision);
-  if (pools_after) pool(result, call.precision, parts.result, y, argmax, stream);
+  if (pools_after) pool(call, result, parts.result);
 }
 
 std::size_t forward_workspace(const ChainShape& s, Precision precision) {
@@ -144,10 +140,10 @@ namespace {
 
 // ---- backward ----
 
-/// The gradient of the convolution's output: `dy`, or what pooling made it from, in `memory`.
-const void* gradient_of(const ChainCall& call, const void* dy, const std::uint8_t* argmax, void* memory) {
-  if (!call.shape.pool) return dy;
-  unpool(result_of(call.shape), call.precision, dy, argmax, memory, core::cuda_stream(*call.stream));
+/// The gradient of the convolution's output: the call's, or what pooling made that from, in `memory`.
+const void* gradient_of(const ChainCall& call, void* memory) {
+  if (!call.shape.pool) return call.operand<const void>(Name::output_gradient);
+  unpool(call, result_of(call.shape), memory);
   return memory;
 }
 
@@ -173,13 +169,11 @@ struct InputParts {
 void backward_input(const ChainCall& call) {
   const ChainShape& s = call.shape;
   const InputParts parts(s, call.precision, call.workspace);
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  arrange_backward(s, call.precision, call.operand<const void>(Name::weights), parts.weights, stream);
-  const void* dz = gradient_of(call, call.operand<const void>(Name::output_gradient),
-                               call.operand<const std::uint8_t>(Name::argmax), parts.gradient);
+  arrange_backward(call, parts.weights);
+  const void* dz = gradient_of(call, parts.gradient);
   run({backward_window(s), s.in_channels, dz, parts.weights, nullptr, false,
        s.masked ? call.operand<const void>(Name::input) : nullptr, call.operand<void>(Name::input_gradient),
-       nullptr, stream},
+       nullptr, call.variant, call.stream},
       call.precision);
 }
 
@@ -268,10 +262,13 @@ void run_plain(const Variant& variant, const ChainCall& mine, const OpShape& sha
 void run_own(const ChainCall& call, const WeightsParts& parts, const void* gradient) {
   const ChainShape& s = call.shape;
   const bool pooled = parts.way == WeightsWay::pooled;
-  const Weights product{
-      plan_weights(s, call.precision),       pooled ? forward_window(s, true) : backward_window(s),
-      call.operand<const void>(Name::input), gradient,
-      static_cast<float*>(parts.product),    core::cuda_stream(*call.stream)};
+  const Weights product{plan_weights(s, call.precision),
+                        pooled ? forward_window(s, true) : backward_window(s),
+                        call.operand<const void>(Name::input),
+                        gradient,
+                        static_cast<float*>(parts.product),
+                        call.variant,
+                        call.stream};
   if (pooled) {
     pooled_weights_mma(product, call.operand<const std::uint8_t>(Name::argmax), call.precision);
   } else if (call.precision == Precision::fp32) {
@@ -279,8 +276,7 @@ void run_own(const ChainCall& call, const WeightsParts& parts, const void* gradi
   } else {
     weights_mma(product, call.precision);
   }
-  fold_weights(product.plan, s, pooled, product.partial, call.operand<float>(Name::weights_gradient),
-               product.stream);
+  fold_weights(call, product.plan, pooled, product.partial);
 }
 
 }  // namespace
@@ -292,7 +288,7 @@ void backward_weights(const ChainCall& call) {
   if (parts.way == WeightsWay::pooled) {
     run_own(call, parts, dy);
   } else {
-    const void* dz = gradient_of(call, dy, call.operand<const std::uint8_t>(Name::argmax), parts.gradient);
+    const void* dz = gradient_of(call, parts.gradient);
     if (parts.way == WeightsWay::window) {
       run_own(call, parts, dz);
     } else {

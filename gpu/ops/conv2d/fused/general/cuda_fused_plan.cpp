@@ -42,10 +42,6 @@ constexpr std::int64_t kPixelStep = 64;  // as many as the deepest stage has
 // Channels of x without which the tiles of 128 rows are mostly empty.
 constexpr int kFewestRows = 64;
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Products a cycle of a multiprocessor.
 double products_per_cycle(core::Precision precision) {
   switch (precision) {

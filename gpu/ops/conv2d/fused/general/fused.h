@@ -1,6 +1,5 @@
 #pragma once
-// What the files of the variant `fused` call of each other. All launches go to `stream` and check
-// themselves.
+// What the files of the variant `fused` call of each other.
 
 #include <cstdint>
 
@@ -22,9 +21,10 @@ struct Activations {
   bool relu;
   const void* mask;  ///< elements like the result: it is zero where these are not above zero; none if nullptr
   void* out;
-  std::uint8_t*
-      argmax;  ///< only if the window is pooled, with filters in fours: then `out` are the windows' largest
-  cudaStream_t stream;
+  /// Only if the window is pooled, with filters in fours: then `out` are the windows' largest.
+  std::uint8_t* argmax;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 /// On the CUDA cores.
@@ -38,7 +38,8 @@ struct Weights {
   const void* input;
   const void* gradient;
   float* partial;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 void weights_simt(const Weights& call);
@@ -49,16 +50,13 @@ void pooled_weights_mma(const Weights& call, const std::uint8_t* argmax, core::P
 
 /// Adds the parts, after upsampling also the gradients of the sums that each tap of dw is in, in a fixed
 /// order. `direct` if a part has the order of dw, for WeightsWay::pooled.
-void fold_weights(const WeightsPlan& plan, const ChainShape& shape, bool direct, const float* partial,
-                  float* dw, cudaStream_t stream);
+void fold_weights(const ChainCall& call, const WeightsPlan& plan, bool direct, const float* partial);
 
 /// Weights as Activations want them: for forward of upsampled layers the sums of each parity, if `joint` with
 /// zeros at the taps that it does not have; for backward_input the kernels turned round, summed for upsampled
 /// blocks, with input channels as filters.
-void arrange_forward(const ChainShape& shape, core::Precision precision, bool joint, const void* w,
-                     void* arranged, cudaStream_t stream);
-void arrange_backward(const ChainShape& shape, core::Precision precision, const void* w, void* arranged,
-                      cudaStream_t stream);
+void arrange_forward(const ChainCall& call, bool joint, void* arranged);
+void arrange_backward(const ChainCall& call, void* arranged);
 
 /// An image of (batch, height, width, channels).
 struct Image {
@@ -68,11 +66,9 @@ struct Image {
   unsigned channels;
 };
 
-/// Largest of each window, with its two bits.
-void pool(const Image& image, core::Precision precision, const void* r, void* y, std::uint8_t* argmax,
-          cudaStream_t stream);
+/// Output and argmax of the call: the largest of each window of `r`, with its two bits.
+void pool(const ChainCall& call, const Image& image, const void* r);
 /// The gradient before pooling, all of it: zeros where the window's largest is another.
-void unpool(const Image& image, core::Precision precision, const void* dy, const std::uint8_t* argmax,
-            void* dz, cudaStream_t stream);
+void unpool(const ChainCall& call, const Image& image, void* dz);
 
 }  // namespace warpscope::ops::conv2d::fused::general

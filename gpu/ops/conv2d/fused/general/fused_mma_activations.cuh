@@ -12,12 +12,12 @@
 
 #include <type_traits>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
 #include "gpu/ops/conv2d/fused/general/fused_mma.cuh"
 #include "gpu/ops/conv2d/fused/general/fused_tf32.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::general {
 namespace tensor {
@@ -86,13 +86,10 @@ void launch_tile(const Activations& call) {
       {call.window, call.filters, vectors, call.relu, static_cast<const Storage*>(call.bias),
        static_cast<const Storage*>(call.mask), static_cast<Storage*>(call.out), call.argmax},
       column_tiles};
-  const auto kernel = conv2d_fused_mma<T, Math, kVectors>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
-                   "the shared memory of conv2d fused");
   const unsigned blocks = static_cast<unsigned>(column_tiles) * static_cast<unsigned>(row_tiles) *
                           static_cast<unsigned>(call.window.parities);
-  kernel<<<blocks, T::threads, T::shared_bytes, call.stream>>>(problem, static_cast<const Storage*>(call.in),
-                                                               static_cast<const Storage*>(call.weights));
+  run_kernel(call, "products", {blocks, T::threads, T::shared_bytes}, conv2d_fused_mma<T, Math, kVectors>,
+             problem, call.in, call.weights);
 }
 
 /// The launch in one precision; instantiated in a file of its own (fused_mma_<precision>.cu), so that they

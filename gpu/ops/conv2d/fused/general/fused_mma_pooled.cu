@@ -9,10 +9,10 @@
 // Registers on sm_90, in TF32 and in 16 bits: 138 and 157; none spill. Shared memory: 60 KiB.
 // Source: chain.h; those of conv2d_mma_backward_weights.cu.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
 #include "gpu/ops/conv2d/fused/general/fused_mma.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::general {
 namespace tensor {
@@ -129,33 +129,17 @@ void launch_pooled(const Weights& call, const std::uint8_t* argmax) {
                               column_tiles,
                               call.plan.split_elements(),
                               conv2d::takes_vectors(call.gradient)};
-  const auto kernel = fused_mma_pooled<Math>;
-  core::check_cuda(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::shared_bytes),
-      "the shared memory of conv2d.backward_weights fused, pooled");
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(column_tiles),
                     static_cast<unsigned>(call.plan.splits));
-  kernel<<<blocks, Tile::threads, Tile::shared_bytes, call.stream>>>(
-      problem, static_cast<const Storage*>(call.gradient), argmax, static_cast<const Storage*>(call.input),
-      call.partial);
+  run_kernel(call, "pooled", {blocks, Tile::threads, Tile::shared_bytes}, fused_mma_pooled<Math>, problem,
+             call.gradient, argmax, call.input, call.partial);
 }
 
 }  // namespace
 }  // namespace tensor
 
 void pooled_weights_mma(const Weights& call, const std::uint8_t* argmax, core::Precision precision) {
-  switch (precision) {
-    case core::Precision::fp16:
-      tensor::launch_pooled<mma::Fp16>(call, argmax);
-      break;
-    case core::Precision::bf16:
-      tensor::launch_pooled<mma::Bf16>(call, argmax);
-      break;
-    default:
-      tensor::launch_pooled<mma::Tf32>(call, argmax);
-      break;
-  }
-  core::check_launch("conv2d.backward_weights fused, pooled");
+  mma::with_math(precision, [&]<class Math>(Math) { tensor::launch_pooled<Math>(call, argmax); });
 }
 
 }  // namespace warpscope::ops::conv2d::fused::general

@@ -13,12 +13,12 @@
 
 #include <type_traits>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
 #include "gpu/ops/conv2d/fused/general/fused_mma.cuh"
 #include "gpu/ops/conv2d/fused/general/fused_tf32.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::general {
 namespace tensor {
@@ -100,14 +100,11 @@ void launch_tile(const Weights& call) {
   const WeightsProblem problem{call.window,  rows,
                                columns,      static_cast<int>(call.plan.split_pixels),
                                column_tiles, call.plan.split_elements()};
-  const auto kernel = fused_mma_weights<T, Math, kPlainVectors, kShiftedVectors>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes),
-                   "the shared memory of conv2d.backward_weights fused");
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(column_tiles),
                     static_cast<unsigned>(call.plan.splits));
-  kernel<<<blocks, T::threads, T::shared_bytes, call.stream>>>(
-      problem, static_cast<const Storage*>(call.input), static_cast<const Storage*>(call.gradient),
-      call.partial);
+  run_kernel(call, "products", {blocks, T::threads, T::shared_bytes},
+             fused_mma_weights<T, Math, kPlainVectors, kShiftedVectors>, problem, call.input, call.gradient,
+             call.partial);
 }
 
 template <class Math>
@@ -144,18 +141,7 @@ void launch_math(const Weights& call) {
 }  // namespace tensor
 
 void weights_mma(const Weights& call, core::Precision precision) {
-  switch (precision) {
-    case core::Precision::fp16:
-      tensor::launch_math<mma::Fp16>(call);
-      break;
-    case core::Precision::bf16:
-      tensor::launch_math<mma::Bf16>(call);
-      break;
-    default:
-      tensor::launch_math<mma::Tf32>(call);
-      break;
-  }
-  core::check_launch("conv2d.backward_weights fused on tensor cores");
+  mma::with_math(precision, [&]<class Math>(Math) { tensor::launch_math<Math>(call); });
 }
 
 }  // namespace warpscope::ops::conv2d::fused::general

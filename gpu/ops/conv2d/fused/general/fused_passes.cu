@@ -8,10 +8,9 @@
 // fold.
 // Source: chain.h.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
 #include "gpu/ops/elementwise.cuh"
-#include "gpu/ops/vectorized.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::general {
 namespace {
@@ -242,74 +241,58 @@ __global__ void block_fused_unpool(unsigned count, const Image image, const T* _
   }
 }
 
-template <class T, int V>
-void launch_unpool(const Image& image, const void* dy, const std::uint8_t* argmax, void* dz,
-                   cudaStream_t stream) {
-  const std::int64_t count =
-      image.batch * ((image.height + 1) / 2) * ((image.width + 1) / 2) * (image.channels / V);
-  block_fused_unpool<T, V><<<element_blocks(count), kElementThreads, 0, stream>>>(
-      static_cast<unsigned>(count), image, static_cast<const T*>(dy), argmax, static_cast<T*>(dz));
-}
-
 }  // namespace
 
-void arrange_forward(const ChainShape& s, core::Precision precision, bool joint, const void* w,
-                     void* arranged, cudaStream_t stream) {
+void arrange_forward(const ChainCall& call, bool joint, void* arranged) {
+  const ChainShape& s = call.shape;
   const conv2d::Taps taps = (joint ? joint_window(s) : forward_window(s, false)).taps;
   const int count = 4 * s.out_channels * taps.kernel_height * taps.kernel_width * s.in_channels;
-  with_storage(precision, [&](auto storage) {
-    using T = decltype(storage);
-    block_fused_sum_weights<T><<<element_blocks(count), kElementThreads, 0, stream>>>(
-        count, kernels_of(s), joint, static_cast<const T*>(w), static_cast<T*>(arranged));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_kernel(call, "sums of the weights", {element_blocks(count)}, block_fused_sum_weights<T>, count,
+               kernels_of(s), joint, Name::weights, arranged);
   });
-  core::check_launch("conv2d.forward fused, sums of the weights");
 }
 
-void arrange_backward(const ChainShape& s, core::Precision precision, const void* w, void* arranged,
-                      cudaStream_t stream) {
+void arrange_backward(const ChainCall& call, void* arranged) {
+  const ChainShape& s = call.shape;
   const int more = s.upsample ? 1 : 0;
   const dim3 blocks(static_cast<unsigned>((s.in_channels + kTransposeSide - 1) / kTransposeSide),
                     static_cast<unsigned>((s.out_channels + kTransposeSide - 1) / kTransposeSide),
                     static_cast<unsigned>((s.kernel_height + more) * (s.kernel_width + more)));
-  with_storage(precision, [&](auto storage) {
-    using T = decltype(storage);
-    block_fused_turn_weights<T><<<blocks, dim3(kTransposeSide, kTransposeLines), 0, stream>>>(
-        kernels_of(s), static_cast<const T*>(w), static_cast<T*>(arranged));
+  with_storage(call.precision, [&]<class T>(T) {
+    run_kernel(call, "turning the weights", {blocks, dim3(kTransposeSide, kTransposeLines)},
+               block_fused_turn_weights<T>, kernels_of(s), Name::weights, arranged);
   });
-  core::check_launch("conv2d.backward_input fused, turning the weights");
 }
 
-void fold_weights(const WeightsPlan& plan, const ChainShape& s, bool direct, const float* partial, float* dw,
-                  cudaStream_t stream) {
+void fold_weights(const ChainCall& call, const WeightsPlan& plan, bool direct, const float* partial) {
+  const ChainShape& s = call.shape;
   const int elements = s.out_channels * s.kernel_height * s.kernel_width * s.in_channels;
   const Fold fold{kernels_of(s), direct, static_cast<int>(plan.splits), plan.split_elements()};
-  block_fused_fold_weights<<<static_cast<unsigned>((elements + kFoldElements - 1) / kFoldElements),
-                             dim3(kFoldElements, kFoldGroups), 0, stream>>>(fold, partial, dw);
-  core::check_launch("conv2d.backward_weights fused, sum of the parts");
+  const auto blocks = static_cast<unsigned>((elements + kFoldElements - 1) / kFoldElements);
+  run_kernel(call, "sum of the parts", {blocks, dim3(kFoldElements, kFoldGroups)}, block_fused_fold_weights,
+             fold, partial, Name::weights_gradient);
 }
 
-void pool(const Image& image, core::Precision precision, const void* r, void* y, std::uint8_t* argmax,
-          cudaStream_t stream) {
+void pool(const ChainCall& call, const Image& image, const void* r) {
   const std::int64_t count = image.batch * (image.height / 2) * (image.width / 2) * image.channels;
-  with_storage(precision, [&](auto storage) {
-    using T = decltype(storage);
-    block_fused_pool<T><<<element_blocks((count + 3) / 4), kElementThreads, 0, stream>>>(
-        static_cast<unsigned>(count), image, static_cast<const T*>(r), static_cast<T*>(y), argmax);
+  with_storage(call.precision, [&]<class T>(T) {
+    run_kernel(call, "pooling", {element_blocks((count + 3) / 4)}, block_fused_pool<T>, count, image, r,
+               Name::output, Name::argmax);
   });
-  core::check_launch("conv2d.forward fused, pooling");
 }
 
-void unpool(const Image& image, core::Precision precision, const void* dy, const std::uint8_t* argmax,
-            void* dz, cudaStream_t stream) {
-  with_storage(precision, [&](auto storage) {
-    using T = decltype(storage);
-    if (image.channels % kWide<T> == 0 && aligned_16(static_cast<const T*>(dy), static_cast<T*>(dz))) {
-      launch_unpool<T, kWide<T>>(image, dy, argmax, dz, stream);
-    } else {
-      launch_unpool<T, 1>(image, dy, argmax, dz, stream);
-    }
+void unpool(const ChainCall& call, const Image& image, void* dz) {
+  with_storage(call.precision, [&]<class T>(T) {
+    const auto* dy = call.operand<const T>(Name::output_gradient);
+    const bool wide = image.channels % kWide<T> == 0 && aligned_16(dy, static_cast<T*>(dz));
+    const int width = wide ? kWide<T> : 1;
+    const auto kernel = wide ? block_fused_unpool<T, kWide<T>> : block_fused_unpool<T, 1>;
+    const std::int64_t count =
+        image.batch * ((image.height + 1) / 2) * ((image.width + 1) / 2) * (image.channels / width);
+    run_kernel(call, "the gradient before pooling", {element_blocks(count)}, kernel, count, image, dy,
+               Name::argmax, dz);
   });
-  core::check_launch("conv2d fused, the gradient before pooling");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::general

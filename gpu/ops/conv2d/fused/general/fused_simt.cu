@@ -10,11 +10,11 @@
 // implicit_gemm_tile.cuh.
 // Source: chain.h; implicit_gemm_tile.cuh; implicit_gemm_narrow.cuh.
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
 #include "gpu/ops/conv2d/fused/general/fused_simt.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_launch.cuh"
 #include "gpu/ops/conv2d/implicit_gemm_narrow.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::general {
 namespace simt {
@@ -182,13 +182,9 @@ void launch_tile(const Activations& call) {
                           static_cast<unsigned>(call.window.parities);
   // As conv2d::launch_tile: what blocks of channels hang over the end is lost.
   const bool fits_blocks = 4 * ((taps.channels + T::depth - 1) / T::depth * T::depth) <= 5 * taps.channels;
-  const auto* in = static_cast<const float*>(call.in);
-  const auto* weights = static_cast<const float*>(call.weights);
-  if (fits_blocks && reads_vectors(call)) {
-    fused_simt_vectors<T, kPooled><<<blocks, kGemmThreads, 0, call.stream>>>(problem, in, weights);
-  } else {
-    fused_simt_scalars<T, kPooled><<<blocks, kGemmThreads, 0, call.stream>>>(problem, in, weights);
-  }
+  const bool vectors = fits_blocks && reads_vectors(call);
+  const auto kernel = vectors ? fused_simt_vectors<T, kPooled> : fused_simt_scalars<T, kPooled>;
+  run_kernel(call, "products", {blocks, kGemmThreads}, kernel, problem, call.in, call.weights);
 }
 
 template <bool kPooled>
@@ -213,13 +209,8 @@ void launch_narrow(const Activations& call) {
                                            conv2d::kNarrowBlockPixels);
   const unsigned blocks = warps * static_cast<unsigned>(call.window.parities);
   const Target target = target_of(call);
-  const auto* in = static_cast<const float*>(call.in);
-  const auto* weights = static_cast<const float*>(call.weights);
-  if (reads_vectors(call)) {
-    fused_simt_narrow<kFilters, 4><<<blocks, kGemmThreads, 0, call.stream>>>(target, in, weights);
-  } else {
-    fused_simt_narrow<kFilters, 1><<<blocks, kGemmThreads, 0, call.stream>>>(target, in, weights);
-  }
+  const auto kernel = reads_vectors(call) ? fused_simt_narrow<kFilters, 4> : fused_simt_narrow<kFilters, 1>;
+  run_kernel(call, "products", {blocks, kGemmThreads}, kernel, target, call.in, call.weights);
 }
 
 template <class T, class LoaderA, class LoaderB>
@@ -233,8 +224,8 @@ void launch_weights(const Weights& call) {
       call.window, rows, columns, static_cast<int>(plan.split_pixels), column_tiles, plan.split_elements()};
   const dim3 blocks(static_cast<unsigned>(row_tiles) * static_cast<unsigned>(column_tiles),
                     static_cast<unsigned>(plan.splits));
-  fused_simt_weights<T, LoaderA, LoaderB><<<blocks, kGemmThreads, 0, call.stream>>>(
-      problem, static_cast<const float*>(call.input), static_cast<const float*>(call.gradient), call.partial);
+  run_kernel(call, "products", {blocks, kGemmThreads}, fused_simt_weights<T, LoaderA, LoaderB>, problem,
+             call.input, call.gradient, call.partial);
 }
 
 template <class T>
@@ -284,12 +275,10 @@ void activations_simt(const Activations& call) {
   } else {
     simt::launch_narrow<4>(call);
   }
-  core::check_launch("conv2d fused in FP32");
 }
 
 void weights_simt(const Weights& call) {
   simt::launch_weights_plan(call);
-  core::check_launch("conv2d.backward_weights fused in FP32");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::general

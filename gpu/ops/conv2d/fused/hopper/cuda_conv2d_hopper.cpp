@@ -6,6 +6,7 @@
 // other architecture can run it. Source: the files named.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/ops/conv2d/fused/general/general.h"
@@ -21,41 +22,6 @@ namespace warpscope::ops::conv2d {
 namespace fused {
 namespace {
 
-std::vector<Route> before_narrow(Op op, std::vector<Route> routes) {
-  routes.insert(routes.end(), narrow_routes(op).begin(), narrow_routes(op).end());
-  return routes;
-}
-
-const std::vector<Route>& forward_routes() {
-  static const std::vector<Route> all = before_narrow(
-      Op::conv2d_forward,
-      {{in_any_precision<hopper::small_forward::takes>, hopper::small_forward::workspace,
-        hopper::small_forward::launch},
-       {in_any_precision<hopper::forward::takes>, hopper::forward::workspace, hopper::forward::launch},
-       {in_any_precision<hopper::line_forward::takes>, hopper::line_forward::workspace,
-        hopper::line_forward::launch}});
-  return all;
-}
-
-const std::vector<Route>& backward_weights_routes() {
-  static const std::vector<Route> all = before_narrow(
-      Op::conv2d_backward_weights, {{in_16_bits<hopper::backward_weights::takes>,
-                                     hopper::backward_weights::workspace, hopper::backward_weights::launch}});
-  return all;
-}
-
-const std::vector<Route>& backward_input_routes() {
-  static const std::vector<Route> all =
-      before_narrow(Op::conv2d_backward_input,
-                    {{in_any_precision<hopper::small_backward_input::takes>,
-                      hopper::small_backward_input::workspace, hopper::small_backward_input::launch},
-                     {in_any_precision<hopper::backward_input::takes>, hopper::backward_input::workspace,
-                      hopper::backward_input::launch},
-                     {in_any_precision<hopper::line_backward_input::takes>,
-                      hopper::line_backward_input::workspace, hopper::line_backward_input::launch}});
-  return all;
-}
-
 /// Beside what all kernels take: convolutions of one dimension without padding. Their backward_weights in TF32 is
 /// that of conv2d alone, which general's runs.
 std::string refuses(const OpShape& shape) {
@@ -68,11 +34,17 @@ std::string refuses_with_sum(const OpShape& shape) {
   const std::string reason = refuses(shape);
   if (!reason.empty() || !shape.covered.has(Op::add_forward)) return reason;
   const ChainShape s = shape_of(shape);
-  const bool sums = is_plain(shape) && !s.upsample && hopper::backward_input::takes(s);
+  const bool sums = is_plain(shape) && !s.upsample && hopper::is_wide(s);
   return sums ? "" : "adds a gradient in 3x3 layers of channels in multiples of 64 that are not upsampled";
 }
 
-Variant hopper_variant(Variant variant) {
+/// `routes`, then the narrow ones.
+Variant hopper_variant(Op op, std::vector<Route> routes) {
+  const std::vector<Route> others = narrow_routes(op);
+  routes.insert(routes.end(), others.begin(), others.end());
+  Variant variant = routed_variant(
+      op, "hopper", "wgmma fed by TMA for wide layers, one pass through memory for those with 3 channels.",
+      std::move(routes));
   variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 90;
   variant.maximum_compute_capability = 90;
@@ -80,25 +52,31 @@ Variant hopper_variant(Variant variant) {
   return variant;
 }
 
-constexpr const char* kSummary =
-    "wgmma fed by TMA for wide layers, one pass through memory for those with 3 channels.";
-
 }  // namespace
 }  // namespace fused
 
 Variant hopper_forward() {
-  return fused::hopper_variant(
-      fused::routed_variant<fused::forward_routes>(Op::conv2d_forward, "hopper", fused::kSummary));
+  using namespace fused;
+  return hopper_variant(Op::conv2d_forward,
+                        {{hopper::is_small, nullptr, hopper::small_forward::launch},
+                         {hopper::is_wide, hopper::forward::workspace, hopper::forward::launch},
+                         {hopper::is_line, nullptr, hopper::line_forward::launch}});
 }
 Variant hopper_backward_weights() {
-  return fused::hopper_variant(fused::routed_variant<fused::backward_weights_routes>(
-      Op::conv2d_backward_weights, "hopper", fused::kSummary));
+  using namespace fused;
+  return hopper_variant(Op::conv2d_backward_weights,
+                        {{hopper::backward_weights::takes, hopper::backward_weights::workspace,
+                          hopper::backward_weights::launch, false}});
 }
 Variant hopper_backward_input() {
-  Variant variant = fused::hopper_variant(fused::routed_variant<fused::backward_input_routes>(
-      Op::conv2d_backward_input, "hopper", fused::kSummary));
-  variant.chain = fused::summed_backward_input_chain();
-  variant.refuses = fused::refuses_with_sum;
+  using namespace fused;
+  Variant variant = hopper_variant(
+      Op::conv2d_backward_input,
+      {{hopper::is_small, hopper::small_backward_input::workspace, hopper::small_backward_input::launch},
+       {hopper::is_wide, hopper::backward_input::workspace, hopper::backward_input::launch},
+       {hopper::is_line, hopper::line_backward_input::workspace, hopper::line_backward_input::launch}});
+  variant.chain = summed_backward_input_chain();
+  variant.refuses = refuses_with_sum;
   return variant;
 }
 

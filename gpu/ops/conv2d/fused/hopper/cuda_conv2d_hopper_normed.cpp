@@ -10,12 +10,12 @@
 // Source: hopper_moments.cuh, partial_moments.cu.
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gpu/ops/batch_norm/partial_moments.h"
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/fused/chain.h"
+#include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_normed.h"
 #include "gpu/ops/variant.h"
 
@@ -68,6 +68,7 @@ ChainShape convolution_shape(const OpShape& call) {
 /// The batch norm and what is behind it.
 OpCall norm_call(const OpCall& call) {
   OpCall norm;
+  norm.variant = call.variant;
   norm.shape = result_shape(call.shape);
   norm.shape.window_height = call.shape.window_height;
   norm.shape.window_width = call.shape.window_width;
@@ -106,7 +107,7 @@ std::string refuses(const OpShape& shape) {
     return "takes an addition or a pooling behind the norm, not both";
   }
   if (shape.in_channels % 64 != 0 || shape.out_channels % 64 != 0) return "takes channels in multiples of 64";
-  return hopper::normed_forward::takes(convolution_shape(shape))
+  return hopper::is_wide(convolution_shape(shape))
              ? ""
              : "takes at most 1024 channels and 2,000,000,000 numbers of a batch";
 }

@@ -133,7 +133,7 @@ Variant hopper_unpooled_backward_input() {
   variant.chain = unpooled_line_chain();
   variant.launch = [](const OpCall& call) { hopper::line_unpooled::launch(call_of(call)); };
   variant.workspace_bytes = [](const OpShape& shape, core::Precision precision) {
-    return hopper::line_unpooled::workspace(shape_of(shape), precision);
+    return hopper::line_backward_input::workspace(shape_of(shape), precision);
   };
   variant.refuses = refuses_unpooled;
   return variant;

@@ -8,8 +8,6 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 namespace {
 
-// Far enough under 2^31 that the index of an element of any operand fits.
-constexpr std::int64_t kMostElements = 2'000'000'000;
 constexpr int kMostChannels = 1024;
 constexpr std::size_t kAlignment = 256;
 

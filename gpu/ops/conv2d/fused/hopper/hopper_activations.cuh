@@ -30,11 +30,11 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_activations_shape.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_addend.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_mask.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_moments.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
@@ -320,7 +320,8 @@ struct ActivationsCall {
   void* out;
   std::uint8_t* argmax;
   core::Precision precision;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 /// Whether tiles of `more` patches a warpgroup take less time than tiles of `fewer`, of which a patch costs more.
@@ -341,16 +342,11 @@ int blocks_of(const ActivationsProblem& q, int processors) {
 
 template <class S>
 int launch_shape(const ActivationsCall& call, int processors) {
-  using Storage = typename S::Storage;
   ActivationsProblem q = call.problem;
   q.tiles = static_cast<int>(divide_up(q.grid.patches(), S::tile_patches)) * q.column_tiles * q.parities;
-  const auto kernel = hopper_activations<S>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes),
-                   "the shared memory of a hopper block");
   const int blocks = blocks_of<S>(q, processors);
-  kernel<<<static_cast<unsigned>(blocks), kThreads, S::shared_bytes, call.stream>>>(
-      q, call.pixels, call.filters, static_cast<const Storage*>(call.beside), static_cast<Storage*>(call.out),
-      call.argmax);
+  run_kernel(call, {static_cast<unsigned>(blocks), kThreads, S::shared_bytes}, hopper_activations<S>, q,
+             call.pixels, call.filters, call.beside, call.out, call.argmax);
   return blocks;
 }
 

@@ -18,9 +18,8 @@ struct Variation {
   int tap_rows = 3;
   int tap_columns = 3;  ///< 1: of lines
   bool back = false;    ///< backward_input
-  bool pool =
-      false;  ///< forward: the largest of windows are written; backward_input of lines: and the gradient before
-              ///< a pooling
+  /// forward: the largest of windows are written; backward_input of lines: and the gradient before a pooling
+  bool pool = false;
   bool small = false;    ///< patches of small images (hopper_maps.h)
   bool moments = false;  ///< of forward's output (hopper_moments.cuh)
   bool summed = false;   ///< backward_input: another gradient is added (hopper_addend.cuh)

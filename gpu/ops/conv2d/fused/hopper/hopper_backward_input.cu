@@ -27,16 +27,16 @@ std::size_t weights_bytes(const ChainShape& s, core::Precision precision) {
 }
 
 /// The weights as the kernel takes them, and the box of a stage: as they lie, or arranged in the workspace.
-CUtensorMap arrange_weights(const ChainCall& call, cudaStream_t stream) {
+CUtensorMap arrange_weights(const ChainCall& call) {
   const ChainShape& s = call.shape;
   const void* weights = call.operand<const void>(Name::weights);
   if (transposes(call.precision)) {
-    transpose_weights(s, weights, call.workspace, stream);
+    transpose_weights(call, weights, call.workspace);
     const Filters w{call.workspace, s.in_channels, s.upsample ? 16 : 9, s.out_channels, true};
     return map_filters(w, columns_of(s.in_channels), call.precision);
   }
   if (s.upsample) {
-    sum_weights(s, weights, call.workspace, call.precision, stream);
+    sum_weights(call, weights, call.workspace);
     weights = call.workspace;
   }
   const Filters w{weights, s.out_channels, s.upsample ? 16 : 9, s.in_channels, s.upsample};
@@ -45,10 +45,6 @@ CUtensorMap arrange_weights(const ChainCall& call, cudaStream_t stream) {
 
 }  // namespace
 
-bool backward_input::takes(const ChainShape& s) {
-  return is_wide(s);
-}
-
 /// The arranged weights, then the unpooled dy.
 std::size_t backward_input::workspace(const ChainShape& s, core::Precision precision) {
   return weights_bytes(s, precision) + (s.pool ? convolution_bytes(s, precision) : 0);
@@ -56,12 +52,11 @@ std::size_t backward_input::workspace(const ChainShape& s, core::Precision preci
 
 void backward_input::launch(const ChainCall& call) {
   const ChainShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  const CUtensorMap weights = arrange_weights(call, stream);
+  const CUtensorMap weights = arrange_weights(call);
   const void* dy = call.operand<const void>(Name::output_gradient);
   if (s.pool) {
     void* full = static_cast<unsigned char*>(call.workspace) + weights_bytes(s, call.precision);
-    unpool(s, dy, call.operand<const std::uint8_t>(Name::argmax), full, call.precision, stream);
+    unpool(call, dy, full);
     dy = full;
   }
   const int taps = s.upsample ? 2 : 3;
@@ -87,13 +82,13 @@ void backward_input::launch(const ChainCall& call) {
                                     call.operand<void>(Name::input_gradient),
                                     nullptr,
                                     call.precision,
-                                    stream};
+                                    call.variant,
+                                    call.stream};
   if (s.upsample) {
     launch_activations<Variation{.tap_rows = 2, .tap_columns = 2, .back = true}>(activations);
   } else {
     launch_backward_input<false>(activations);
   }
-  core::check_launch("conv2d.backward_input hopper");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

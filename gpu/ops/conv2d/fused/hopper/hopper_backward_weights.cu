@@ -29,7 +29,6 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_prepare.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
@@ -279,18 +278,18 @@ std::size_t backward_weights::workspace(const ChainShape& s, core::Precision pre
 
 void backward_weights::launch(const ChainCall& call) {
   const ChainShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const WeightsPlan plan = plan_weights(s);
   const void* dy = call.operand<const void>(Name::output_gradient);
   auto* partial = static_cast<float*>(call.workspace);
   if (s.pool) {
-    unpool(s, dy, call.operand<const std::uint8_t>(Name::argmax), call.workspace, call.precision, stream);
+    unpool(call, dy, call.workspace);
     dy = call.workspace;
     partial = reinterpret_cast<float*>(static_cast<unsigned char*>(call.workspace) +
                                        convolution_bytes(s, call.precision));
   }
   const Maps maps = maps_of(s, plan, dy, call.operand<const void>(Name::input), call.precision);
-  const WeightsCall products{plan, problem_of(s, plan), maps.dy, maps.x, partial, call.precision, stream};
+  const WeightsCall products{plan,    problem_of(s, plan), maps.dy,      maps.x,
+                             partial, call.precision,      call.variant, call.stream};
   switch (plan.of_units) {
     case Units::columns:
       launch_columns(products);
@@ -302,8 +301,7 @@ void backward_weights::launch(const ChainCall& call) {
       launch_all_taps(products);
       break;
   }
-  add_splits(plan, s, partial, call.operand<float>(Name::weights_gradient),
-             call.operand<float>(Name::bias_gradient), stream);
+  add_splits(call, plan, partial);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

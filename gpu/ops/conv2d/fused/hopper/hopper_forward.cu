@@ -13,10 +13,6 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-bool forward::takes(const ChainShape& s) {
-  return is_wide(s);
-}
-
 std::size_t forward::workspace(const ChainShape& s, core::Precision precision) {
   return s.upsample ? arranged_bytes(s, precision) : 0;
 }
@@ -30,7 +26,6 @@ void forward::launch(const ChainCall& call) {
   } else {
     launch_activations<Variation{}>(activations);
   }
-  core::check_launch("conv2d.forward hopper");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

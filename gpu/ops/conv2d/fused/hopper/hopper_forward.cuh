@@ -30,10 +30,9 @@ inline Layout output_layout(const ChainShape& s) {
 /// (arranged_bytes()).
 inline ActivationsCall wide_forward_call(const ChainCall& call) {
   const ChainShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const void* weights = call.operand<const void>(Name::weights);
   if (s.upsample) {
-    sum_weights(s, weights, call.workspace, call.precision, stream);
+    sum_weights(call, weights, call.workspace);
     weights = call.workspace;
   }
   const int taps = s.upsample ? 2 : 3;
@@ -57,7 +56,8 @@ inline ActivationsCall wide_forward_call(const ChainCall& call) {
           call.operand<void>(Name::output),
           call.operand<std::uint8_t>(Name::argmax),
           call.precision,
-          stream};
+          call.variant,
+          call.stream};
 }
 
 /// Of is_small().
@@ -84,7 +84,8 @@ inline ActivationsCall small_forward_call(const ChainCall& call) {
           call.operand<void>(Name::output),
           nullptr,
           call.precision,
-          core::cuda_stream(*call.stream)};
+          call.variant,
+          call.stream};
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -8,17 +8,12 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-bool line_backward_input::takes(const ChainShape& s) {
-  return is_line(s);
-}
-
 std::size_t line_backward_input::workspace(const ChainShape& s, core::Precision precision) {
   return precision == core::Precision::tf32 ? arranged_bytes(s, precision) : 0;
 }
 
 void line_backward_input::launch(const ChainCall& call) {
   launch_lines<true>(line_backward_call(call), call.shape.kernel_width);
-  core::check_launch("conv2d.backward_input hopper, one dimension");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -34,17 +34,17 @@ inline ActivationsCall line_forward_call(const ChainCall& call, int window) {
           call.operand<void>(Name::output),
           call.operand<std::uint8_t>(Name::argmax),
           call.precision,
-          core::cuda_stream(*call.stream)};
+          call.variant,
+          call.stream};
 }
 
 /// In TF32 it transposes the weights into the workspace first.
 inline ActivationsCall line_backward_call(const ChainCall& call) {
   const ChainShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const int texts = static_cast<int>(s.batch);
   Filters w{call.operand<const void>(Name::weights), s.out_channels, s.kernel_width, s.in_channels, false};
   if (call.precision == core::Precision::tf32) {
-    transpose_weights(s, w.data, call.workspace, stream);
+    transpose_weights(call, w.data, call.workspace);
     w = {call.workspace, s.in_channels, s.kernel_width, s.out_channels, true};
   }
   const Lines dy{call.operand<const void>(Name::output_gradient), texts, line_outputs(s), s.out_channels};
@@ -69,7 +69,8 @@ inline ActivationsCall line_backward_call(const ChainCall& call) {
           call.operand<void>(Name::input_gradient),
           call.operand<std::uint8_t>(Name::argmax),
           call.precision,
-          stream};
+          call.variant,
+          call.stream};
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

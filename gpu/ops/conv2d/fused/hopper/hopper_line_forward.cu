@@ -6,17 +6,8 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-bool line_forward::takes(const ChainShape& s) {
-  return is_line(s);
-}
-
-std::size_t line_forward::workspace(const ChainShape&, core::Precision) {
-  return 0;
-}
-
 void line_forward::launch(const ChainCall& call) {
   launch_lines<false>(line_forward_call(call, 1), call.shape.kernel_width);
-  core::check_launch("conv2d.forward hopper, one dimension");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

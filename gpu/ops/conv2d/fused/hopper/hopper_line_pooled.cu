@@ -20,7 +20,6 @@ bool line_pooled::takes(const ChainShape& s) {
 
 void line_pooled::launch(const ChainCall& call) {
   launch_lines<false, true>(line_forward_call(call, kLineWindow), call.shape.kernel_width);
-  core::check_launch("conv2d.forward hopper_pooled");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

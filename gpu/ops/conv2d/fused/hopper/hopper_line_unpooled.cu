@@ -17,13 +17,8 @@ bool line_unpooled::takes(const ChainShape& s) {
   return is_line(line);
 }
 
-std::size_t line_unpooled::workspace(const ChainShape& s, core::Precision precision) {
-  return line_backward_input::workspace(s, precision);
-}
-
 void line_unpooled::launch(const ChainCall& call) {
   launch_lines<true, true>(line_backward_call(call), call.shape.kernel_width);
-  core::check_launch("conv2d.backward_input hopper_unpooled");
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -13,8 +13,6 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 namespace line_forward {
-bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace line_forward
 
@@ -26,7 +24,6 @@ void launch(const ChainCall& call);
 }  // namespace line_pooled
 
 namespace line_backward_input {
-bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace line_backward_input
@@ -35,7 +32,6 @@ void launch(const ChainCall& call);
 /// kLineWindow times the positions of x. `argmax` as above.
 namespace line_unpooled {
 bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace line_unpooled
 

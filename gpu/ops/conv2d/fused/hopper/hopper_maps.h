@@ -37,10 +37,6 @@ inline constexpr int slice_of(core::Precision precision) {
   return kRowBytes / element_bytes(precision);
 }
 
-inline constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// The patches of a batch of images, by image, then row by row. Patches at the right and the lower edge hang
 /// over where the sides are no multiples of 8.
 struct Grid {

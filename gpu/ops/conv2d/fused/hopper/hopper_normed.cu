@@ -11,10 +11,6 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-bool normed_forward::takes(const ChainShape& s) {
-  return is_wide(s);
-}
-
 std::size_t normed_forward::workspace(const ChainShape& s) {
   const std::int64_t rows = kMostSummingBlocks / divide_up(s.out_channels, kColumns);
   const std::int64_t parts = batch_norm::partial_moments_elements(rows, s.out_channels);
@@ -28,7 +24,6 @@ batch_norm::PartialMoments normed_forward::launch(const ChainCall& call) {
   activations.problem.parts = static_cast<float*>(call.workspace);
   const int blocks = small ? launch_activations<Variation{.small = true, .moments = true}>(activations)
                            : launch_activations<Variation{.moments = true}>(activations);
-  core::check_launch("conv2d.forward hopper, with moments");
   return {activations.problem.parts, blocks / activations.problem.column_tiles};
 }
 

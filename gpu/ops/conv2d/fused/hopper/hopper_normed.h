@@ -9,8 +9,7 @@
 
 namespace warpscope::ops::conv2d::fused::hopper::normed_forward {
 
-/// Shapes without upsampling, ReLU and pooling alone, here and below.
-bool takes(const ChainShape& shape);
+/// Of is_wide() shapes without upsampling, ReLU and pooling, here and below.
 std::size_t workspace(const ChainShape& shape);
 
 /// Enqueues the convolution. The moments that it returns lie in the workspace.

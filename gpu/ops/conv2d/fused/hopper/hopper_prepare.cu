@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_prepare.h"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/mma.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
@@ -173,59 +173,38 @@ __global__ void __launch_bounds__(kPrepareThreads)
   }
 }
 
-template <class Math>
-void launch_sum(const ChainShape& s, const void* weights, void* summed, cudaStream_t stream) {
-  const int chunks = s.in_channels / kWidth<Math>;
-  const unsigned blocks = blocks_for(std::int64_t{16} * s.out_channels * chunks);
-  hopper_sum_weights<Math><<<blocks, kPrepareThreads, 0, stream>>>(
-      static_cast<const uint4*>(weights), static_cast<uint4*>(summed), s.out_channels, chunks);
-  core::check_launch("block hopper, sums of the weights");
-}
-
-template <int kBytes>
-void launch_unpool(const ChainShape& s, const void* pooled, const std::uint8_t* argmax, void* full,
-                   cudaStream_t stream) {
-  const int scale = s.upsample ? 2 : 1;
-  UnpoolProblem q{static_cast<int>(s.batch), scale * s.height, scale * s.width, s.out_channels * kBytes / 16,
-                  0};
-  q.items = q.images * ((q.height + 1) / 2) * ((q.width + 1) / 2) * q.chunks;
-  hopper_unpool<kBytes><<<blocks_for(q.items), kPrepareThreads, 0, stream>>>(
-      q, static_cast<const uint4*>(pooled), argmax, static_cast<uint4*>(full));
-  core::check_launch("block hopper, unpooling");
-}
-
 }  // namespace
 
-void sum_weights(const ChainShape& s, const void* weights, void* summed, core::Precision precision,
-                 cudaStream_t stream) {
-  switch (precision) {
-    case core::Precision::tf32:
-      return launch_sum<mma::Tf32>(s, weights, summed, stream);
-    case core::Precision::fp16:
-      return launch_sum<mma::Fp16>(s, weights, summed, stream);
-    default:
-      return launch_sum<mma::Bf16>(s, weights, summed, stream);
-  }
+void sum_weights(const ChainCall& call, const void* weights, void* summed) {
+  const ChainShape& s = call.shape;
+  mma::with_math(call.precision, [&]<class Math>(Math) {
+    const int chunks = s.in_channels / kWidth<Math>;
+    const unsigned blocks = blocks_for(std::int64_t{16} * s.out_channels * chunks);
+    run_kernel(call, "sums of the weights", {blocks, kPrepareThreads}, hopper_sum_weights<Math>, weights,
+               summed, s.out_channels, chunks);
+  });
 }
 
-void transpose_weights(const ChainShape& s, const void* weights, void* transposed, cudaStream_t stream) {
+void transpose_weights(const ChainCall& call, const void* weights, void* transposed) {
+  const ChainShape& s = call.shape;
   const int taps = s.kernel_height * s.kernel_width;
   const dim3 blocks(static_cast<unsigned>(s.in_channels / kTransposeSide),
                     static_cast<unsigned>(s.out_channels / kTransposeSide),
                     s.upsample ? 16 : static_cast<unsigned>(taps));
-  hopper_transpose_weights<<<blocks, dim3(kTransposeSide, kTransposeLines), 0, stream>>>(
-      static_cast<const float*>(weights), static_cast<float*>(transposed), s.out_channels, s.in_channels,
-      taps, s.upsample);
-  core::check_launch("block hopper, transposed weights");
+  run_kernel(call, "transposed weights", {blocks, dim3(kTransposeSide, kTransposeLines)},
+             hopper_transpose_weights, weights, transposed, s.out_channels, s.in_channels, taps, s.upsample);
 }
 
-void unpool(const ChainShape& s, const void* pooled, const std::uint8_t* argmax, void* full,
-            core::Precision precision, cudaStream_t stream) {
-  if (element_bytes(precision) == 4) {
-    launch_unpool<4>(s, pooled, argmax, full, stream);
-  } else {
-    launch_unpool<2>(s, pooled, argmax, full, stream);
-  }
+void unpool(const ChainCall& call, const void* pooled, void* full) {
+  const ChainShape& s = call.shape;
+  const int scale = s.upsample ? 2 : 1;
+  const int bytes = element_bytes(call.precision);
+  UnpoolProblem q{static_cast<int>(s.batch), scale * s.height, scale * s.width, s.out_channels * bytes / 16,
+                  0};
+  q.items = q.images * ((q.height + 1) / 2) * ((q.width + 1) / 2) * q.chunks;
+  const auto kernel = bytes == 4 ? hopper_unpool<4> : hopper_unpool<2>;
+  run_kernel(call, "unpooling", {blocks_for(q.items), kPrepareThreads}, kernel, q, pooled, Name::argmax,
+             full);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -12,13 +12,10 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 namespace small_forward {
-bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace small_forward
 
 namespace small_backward_input {
-bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace small_backward_input

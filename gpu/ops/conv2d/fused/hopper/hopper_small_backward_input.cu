@@ -10,21 +10,16 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-bool small_backward_input::takes(const ChainShape& s) {
-  return is_small(s);
-}
-
 std::size_t small_backward_input::workspace(const ChainShape& s, core::Precision precision) {
   return precision == core::Precision::tf32 ? arranged_bytes(s, precision) : 0;
 }
 
 void small_backward_input::launch(const ChainCall& call) {
   const ChainShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
   const bool transposes = call.precision == core::Precision::tf32;
   Filters w{call.operand<const void>(Name::weights), s.out_channels, 9, s.in_channels, false};
   if (transposes) {
-    transpose_weights(s, w.data, call.workspace, stream);
+    transpose_weights(call, w.data, call.workspace);
     w = {call.workspace, s.in_channels, 9, s.out_channels, true};
   }
   const int images = static_cast<int>(s.batch);
@@ -42,11 +37,10 @@ void small_backward_input::launch(const ChainCall& call) {
   problem.addend = call.operand<const void>(Name::addend);
   const Pixels dy{
       call.operand<const void>(Name::output_gradient), images, s.height, s.width, s.out_channels, false};
-  launch_backward_input<true>({problem, map_small(dy, kSmallColumns, kSmallSide + 2, call.precision),
-                               map_filters(w, transposes ? kColumns : kSlice, call.precision),
-                               call.operand<const void>(Name::input),
-                               call.operand<void>(Name::input_gradient), nullptr, call.precision, stream});
-  core::check_launch("conv2d.backward_input hopper, small images");
+  launch_backward_input<true>(
+      {problem, map_small(dy, kSmallColumns, kSmallSide + 2, call.precision),
+       map_filters(w, transposes ? kColumns : kSlice, call.precision), call.operand<const void>(Name::input),
+       call.operand<void>(Name::input_gradient), nullptr, call.precision, call.variant, call.stream});
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -10,10 +10,10 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_weights_plan.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_weights_sum.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
@@ -41,7 +41,8 @@ struct WeightsCall {
   CUtensorMap x;
   float* partial;
   core::Precision precision;
-  cudaStream_t stream;
+  const Variant* variant;
+  core::Stream* stream;
 };
 
 /// The kernels of hopper_backward_weights_taps.cu. The others are where launches are chosen.
@@ -157,14 +158,9 @@ __device__ void make_barriers(const Places<S>& at, unsigned adding_warps) {
 }
 
 template <class Kernel>
-void launch_products(const WeightsCall& call, Kernel kernel, int threads, unsigned shared_bytes) {
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(shared_bytes)),
-                   "the shared memory of conv2d.backward_weights hopper");
+void launch_products(const WeightsCall& call, Kernel kernel, unsigned threads, unsigned shared_bytes) {
   const dim3 blocks(static_cast<unsigned>(call.plan.units), static_cast<unsigned>(call.plan.splits.count));
-  kernel<<<blocks, static_cast<unsigned>(threads), shared_bytes, call.stream>>>(call.problem, call.dy, call.x,
-                                                                                call.partial);
-  core::check_launch("conv2d.backward_weights hopper");
+  run_kernel(call, {blocks, threads, shared_bytes}, kernel, call.problem, call.dy, call.x, call.partial);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

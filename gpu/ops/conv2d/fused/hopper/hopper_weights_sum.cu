@@ -5,8 +5,8 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_weights_sum.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 namespace {
@@ -159,8 +159,9 @@ __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
 
 }  // namespace
 
-void add_splits(const WeightsPlan& plan, const ChainShape& s, const float* partial, float* dw, float* db,
-                cudaStream_t stream) {
+void add_splits(const ChainCall& call, const WeightsPlan& plan, const float* partial) {
+  const ChainShape& s = call.shape;
+  auto* dw = call.operand<float>(Name::weights_gradient);
   const bool folded = plan.planes > 1;
   const int taps = folded ? 9 : plan.taps;
   const SumProblem q{s.out_channels,
@@ -178,8 +179,7 @@ void add_splits(const WeightsPlan& plan, const ChainShape& s, const float* parti
   const dim3 threads(kSumThreads / groups, groups);
   const auto blocks = static_cast<unsigned>(divide_up(q.quads + q.bias_quads, threads.x));
   const auto kernel = folded ? hopper_weights_sum<4> : hopper_weights_sum<1>;
-  kernel<<<blocks, threads, 0, stream>>>(q, partial, dw, db);
-  core::check_launch("conv2d.backward_weights hopper, sum of the splits");
+  run_kernel(call, "sum of the splits", {blocks, threads}, kernel, q, partial, dw, Name::bias_gradient);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -34,7 +34,6 @@ __device__ __forceinline__ void write_block(float* partial, std::int64_t block, 
 }
 
 /// dw, and db if the shape has a bias, from the partial sums of all splits.
-void add_splits(const WeightsPlan& plan, const ChainShape& shape, const float* partial, float* dw, float* db,
-                cudaStream_t stream);
+void add_splits(const ChainCall& call, const WeightsPlan& plan, const float* partial);
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

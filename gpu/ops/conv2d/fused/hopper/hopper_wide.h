@@ -3,7 +3,7 @@
 // accelerator (TMA). What a dispatcher needs of each of the three ops; precisions tf32, fp16 and bf16,
 // backward_weights fp16 and bf16 alone; compute capability 9.0 built as sm_90a.
 //
-// `takes` says whether the shape is one of these; the others may be called only where it is true.
+// They may be called only where is_wide() is true; backward_weights takes is_line() too.
 // Activations, weights and their gradients must be aligned to 16 bytes, as the tensor maps want (`launch`
 // throws core::Error otherwise); bias, dw and db to their elements. `launch` only enqueues kernels on the
 // call's stream: it can be captured in a graph.
@@ -16,7 +16,6 @@
 namespace warpscope::ops::conv2d::fused::hopper {
 
 namespace forward {
-bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace forward
@@ -28,7 +27,6 @@ void launch(const ChainCall& call);
 }  // namespace backward_weights
 
 namespace backward_input {
-bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace backward_input

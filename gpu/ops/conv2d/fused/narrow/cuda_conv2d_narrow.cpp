@@ -4,6 +4,7 @@
 // of compute capability 8.0 and later has: `hopper` runs them there). Source: narrow.h.
 
 #include <stdexcept>
+#include <vector>
 
 #include "gpu/ops/conv2d/fused/general/general.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow.h"
@@ -14,56 +15,36 @@ namespace warpscope::ops::conv2d {
 namespace fused {
 namespace {
 
-bool takes_all(const ChainShape&, core::Precision) {
+bool takes_all(const ChainShape&) {
   return true;
 }
 
-const std::vector<Route>& forward_routes() {
-  static const std::vector<Route> all{{in_any_precision<narrow::input_forward::takes>,
-                                       narrow::input_forward::workspace, narrow::input_forward::launch},
-                                      {in_any_precision<narrow::output_forward::takes>,
-                                       narrow::output_forward::workspace, narrow::output_forward::launch},
-                                      {takes_all, general::forward_workspace, general::forward}};
-  return all;
-}
-
-const std::vector<Route>& backward_weights_routes() {
-  static const std::vector<Route> all{
-      {in_any_precision<narrow::input_backward_weights::takes>, narrow::input_backward_weights::workspace,
-       narrow::input_backward_weights::launch},
-      {in_any_precision<narrow::output_backward_weights::takes>, narrow::output_backward_weights::workspace,
-       narrow::output_backward_weights::launch},
-      {takes_all, general::backward_weights_workspace, general::backward_weights}};
-  return all;
-}
-
-const std::vector<Route>& backward_input_routes() {
-  static const std::vector<Route> all{
-      {in_any_precision<narrow::output_backward_input::takes>, narrow::output_backward_input::workspace,
-       narrow::output_backward_input::launch},
-      {takes_all, general::backward_input_workspace, general::backward_input}};
-  return all;
-}
-
-Variant narrow_variant(Variant variant) {
+Variant narrow_variant(Op op) {
+  constexpr const char* kSummary = "One pass through memory for layers with at most 4 channels on one side.";
+  Variant variant = routed_variant(op, "narrow", kSummary, narrow_routes(op));
   variant.precisions = {core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 80;
   variant.refuses = general::refuses;
   return variant;
 }
 
-constexpr const char* kSummary = "One pass through memory for layers with at most 4 channels on one side.";
-
 }  // namespace
 
-const std::vector<Route>& narrow_routes(Op op) {
+std::vector<Route> narrow_routes(Op op) {
   switch (op) {
     case Op::conv2d_forward:
-      return forward_routes();
+      return {{narrow::input_forward::takes, nullptr, narrow::input_forward::launch},
+              {narrow::output_forward::takes, nullptr, narrow::output_forward::launch},
+              {takes_all, general::forward_workspace, general::forward}};
     case Op::conv2d_backward_weights:
-      return backward_weights_routes();
+      return {{narrow::input_backward_weights::takes, narrow::input_backward_weights::workspace,
+               narrow::input_backward_weights::launch},
+              {narrow::output_backward_weights::takes, narrow::output_backward_weights::workspace,
+               narrow::output_backward_weights::launch},
+              {takes_all, general::backward_weights_workspace, general::backward_weights}};
     case Op::conv2d_backward_input:
-      return backward_input_routes();
+      return {{narrow::output_backward_input::takes, nullptr, narrow::output_backward_input::launch},
+              {takes_all, general::backward_input_workspace, general::backward_input}};
     default:
       throw std::logic_error("narrow kernels are of three ops");
   }
@@ -72,16 +53,13 @@ const std::vector<Route>& narrow_routes(Op op) {
 }  // namespace fused
 
 Variant narrow_forward() {
-  return fused::narrow_variant(
-      fused::routed_variant<fused::forward_routes>(Op::conv2d_forward, "narrow", fused::kSummary));
+  return fused::narrow_variant(Op::conv2d_forward);
 }
 Variant narrow_backward_weights() {
-  return fused::narrow_variant(fused::routed_variant<fused::backward_weights_routes>(
-      Op::conv2d_backward_weights, "narrow", fused::kSummary));
+  return fused::narrow_variant(Op::conv2d_backward_weights);
 }
 Variant narrow_backward_input() {
-  return fused::narrow_variant(fused::routed_variant<fused::backward_input_routes>(
-      Op::conv2d_backward_input, "narrow", fused::kSummary));
+  return fused::narrow_variant(Op::conv2d_backward_input);
 }
 
 }  // namespace warpscope::ops::conv2d

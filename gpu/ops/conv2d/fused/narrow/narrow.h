@@ -19,7 +19,6 @@ namespace warpscope::ops::conv2d::fused::narrow {
 /// Even height and width; pooled only behind a ReLU.
 namespace input_forward {
 bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace input_forward
 
@@ -33,13 +32,11 @@ void launch(const ChainCall& call);
 /// At most 256 input channels.
 namespace output_forward {
 bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace output_forward
 
 namespace output_backward_input {
 bool takes(const ChainShape& shape);
-std::size_t workspace(const ChainShape& shape, core::Precision precision);
 void launch(const ChainCall& call);
 }  // namespace output_backward_input
 

@@ -26,6 +26,7 @@
 #include "gpu/ops/conv2d/fused/narrow/narrow_permute.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_sum.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow {
 namespace {
@@ -245,14 +246,10 @@ __global__ void __launch_bounds__(kThreads, (Layout<Math, kNarrow>::blocks))
 template <class Math, int kNarrow>
 void launch_kernel(const ChainCall& call, const Tiles& tiles) {
   constexpr int kShared = Layout<Math, kNarrow>::bytes;
-  const auto kernel = narrow_input_weights<Math, kNarrow>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
-                   "the shared memory of conv2d.backward_weights narrow_input");
   const dim3 blocks(static_cast<unsigned>(splits_of(tiles.count)),
                     static_cast<unsigned>((tiles.channels + kSlabChannels - 1) / kSlabChannels));
-  kernel<<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      tiles, call.operand<const Half>(Name::input), call.operand<const Half>(Name::output_gradient),
-      call.operand<const std::uint8_t>(Name::argmax), static_cast<float*>(call.workspace));
+  run_kernel(call, "narrow_input", {blocks, kThreads, kShared}, narrow_input_weights<Math, kNarrow>, tiles,
+             Name::input, Name::output_gradient, Name::argmax, call.workspace);
 }
 
 Tiles tiles_of_shape(const ChainShape& s) {
@@ -280,16 +277,13 @@ void launch(const ChainCall& call) {
   if (call.precision == core::Precision::tf32) {
     tf32::launch_input_weights(call, tiles);
   } else {
-    with_math(call.precision, [&](auto math) {
+    mma::with_16_bits(call.precision, [&](auto math) {
       with_narrow(s.in_channels,
                   [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call, tiles); });
     });
   }
-  core::check_launch("conv2d.backward_weights narrow_input");
-  launch_sum({9 * s.in_channels * s.out_channels, s.out_channels, splits_of(tiles.count)},
-             static_cast<const float*>(call.workspace), call.operand<float>(Name::weights_gradient),
-             call.operand<float>(Name::bias_gradient), core::cuda_stream(*call.stream));
-  core::check_launch("conv2d.backward_weights narrow_input, the sum");
+  launch_sum(call, "narrow_input, the sum",
+             {9 * s.in_channels * s.out_channels, s.out_channels, splits_of(tiles.count)});
 }
 
 }  // namespace input_backward_weights

@@ -19,6 +19,7 @@
 #include "gpu/ops/conv2d/fused/general/fused_tf32.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_sum.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow::tf32 {
 namespace {
@@ -254,14 +255,10 @@ __global__ void __launch_bounds__(kThreads, Layout<kNarrow>::blocks)
 template <int kNarrow>
 void launch_kernel(const ChainCall& call, const Tiles& tiles) {
   constexpr int kShared = Layout<kNarrow>::bytes;
-  const auto kernel = narrow_input_weights_tf32<kNarrow>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
-                   "the shared memory of conv2d.backward_weights narrow_input");
   const dim3 blocks(static_cast<unsigned>(splits_of(tiles.count)),
                     static_cast<unsigned>((tiles.channels + kSlabChannels - 1) / kSlabChannels));
-  kernel<<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      tiles, call.operand<const Single>(Name::input), call.operand<const Single>(Name::output_gradient),
-      call.operand<const std::uint8_t>(Name::argmax), static_cast<float*>(call.workspace));
+  run_kernel(call, "narrow_input", {blocks, kThreads, kShared}, narrow_input_weights_tf32<kNarrow>, tiles,
+             Name::input, Name::output_gradient, Name::argmax, call.workspace);
 }
 
 }  // namespace

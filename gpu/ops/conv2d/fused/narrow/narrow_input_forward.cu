@@ -24,6 +24,7 @@
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow_patch.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow {
 namespace {
@@ -340,11 +341,9 @@ void launch_kernel(const ChainCall& call) {
       PixelRows<Math, kNarrow>::bytes + Patch<kNarrow, Cut<Storage>::threads, Storage>::bytes;
   const dim3 blocks(persistent_blocks(tiles.count, Cut<Storage>::blocks(kNarrow, kPool)),
                     static_cast<unsigned>((s.out_channels + kSlabChannels - 1) / kSlabChannels));
-  narrow_input_forward<Math, kNarrow, kPool>
-      <<<blocks, Cut<Storage>::threads, kShared, core::cuda_stream(*call.stream)>>>(
-          ForwardProblem{tiles, ~3u, s.relu}, call.operand<const Storage>(Name::input),
-          call.operand<const Storage>(Name::weights), call.operand<const Storage>(Name::bias),
-          call.operand<Storage>(Name::output), call.operand<std::uint8_t>(Name::argmax));
+  run_kernel(call, "narrow_input", {blocks, Cut<Storage>::threads, kShared},
+             narrow_input_forward<Math, kNarrow, kPool>, ForwardProblem{tiles, ~3u, s.relu}, Name::input,
+             Name::weights, Name::bias, Name::output, Name::argmax);
 }
 
 }  // namespace
@@ -356,19 +355,12 @@ bool takes(const ChainShape& s) {
          s.height % 2 == 0 && s.width % 2 == 0 && (!s.pool || s.relu);
 }
 
-std::size_t workspace(const ChainShape&, core::Precision) {
-  return 0;
-}
-
 void launch(const ChainCall& call) {
-  with_any_math(call.precision, [&](auto math) {
-    with_narrow(call.shape.in_channels, [&](auto narrow) {
-      using Math = decltype(math);
-      constexpr int kNarrow = decltype(narrow)::value;
+  mma::with_math(call.precision, [&]<class Math>(Math) {
+    with_narrow(call.shape.in_channels, [&]<int kNarrow>(std::integral_constant<int, kNarrow>) {
       call.shape.pool ? launch_kernel<Math, kNarrow, true>(call) : launch_kernel<Math, kNarrow, false>(call);
     });
   });
-  core::check_launch("conv2d.forward narrow_input");
 }
 
 }  // namespace input_forward

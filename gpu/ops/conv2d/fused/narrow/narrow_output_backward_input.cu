@@ -20,6 +20,7 @@
 #include "gpu/ops/conv2d/fused/narrow/narrow_patch.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_summed.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow {
 namespace {
@@ -202,10 +203,9 @@ void launch_kernel(const ChainCall& call) {
   const Tiles tiles = tiles_of(s.batch, s.height, s.width, s.in_channels);
   const dim3 blocks(persistent_blocks(tiles.count, blocks_of(kNarrow)),
                     static_cast<unsigned>((s.in_channels + kSlabChannels - 1) / kSlabChannels));
-  narrow_output_input<Math, kNarrow, kMasked>
-      <<<blocks, kThreads, Layout<kNarrow>::bytes, core::cuda_stream(*call.stream)>>>(
-          tiles, call.operand<const Half>(Name::output_gradient), call.operand<const Half>(Name::weights),
-          call.operand<const Half>(Name::input), call.operand<Half>(Name::input_gradient));
+  run_kernel(call, "narrow_output", {blocks, kThreads, Layout<kNarrow>::bytes},
+             narrow_output_input<Math, kNarrow, kMasked>, tiles, Name::output_gradient, Name::weights,
+             Name::input, Name::input_gradient);
 }
 
 }  // namespace
@@ -216,24 +216,17 @@ bool takes(const ChainShape& s) {
   return takes_layer(s, s.out_channels, s.in_channels, s.height, s.width) && s.upsample && !s.pool;
 }
 
-std::size_t workspace(const ChainShape&, core::Precision) {
-  return 0;
-}
-
 void launch(const ChainCall& call) {
   if (call.precision == core::Precision::tf32) {
     tf32::launch_output_input(call);
   } else {
-    with_math(call.precision, [&](auto math) {
-      with_narrow(call.shape.out_channels, [&](auto narrow) {
-        using Math = decltype(math);
-        constexpr int kNarrow = decltype(narrow)::value;
+    mma::with_16_bits(call.precision, [&]<class Math>(Math) {
+      with_narrow(call.shape.out_channels, [&]<int kNarrow>(std::integral_constant<int, kNarrow>) {
         call.shape.masked ? launch_kernel<Math, kNarrow, true>(call)
                           : launch_kernel<Math, kNarrow, false>(call);
       });
     });
   }
-  core::check_launch("conv2d.backward_input narrow_output");
 }
 
 }  // namespace output_backward_input

@@ -14,6 +14,7 @@
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow_summed.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow::tf32 {
 namespace {
@@ -209,21 +210,16 @@ void launch_kernel(const ChainCall& call) {
   const ChainShape& s = call.shape;
   const Tiles tiles = tiles_of(s.batch, s.height, s.width, s.in_channels);
   constexpr int kShared = Layout<kNarrow>::bytes;
-  const auto kernel = narrow_output_input_tf32<kNarrow, kMasked>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
-                   "the shared memory of conv2d.backward_input narrow_output");
   const dim3 blocks(persistent_blocks(tiles.count, Layout<kNarrow>::blocks),
                     static_cast<unsigned>((s.in_channels + kSlabChannels - 1) / kSlabChannels));
-  kernel<<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      tiles, call.operand<const Single>(Name::output_gradient), call.operand<const Single>(Name::weights),
-      call.operand<const Single>(Name::input), call.operand<Single>(Name::input_gradient));
+  run_kernel(call, "narrow_output", {blocks, kThreads, kShared}, narrow_output_input_tf32<kNarrow, kMasked>,
+             tiles, Name::output_gradient, Name::weights, Name::input, Name::input_gradient);
 }
 
 }  // namespace
 
 void launch_output_input(const ChainCall& call) {
-  with_narrow(call.shape.out_channels, [&](auto narrow) {
-    constexpr int kNarrow = decltype(narrow)::value;
+  with_narrow(call.shape.out_channels, [&]<int kNarrow>(std::integral_constant<int, kNarrow>) {
     call.shape.masked ? launch_kernel<kNarrow, true>(call) : launch_kernel<kNarrow, false>(call);
   });
 }

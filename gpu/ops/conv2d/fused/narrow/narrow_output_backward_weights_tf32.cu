@@ -18,6 +18,7 @@
 #include "gpu/ops/conv2d/fused/narrow/narrow_fold.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_sum.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow::tf32 {
 namespace {
@@ -185,14 +186,10 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <int kNarrow>
 void launch_kernel(const ChainCall& call, const Tiles& tiles) {
   constexpr int kShared = Layout<kNarrow>::bytes;
-  const auto kernel = narrow_output_weights_tf32<kNarrow>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
-                   "the shared memory of conv2d.backward_weights narrow_output");
   const dim3 blocks(static_cast<unsigned>(splits_of(tiles.count)),
                     static_cast<unsigned>((tiles.channels + kSlabChannels - 1) / kSlabChannels));
-  kernel<<<blocks, kThreads, kShared, core::cuda_stream(*call.stream)>>>(
-      tiles, call.operand<const Single>(Name::input), call.operand<const Single>(Name::output_gradient),
-      static_cast<float*>(call.workspace));
+  run_kernel(call, "narrow_output", {blocks, kThreads, kShared}, narrow_output_weights_tf32<kNarrow>, tiles,
+             Name::input, Name::output_gradient, call.workspace);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "gpu/ops/conv2d/fused/narrow/narrow_patch.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_summed.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow {
 namespace {
@@ -295,14 +296,9 @@ int tiles_along(int pixels) {
 
 template <class Math, int kNarrow, int kStages>
 void launch_stages(const ChainCall& call, const ForwardProblem& q) {
-  const auto kernel = narrow_output_forward<Math, kNarrow, kStages>;
-  core::check_cuda(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(kStages)),
-      "the shared memory of conv2d.forward narrow_output");
-  kernel<<<persistent_blocks(q.count, kBlocks), kThreads, shared_bytes(kStages),
-           core::cuda_stream(*call.stream)>>>(
-      q, call.operand<const Half>(Name::input), call.operand<const Half>(Name::weights),
-      call.operand<const Half>(Name::bias), call.operand<Half>(Name::output));
+  run_kernel(call, "narrow_output", {persistent_blocks(q.count, kBlocks), kThreads, shared_bytes(kStages)},
+             narrow_output_forward<Math, kNarrow, kStages>, q, Name::input, Name::weights, Name::bias,
+             Name::output);
 }
 
 template <class Math, int kNarrow>
@@ -326,20 +322,15 @@ bool takes(const ChainShape& s) {
          s.in_channels <= kMostChannels;
 }
 
-std::size_t workspace(const ChainShape&, core::Precision) {
-  return 0;
-}
-
 void launch(const ChainCall& call) {
   if (call.precision == core::Precision::tf32) {
     tf32::launch_output_forward(call);
   } else {
-    with_math(call.precision, [&](auto math) {
+    mma::with_16_bits(call.precision, [&](auto math) {
       with_narrow(call.shape.out_channels,
                   [&](auto narrow) { launch_kernel<decltype(math), decltype(narrow)::value>(call); });
     });
   }
-  core::check_launch("conv2d.forward narrow_output");
 }
 
 }  // namespace output_forward

@@ -24,6 +24,7 @@
 #include "gpu/ops/conv2d/fused/general/fused_tf32.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_summed.cuh"
 #include "gpu/ops/conv2d/fused/narrow/narrow_tf32.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow::tf32 {
 namespace {
@@ -320,13 +321,8 @@ void launch_kernel(const ChainCall& call) {
   q.count = static_cast<int>(s.batch) * q.rows.tiles * q.columns.tiles;
   q.slabs = (s.in_channels + kSlab - 1) / kSlab;
   constexpr int kShared = Layout<kNarrow>::bytes;
-  const auto kernel = narrow_output_forward_tf32<kNarrow>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
-                   "the shared memory of conv2d.forward narrow_output");
-  kernel<<<persistent_blocks(q.count, Layout<kNarrow>::blocks), kThreads, kShared,
-           core::cuda_stream(*call.stream)>>>(
-      q, call.operand<const Single>(Name::input), call.operand<const Single>(Name::weights),
-      call.operand<const float>(Name::bias), call.operand<float>(Name::output));
+  run_kernel(call, "narrow_output", {persistent_blocks(q.count, Layout<kNarrow>::blocks), kThreads, kShared},
+             narrow_output_forward_tf32<kNarrow>, q, Name::input, Name::weights, Name::bias, Name::output);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/implicit_gemm_loaders.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
 #include "gpu/ops/mma.cuh"
@@ -87,11 +86,11 @@ inline Tiles tiles_of(std::int64_t batch, int rows, int columns, int channels) {
 /// What both kinds of narrow layers ask of a shape; `windows` of an image are rows x columns. Offsets in an
 /// image have 32 bits, so have the numbers of tiles.
 inline bool takes_layer(const ChainShape& s, int narrow, int wide, int rows, int columns) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 28;
   const std::int64_t windows = std::int64_t{rows} * columns;
   return s.kernel_height == 3 && s.kernel_width == 3 && narrow >= 1 && narrow <= 4 && wide >= 8 &&
-         wide % 8 == 0 && s.batch >= 1 && rows >= 1 && columns >= 1 && windows * wide <= kMostElements &&
-         windows * 16 <= kMostElements && s.batch * windows <= kMostElements;
+         wide % 8 == 0 && s.batch >= 1 && rows >= 1 && columns >= 1 && windows * wide <= kMostNumbers &&
+         windows * 16 <= kMostNumbers && s.batch * windows <= kMostNumbers;
 }
 
 /// Steps of 32 bytes, those of a product, that `elements` fill.
@@ -299,20 +298,6 @@ void with_narrow(int narrow, Launch launch) {
     default:
       return launch(std::integral_constant<int, 4>{});
   }
-}
-
-/// Calls launch(Math{}) with the arithmetic of a 16-bit precision.
-template <class Launch>
-void with_math(core::Precision precision, Launch launch) {
-  if (precision == core::Precision::fp16) return launch(mma::Fp16{});
-  launch(mma::Bf16{});
-}
-
-/// The same, also with that of TF32.
-template <class Launch>
-void with_any_math(core::Precision precision, Launch launch) {
-  if (precision == core::Precision::tf32) return launch(mma::Tf32{});
-  with_math(precision, launch);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::narrow

@@ -5,6 +5,7 @@
 // Source: M. Harris, "Optimizing parallel reduction in CUDA" (2007).
 
 #include "gpu/ops/conv2d/fused/narrow/narrow_sum.h"
+#include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::fused::narrow {
 namespace {
@@ -38,9 +39,10 @@ __global__ void __launch_bounds__(kSumWarps * 32)
 
 }  // namespace
 
-void launch_sum(const SumProblem& problem, const float* partial, float* dw, float* db, cudaStream_t stream) {
+void launch_sum(const ChainCall& call, std::string_view part, const SumProblem& problem) {
   const int blocks = (problem.weights + problem.bias + kSumElements - 1) / kSumElements;
-  narrow_sum<<<static_cast<unsigned>(blocks), kSumWarps * 32, 0, stream>>>(problem, partial, dw, db);
+  run_kernel(call, part, {static_cast<unsigned>(blocks), kSumWarps * 32}, narrow_sum, problem, call.workspace,
+             Name::weights_gradient, Name::bias_gradient);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::narrow

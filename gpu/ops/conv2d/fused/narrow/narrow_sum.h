@@ -3,8 +3,9 @@
 // order.
 
 #include <cstdint>
+#include <string_view>
 
-#include <cuda_runtime.h>
+#include "gpu/ops/conv2d/fused/chain.h"
 
 namespace warpscope::ops::conv2d::fused::narrow {
 
@@ -24,6 +25,7 @@ struct SumProblem {
   int splits;
 };
 
-void launch_sum(const SumProblem& problem, const float* partial, float* dw, float* db, cudaStream_t stream);
+/// Of the partial results in the workspace. `part` of the work, for errors.
+void launch_sum(const ChainCall& call, std::string_view part, const SumProblem& problem);
 
 }  // namespace warpscope::ops::conv2d::fused::narrow

@@ -8,17 +8,14 @@ namespace warpscope::ops::conv2d {
 
 Variant hopper_rows_backward_weights() {
   namespace rows_backward_weights = fused::hopper::rows_backward_weights;
-  return {.op = Op::conv2d_backward_weights,
-          .name = "hopper_rows",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 90,
-          .maximum_compute_capability = 90,
-          .chain = fused::rows::backward_weights_and_bias_chain(),
-          .summary = "As mma_rows by wgmma, its gradients fed by TMA and each character looked up once.",
-          .launch = rows_backward_weights::launch,
-          .workspace_bytes = rows_backward_weights::workspace,
-          .refuses = rows_backward_weights::refuses};
+  return cuda_variant(Op::conv2d_backward_weights, "hopper_rows", rows_backward_weights::launch,
+                      "As mma_rows by wgmma, its gradients fed by TMA and each character looked up once.",
+                      {.precisions = {core::Precision::fp16, core::Precision::bf16},
+                       .minimum_compute_capability = 90,
+                       .maximum_compute_capability = 90,
+                       .chain = fused::rows::backward_weights_and_bias_chain(),
+                       .workspace_bytes = rows_backward_weights::workspace,
+                       .refuses = rows_backward_weights::refuses});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -27,7 +27,6 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
@@ -36,6 +35,7 @@
 #include "gpu/ops/conv2d/fused/rows/rows_gradients.cuh"
 #include "gpu/ops/conv2d/taps_along.h"
 #include "gpu/ops/elementwise.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/planned_processors.h"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
@@ -375,12 +375,9 @@ void launch_products(const OpCall& call, const RowsPlan& plan) {
                                plan.groups,
                                plan.filter_tiles,
                                s.out_channels};
-  const auto kernel = conv2d_hopper_rows<T>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-                   "the shared memory of conv2d.backward_weights hopper_rows");
   const dim3 blocks(static_cast<unsigned>(plan.units), static_cast<unsigned>(plan.splits));
-  kernel<<<blocks, kThreads, kSharedBytes, core::cuda_stream(*call.stream)>>>(
-      problem, map_lines(gradient, kPatchSide, call.precision), static_cast<float*>(call.workspace));
+  run_kernel(call, {blocks, kThreads, kSharedBytes}, conv2d_hopper_rows<T>, problem,
+             map_lines(gradient, kPatchSide, call.precision), call.workspace);
 }
 
 }  // namespace
@@ -391,7 +388,6 @@ std::string rows_backward_weights::refuses(const OpShape& s) {
   }
   if (s.kernel_width > kMostTaps) return "takes kernels of at most 31 taps";
   if (s.out_channels % 8 != 0) return "takes filters in multiples of 8";
-  constexpr std::int64_t kMostElements = 2'000'000'000;
   if (s.batch * s.height * std::max<std::int64_t>(s.width, std::int64_t{output_width(s)} * s.out_channels) >
       kMostElements) {
     return "at most 2e9 elements";
@@ -413,15 +409,12 @@ void rows_backward_weights::launch(const OpCall& call) {
   } else {
     launch_products<__nv_bfloat16>(call, plan);
   }
-  core::check_launch("conv2d.backward_weights hopper_rows");
   const int weights = rows::taps_of(s) * s.in_channels;
   const row_sums::Sums sums{sizes::output_pixels(s), s.out_channels, weights + 1, 1};
   const StoreGradients store{call.operand<float>(Name::weights_gradient),
                              call.operand<float>(Name::bias_gradient), weights};
-  row_sums::add_spans<<<element_blocks(std::int64_t{weights + 1} * s.out_channels), kElementThreads, 0,
-                        core::cuda_stream(*call.stream)>>>(sums, plan.splits,
-                                                           static_cast<const float*>(call.workspace), store);
-  core::check_launch("conv2d.backward_weights hopper_rows, the sum");
+  run_kernel(call, "the sum", {element_blocks(std::int64_t{weights + 1} * s.out_channels)},
+             row_sums::add_spans<StoreGradients>, sums, plan.splits, call.workspace, store);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

@@ -30,11 +30,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/rows/rows.h"
 #include "gpu/ops/conv2d/fused/rows/rows_gradients.cuh"
 #include "gpu/ops/conv2d/fused/rows/rows_text.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/planned_processors.h"
 #include "gpu/ops/row_sums.cuh"
@@ -339,8 +339,8 @@ void launch_tiles(const OpCall& call, const Plan& plan) {
                            plan.rows};
   const dim3 grid(static_cast<unsigned>(plan.slices), static_cast<unsigned>(plan.spans),
                   static_cast<unsigned>(plan.rounds));
-  conv2d_mma_rows<T, kTiles><<<grid, kThreads, 0, core::cuda_stream(*call.stream)>>>(
-      problem, call.operand<const T>(Name::output_gradient), static_cast<float*>(call.workspace));
+  run_kernel(call, {grid, kThreads}, conv2d_mma_rows<T, kTiles>, problem, Name::output_gradient,
+             call.workspace);
 }
 
 void backward_weights(const OpCall& call) {
@@ -351,14 +351,11 @@ void backward_weights(const OpCall& call) {
   } else {
     launch_tiles<__nv_bfloat16, kMostTiles>(call, plan);
   }
-  core::check_launch("conv2d.backward_weights mma_rows");
   const row_sums::Sums sums{sizes::output_pixels(s), s.out_channels, plan.rows, 1};
   const StoreGradients store{call.operand<float>(Name::weights_gradient),
                              call.operand<float>(Name::bias_gradient), plan.rows - 1};
-  row_sums::add_spans<<<element_blocks(std::int64_t{plan.rows} * s.out_channels), kElementThreads, 0,
-                        core::cuda_stream(*call.stream)>>>(sums, plan.spans,
-                                                           static_cast<const float*>(call.workspace), store);
-  core::check_launch("conv2d.backward_weights mma_rows, the sum");
+  run_kernel(call, "the sum", {element_blocks(std::int64_t{plan.rows} * s.out_channels)},
+             row_sums::add_spans<StoreGradients>, sums, plan.spans, call.workspace, store);
 }
 
 std::size_t workspace(const OpShape& s, core::Precision) {
@@ -377,18 +374,15 @@ std::string refuses_mma(const OpShape& s) {
 
 Variant mma_rows_backward_weights() {
   using namespace fused::rows;
-  return {.op = Op::conv2d_backward_weights,
-          .name = "mma_rows",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 80,
-          .chain = backward_weights_and_bias_chain(),
-          .summary =
-              "Tensor cores multiply gradients with one-hot characters made in registers; the bias's are "
-              "one more row.",
-          .launch = backward_weights,
-          .workspace_bytes = workspace,
-          .refuses = refuses_mma};
+  return cuda_variant(
+      Op::conv2d_backward_weights, "mma_rows", backward_weights,
+      "Tensor cores multiply gradients with one-hot characters made in registers; the bias's are "
+      "one more row.",
+      {.precisions = {core::Precision::fp16, core::Precision::bf16},
+       .minimum_compute_capability = 80,
+       .chain = backward_weights_and_bias_chain(),
+       .workspace_bytes = workspace,
+       .refuses = refuses_mma});
 }
 
 }  // namespace warpscope::ops::conv2d

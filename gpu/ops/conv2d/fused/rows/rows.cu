@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/rows/rows.h"
 #include "gpu/ops/conv2d/fused/rows/rows_text.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/row_sums.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -83,29 +83,25 @@ void launch_gather(const OpCall& call, const T* rows, const T* bias, T* y) {
   const std::int64_t at_once = kElementThreads / static_cast<unsigned>(lanes);
   const dim3 grid(static_cast<unsigned>(std::min((pixels + at_once - 1) / at_once, kMostBlocks)),
                   static_cast<unsigned>((s.out_channels + lanes * W - 1) / (lanes * W)));
-  conv2d_forward_gather_rows<W, T><<<grid, kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-      pixels, s.out_channels, s.kernel_height, lanes, text_of<T>(call), rows, bias,
-      call.covers(Op::relu_forward), y);
+  run_kernel(call, {grid}, conv2d_forward_gather_rows<W, T>, pixels, s.out_channels, s.kernel_height, lanes,
+             text_of<T>(call), rows, bias, call.covers(Op::relu_forward), y);
 }
 
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     const T* bias = call.covers(Op::bias_forward) ? call.operand<const T>(Name::bias) : nullptr;
     T* y = call.operand<T>(Name::output);
     auto* rows = static_cast<T*>(call.workspace);
     const std::int64_t count = elements_of(s);
-    conv2d_rows_of_weights<T><<<element_blocks(count), kElementThreads, 0, core::cuda_stream(*call.stream)>>>(
-        static_cast<unsigned>(count), s.in_channels, s.out_channels, taps_of(s),
-        call.operand<const T>(Name::weights), rows);
+    run_elements(call, count, conv2d_rows_of_weights<T>, count, s.in_channels, s.out_channels, taps_of(s),
+                 Name::weights, rows);
     if (s.out_channels % kWide<T> == 0 && aligned_16(rows, bias, y)) {
       launch_gather<kWide<T>>(call, rows, bias, y);
     } else {
       launch_gather<1>(call, rows, bias, y);
     }
   });
-  core::check_launch("conv2d.forward gather_rows");
 }
 
 std::size_t forward_workspace(const OpShape& s, core::Precision precision) {
@@ -128,14 +124,10 @@ struct Store {
 
 void backward_weights(const OpCall& call) {
   const OpShape& s = call.shape;
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
-    row_sums::launch(sums_of(s), text_of<T>(call), call.operand<const T>(Name::output_gradient),
-                     static_cast<float*>(call.workspace),
-                     Store{call.operand<float>(Name::weights_gradient), taps_of(s), s.in_channels},
-                     core::cuda_stream(*call.stream));
+  with_storage(call.precision, [&]<class T>(T) {
+    row_sums::launch<T>(call, sums_of(s), text_of<T>(call),
+                        Store{call.operand<float>(Name::weights_gradient), taps_of(s), s.in_channels});
   });
-  core::check_launch("conv2d.backward_weights scatter_rows");
 }
 
 std::size_t backward_workspace(const OpShape& s, core::Precision) {
@@ -144,14 +136,8 @@ std::size_t backward_workspace(const OpShape& s, core::Precision) {
 
 Variant variant(Op op, const char* name, std::vector<Link> chain, const char* summary,
                 void (*launch)(const OpCall&), std::size_t (*workspace)(const OpShape&, core::Precision)) {
-  return {.op = op,
-          .name = name,
-          .device = core::DeviceKind::cuda,
-          .chain = std::move(chain),
-          .summary = summary,
-          .launch = launch,
-          .workspace_bytes = workspace,
-          .refuses = refuses};
+  return cuda_variant(op, name, launch, summary,
+                      {.chain = std::move(chain), .workspace_bytes = workspace, .refuses = refuses});
 }
 
 }  // namespace

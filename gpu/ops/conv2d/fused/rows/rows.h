@@ -89,7 +89,6 @@ inline std::int64_t elements_of(const OpShape& s) {
 }
 
 inline std::string refuses(const OpShape& s) {
-  constexpr std::int64_t kMostElements = 2'000'000'000;
   if (s.in_channels > kMostSymbols) return "a byte tells at most 255 characters apart";
   return elements_of(s) <= kMostElements ? "" : "at most 2e9 weights";
 }

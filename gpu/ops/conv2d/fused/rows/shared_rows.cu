@@ -27,10 +27,10 @@
 #include <string>
 #include <type_traits>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/rows/rows.h"
 #include "gpu/ops/conv2d/fused/rows/shared_rows.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/mma.cuh"
 #include "gpu/ops/planned_processors.h"
 #include "gpu/ops/storage.cuh"
@@ -282,21 +282,15 @@ void launch_taps(const OpCall& call) {
                            s.out_channels,
                            s.kernel_width,
                            call.covers(Op::relu_forward)};
-  const auto bytes = static_cast<unsigned>(table_bytes(s));
+  const auto bytes = static_cast<std::size_t>(table_bytes(s));
   const auto kernel = conv2d_shared_rows<T, kTaps>;
-  const auto set = [&](cudaFuncAttribute attribute, int value) {
-    core::check_cuda(cudaFuncSetAttribute(kernel, attribute, value),
-                     "the shared memory of conv2d.forward shared_rows");
-  };
-  set(cudaFuncAttributeMaxDynamicSharedMemorySize, kMostTableBytes);
-  set(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);  // for kMostBlocks
+  prefer_shared_memory(call, kernel);  // for kMostBlocks
   const dim3 grid = grid_of(s, parts(s.out_channels, kLanes * kWide<T>), lines * rounds);
-  kernel<<<grid, kThreads, bytes, core::cuda_stream(*call.stream)>>>(problem);
+  run_kernel(call, {grid, kThreads, bytes, kMostTableBytes}, kernel, problem);
 }
 
 void forward_shared(const OpCall& call) {
-  with_storage(call.precision, [&](auto storage) {
-    using T = decltype(storage);
+  with_storage(call.precision, [&]<class T>(T) {
     switch (call.shape.kernel_width) {
       case 3:
         return launch_taps<T, 3>(call);
@@ -308,7 +302,6 @@ void forward_shared(const OpCall& call) {
         return launch_taps<T, 0>(call);
     }
   });
-  core::check_launch("conv2d.forward shared_rows");
 }
 
 std::string refuses_shared(const OpShape& s) {
@@ -328,15 +321,10 @@ std::string refuses_shared(const OpShape& s) {
 
 Variant shared_rows_forward() {
   using namespace fused::rows;
-  return {
-      .op = Op::conv2d_forward,
-      .name = "shared_rows",
-      .device = core::DeviceKind::cuda,
-      .minimum_compute_capability = 80,
-      .chain = forward_chain(),
-      .summary = "The rows of weights that characters pick lie in shared memory, made there by each block.",
-      .launch = forward_shared,
-      .refuses = refuses_shared};
+  return cuda_variant(
+      Op::conv2d_forward, "shared_rows", forward_shared,
+      "The rows of weights that characters pick lie in shared memory, made there by each block.",
+      {.minimum_compute_capability = 80, .chain = forward_chain(), .refuses = refuses_shared});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -27,11 +27,11 @@
 #include <cstdint>
 #include <string>
 
-#include "gpu/core/cuda.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_ptx.cuh"
 #include "gpu/ops/conv2d/fused/rows/rows.h"
 #include "gpu/ops/conv2d/fused/rows/shared_rows_sums.cuh"
+#include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/layer_norm/layer_norm_at_once.cuh"
 #include "gpu/ops/linear/hopper_cluster.cuh"
 #include "gpu/ops/mma.cuh"
@@ -305,12 +305,10 @@ template <class T, int kTaps, int P>
 void launch(const OpCall& call) {
   constexpr std::int64_t kProcessors = kPlannedProcessors;
   const OpShape& s = call.shape;
-  const cudaStream_t stream = core::cuda_stream(*call.stream);
-  conv2d_halves_of_rows<T>
-      <<<static_cast<unsigned>((s.in_channels + 2) * (kTaps + 1)), kBlocks * kHalf, 0, stream>>>(
-          call.operand<const T>(Name::weights),
-          call.covers(Op::bias_forward) ? call.operand<const T>(Name::bias) : nullptr, s.in_channels,
-          s.out_channels, kTaps, static_cast<T*>(call.workspace));
+  run_kernel(call, {static_cast<unsigned>((s.in_channels + 2) * (kTaps + 1)), kBlocks * kHalf},
+             conv2d_halves_of_rows<T>, Name::weights,
+             call.covers(Op::bias_forward) ? call.operand<const T>(Name::bias) : nullptr, s.in_channels,
+             s.out_channels, kTaps, call.workspace);
   const Problem<T> problem{call.operand<const T>(Name::input),
                            call.operand<const T>(Name::norm_weights),
                            call.operand<const T>(Name::norm_bias),
@@ -325,22 +323,22 @@ void launch(const OpCall& call) {
                            s.out_channels,
                            1.0f / static_cast<float>(s.out_channels),
                            call.covers(Op::relu_forward) ? 0.0f : -INFINITY};
-  const auto kernel = conv2d_shared_rows_normed<T, kTaps, P>;
-  core::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostTableBytes),
-                   "the shared memory of conv2d.forward shared_rows_normed");
   const std::int64_t rounds = problem.lines * problem.rounds;
   const std::int64_t clusters = std::min(kProcessors / kBlocks, (rounds + kWarps - 1) / kWarps);
+  const auto kernel = conv2d_shared_rows_normed<T, kTaps, P>;
+  check_kernel(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostTableBytes),
+               *call.variant);
   cudaLaunchConfig_t how{};
   how.gridDim = dim3(static_cast<unsigned>(kBlocks * clusters));
   how.blockDim = dim3(kThreads);
   how.dynamicSmemBytes = static_cast<std::size_t>(table_bytes(s));
-  how.stream = stream;
+  how.stream = core::cuda_stream(*call.stream);
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {kBlocks, 1, 1};
   how.attrs = &attribute;
   how.numAttrs = 1;
-  core::check_cuda(cudaLaunchKernelEx(&how, kernel, problem), "conv2d.forward shared_rows_normed");
+  check_kernel(cudaLaunchKernelEx(&how, kernel, problem), *call.variant);
 }
 
 template <class T, int kTaps>
@@ -362,7 +360,6 @@ void launch_stored(const OpCall& call) {
 
 void forward_normed(const OpCall& call) {
   call.precision == core::Precision::fp16 ? launch_stored<__half>(call) : launch_stored<__nv_bfloat16>(call);
-  core::check_launch("conv2d.forward shared_rows_normed");
 }
 
 std::string refuses_normed(const OpShape& s) {
@@ -388,20 +385,17 @@ std::string refuses_normed(const OpShape& s) {
 
 Variant shared_rows_normed_forward() {
   using namespace fused::rows;
-  return {.op = Op::conv2d_forward,
-          .name = "shared_rows_normed",
-          .device = core::DeviceKind::cuda,
-          .precisions = {core::Precision::fp16, core::Precision::bf16},
-          .minimum_compute_capability = 90,
-          .maximum_compute_capability = 109,
-          .chain = normed_chain(),
-          .omitted = {Name::argmax, Name::statistics},
-          .summary =
-              "A layer norm behind it and the max pooling behind that run in the same pass: only what is "
-              "pooled is written.",
-          .launch = forward_normed,
-          .workspace_bytes = workspace,
-          .refuses = refuses_normed};
+  return cuda_variant(
+      Op::conv2d_forward, "shared_rows_normed", forward_normed,
+      "A layer norm behind it and the max pooling behind that run in the same pass: only what is "
+      "pooled is written.",
+      {.precisions = {core::Precision::fp16, core::Precision::bf16},
+       .minimum_compute_capability = 90,
+       .maximum_compute_capability = 109,
+       .chain = normed_chain(),
+       .omitted = {Name::argmax, Name::statistics},
+       .workspace_bytes = workspace,
+       .refuses = refuses_normed});
 }
 
 }  // namespace warpscope::ops::conv2d

@@ -1,0 +1,132 @@
+#include "gpu/training/publishing.h"
+
+#include "gpu/files/text.h"
+
+namespace warpscope::training {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::steady_clock;
+
+constexpr auto kInterval = std::chrono::milliseconds(16);
+constexpr std::size_t kMostHistory = 100'000;  ///< items for who may subscribe yet
+
+}  // namespace
+
+std::shared_ptr<const Snapshot> Publishing::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return published_;
+}
+
+std::shared_ptr<Feed> Publishing::subscribe() {
+  const std::shared_ptr<Feed> feed = subscribe_recorder();
+  const std::lock_guard lock(mutex_);
+  subscribed_ = true;
+  return feed;
+}
+
+std::shared_ptr<Feed> Publishing::subscribe_recorder() {
+  auto feed = std::make_shared<Feed>();
+  const std::lock_guard lock(mutex_);
+  feed->push(history_);
+  feeds_.push_back(feed);
+  return feed;
+}
+
+std::shared_ptr<ImageExchange> Publishing::images() const {
+  const std::lock_guard lock(mutex_);
+  return images_;
+}
+
+Observations Publishing::observations() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+Ending Publishing::ending() const {
+  const std::lock_guard lock(mutex_);
+  return ending_;
+}
+
+bool Publishing::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
+  const auto end =
+      steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(duration<double>(seconds));
+  while (true) {
+    const auto seen = snapshot();
+    if (condition(*seen)) return true;  // without the lock: it may send commands
+    std::unique_lock lock(mutex_);
+    if (!newer_.wait_until(lock, end, [&] { return published_ != seen; })) return false;
+  }
+}
+
+void Publishing::notice(const std::string& text) {
+  view.notice = files::sayable(text);
+  ++view.notice_id;
+}
+
+void Publishing::log(LogLevel level, const std::string& text) {
+  emit(LogLine{level, files::sayable(text)});
+}
+
+void Publishing::warn(const std::string& text) {
+  notice(text);
+  log(LogLevel::warning, text);
+}
+
+void Publishing::mark(std::uint64_t step, const std::string& text, const std::string& logged) {
+  emit(Marker{step, view.seconds, text});
+  log(LogLevel::info, logged);
+}
+
+void Publishing::emit(FeedItem item) {
+  tally_.note(item);
+  if (kept_) kept_->note(item);
+  unsent_.push_back(std::move(item));
+}
+
+bool Publishing::due(steady_clock::time_point now) const {
+  return now - last_ >= kInterval;
+}
+
+void Publishing::publish(steady_clock::time_point now) {
+  last_ = now;
+  view.figures = tally_.figures();
+  auto next = std::make_shared<const Snapshot>(view);
+  const std::lock_guard lock(mutex_);
+  published_ = std::move(next);
+  std::erase_if(feeds_, [](const std::weak_ptr<Feed>& feed) { return feed.expired(); });
+  for (const auto& feed : feeds_) {
+    if (const auto alive = feed.lock()) alive->push(unsent_);
+  }
+  subscribed_ = subscribed_ || history_.size() >= kMostHistory;
+  if (view.step > 0 && subscribed_) {
+    history_.clear();
+  } else {
+    history_.insert(history_.end(), unsent_.begin(), unsent_.end());
+  }
+  unsent_.clear();
+  newer_.notify_all();
+}
+
+void Publishing::show(Observations seen) {
+  const std::lock_guard lock(mutex_);
+  seen_ = std::move(seen);
+}
+
+void Publishing::offer(std::shared_ptr<ImageExchange> images) {
+  const std::lock_guard lock(mutex_);
+  images_ = std::move(images);
+}
+
+void Publishing::end_with(std::vector<float> parameters) {
+  auto weights = std::make_shared<const std::vector<float>>(std::move(parameters));
+  const std::lock_guard lock(mutex_);
+  ending_.parameters = std::move(weights);
+}
+
+void Publishing::end_with(std::vector<core::PhaseTime> phases) {
+  const std::lock_guard lock(mutex_);
+  ending_.phases = std::move(phases);
+}
+
+}  // namespace warpscope::training

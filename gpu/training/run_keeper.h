@@ -1,0 +1,105 @@
+#pragma once
+// What is written of a training: its run folder, checkpoints, settings, and what is kept of one that nobody records.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "gpu/core/phases.h"
+#include "gpu/data/dataset.h"
+#include "gpu/engine/engine.h"
+#include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/run_recorder.h"
+#include "gpu/settings/configuration.h"
+#include "gpu/training/publishing.h"
+#include "gpu/training/steering.h"
+#include "gpu/training/trainer.h"
+
+namespace warpscope::training {
+
+/// All calls come from the trainer's thread.
+class RunKeeper {
+ public:
+  /// Holds the references. `checksum` is that of all data, before any are held out.
+  RunKeeper(Engine& engine, Publishing& publishing, const Surroundings& around,
+            std::shared_ptr<const data::DataSet> data, std::string checksum);
+  /// The last checkpoint is on the disk before the folder's lock is let go.
+  ~RunKeeper();
+  RunKeeper(const RunKeeper&) = delete;
+  RunKeeper& operator=(const RunKeeper&) = delete;
+
+  /// Begins the run folder that the settings name. Without one, points are kept where Surroundings say.
+  void begin();
+  /// Goes on with the run of Surroundings::resume_dir, from its newest checkpoint that loads: the engine, what is
+  /// published and `steering` are as they were then. Throws core::BadInput with a sentence.
+  void resume(Steering& steering);
+
+  /// nullptr where no run is written.
+  RunRecorder* recorder() { return recorder_.get(); }
+  bool writes_checkpoints() const { return checkpoints_ != nullptr; }
+  bool keeps_unsaved() const { return publishing_.kept_points() != nullptr; }
+  /// Once between two steps: throws core::Error if the folder cannot be written, and tells what became of checkpoints.
+  void watch();
+
+  /// An epoch has ended, with so many done.
+  void note_epoch(std::uint64_t epochs_done);
+  bool checkpoint_due() const;
+  /// False within a second of any checkpoint, since the best of a training that gets better all the time would be written
+  /// all the time; and where none are written.
+  bool may_write_best() const;
+  /// Hands the training as it is to the thread that writes. All points up to here have been published.
+  void write_checkpoint(const Steering& steering, bool is_best);
+  bool is_written(std::uint64_t step) const { return step == written_step_; }
+  /// Another training, whose steps are not those that were written.
+  void begin_training();
+  /// Checkpoints are of this network from now on.
+  void follow(const models::Model& network);
+  /// Waits until what was handed over is on the disk; where it cannot be, that is told.
+  void flush();
+  /// Throws core::Error if the newest checkpoint is not on the disk.
+  void require_written() const;
+  /// The run's settings as they are now.
+  void note_settings();
+  /// The confusion matrix of the last evaluation, for run.json: a row for each class the images have.
+  void note_confusion();
+  /// All settings, for training::SaveSettings.
+  void save_settings() const;
+  void save_weights(const std::string& file);
+  /// The results go to run.json. Throws core::Error.
+  void finish();
+  /// Writes why the training ends; never throws.
+  void fail(const std::string& why) noexcept;
+  /// Writes the training as it is into a folder of its own, for one that nobody records. Throws core::Error.
+  void keep_unsaved(const Steering& steering);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
+
+  void open_checkpoints();
+  void take_up(Checkpoint checkpoint, Steering& steering);
+  void note_checkpoints();
+  Checkpoint checkpoint_now(const Steering& steering);
+  nlohmann::json head(const std::filesystem::path& run) const;
+  nlohmann::json references(const std::filesystem::path& run) const;
+  Configuration recorded_settings() const;
+  nlohmann::json configuration() const;
+  const TrainingSettings& settings() const { return publishing_.settings(); }
+
+  Engine& engine_;
+  Publishing& publishing_;
+  const Surroundings& around_;
+  std::shared_ptr<const data::DataSet> data_;
+  std::string data_checksum_;
+  std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<CheckpointWriter> checkpoints_;
+  std::string told_error_;                ///< of the checkpoints
+  std::uint64_t written_step_ = kNoStep;  ///< of the last checkpoint handed to the writer
+  bool epoch_due_ = false;                ///< an epoch has ended whose checkpoint is not written
+  Clock::time_point last_checkpoint_{};
+};
+
+}  // namespace warpscope::training

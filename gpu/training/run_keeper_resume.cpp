@@ -1,0 +1,138 @@
+// A run that goes on from its newest checkpoint, and what a checkpoint is made of.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/runs/references.h"
+#include "gpu/runs/run_reader.h"
+#include "gpu/training/run_keeper.h"
+
+namespace warpscope::training {
+namespace {
+
+std::vector<OptimizerState> named_states(ops::UpdateRule rule, std::vector<std::vector<float>> states) {
+  std::vector<OptimizerState> named;
+  const std::vector<std::string> names = state_names(rule);
+  for (std::size_t i = 0; i < states.size(); ++i) named.push_back({names[i], std::move(states[i])});
+  return named;
+}
+
+EngineState engine_state(Checkpoint checkpoint) {
+  EngineState state;
+  state.parameters = std::move(checkpoint.weights);
+  state.rule = checkpoint.rule;
+  for (OptimizerState& each : checkpoint.optimizer) state.states.push_back(std::move(each.values));
+  state.control.loss_scale = checkpoint.control.loss_scale;
+  state.control.good_steps = checkpoint.control.good_steps;
+  state.control.growth_interval = checkpoint.control.growth_interval;
+  state.control.updates = checkpoint.control.updates;
+  state.steps = checkpoint.step;
+  state.epochs_done = checkpoint.order.epoch;
+  state.position = checkpoint.order.position;
+  return state;
+}
+
+/// Cuts off what the network has no head for; what a head lacks is as it begins. Another rule begins with fresh state.
+void fit(EngineState& state, const EngineState& fresh) {
+  const std::size_t elements = fresh.parameters.size();
+  const std::size_t known = std::min(elements, state.parameters.size());
+  state.parameters.resize(elements);
+  for (std::size_t i = known; i < elements; ++i) state.parameters[i] = fresh.parameters[i];
+  for (std::vector<float>& each : state.states) each.resize(elements);
+  if (state.rule != fresh.rule) {
+    state.rule = fresh.rule;
+    state.states = fresh.states;
+    state.control.updates = 0;
+  }
+  fit_loss_scale(state, fresh);
+}
+
+}  // namespace
+
+void RunKeeper::resume(Steering& steering) {
+  const std::filesystem::path folder = around_.resume_dir;
+  RunFolder run = around_.resumed ? std::move(*around_.resumed) : RunFolder::reopen(folder);
+  NewestCheckpoint found = to_go_on_from(folder, settings().model);
+  Snapshot& view = publishing_.view;
+  view.run_dir = around_.resume_dir;
+  publishing_.edit_settings([this](TrainingSettings& s) { s.run_dir = around_.resume_dir; });
+  nlohmann::json head = runs::read_head(folder);
+  if (head.empty())
+    throw core::BadInput(fmt::format("{} cannot be gone on with: its run.json is damaged", folder.string()));
+  const std::uint64_t step = found.checkpoint->step;
+  view.generation = found.checkpoint->generation;
+  take_up(std::move(*found.checkpoint), steering);
+  FigureTally tally;
+  run.resume_at(step, view.generation, [&](const nlohmann::json& line) { tally.note(line); });
+  const RunFigures before = tally.figures();
+  if (!std::isnan(before.last_train_loss))
+    view.last[Metric::loss] = static_cast<float>(before.last_train_loss);
+  if (!std::isnan(before.median_images_per_second)) view.images_per_second = before.median_images_per_second;
+  publishing_.tally() = tally;
+  head["resumed"].push_back(step);
+  head.erase("confusion");
+  head["current"] = configuration();
+  if (!head[runs::kOutside].is_object()) head[runs::kOutside] = nlohmann::json::object();
+  head[runs::kOutside]["data_source"] = references(settings().run_dir)["data_source"];
+  recorder_ = std::make_unique<RunRecorder>(std::move(run), publishing_.subscribe_recorder(), std::move(head),
+                                            std::move(tally));
+  open_checkpoints();
+  for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
+  const std::string resumed = fmt::format("resumed at step {}", step);
+  publishing_.mark(step, resumed, resumed);
+}
+
+/// Goes on where the checkpoint was taken.
+void RunKeeper::take_up(Checkpoint checkpoint, Steering& steering) {
+  const OrderState& order = checkpoint.order;
+  check_order(order, *data_, settings());
+  const nlohmann::json& training = checkpoint.training;
+  Snapshot& view = publishing_.view;
+  view.seconds = training.value("seconds", 0.0);
+  view.skipped_steps = training.value("skipped_steps", std::uint64_t{0});
+  view.step = view.checkpoint_step = checkpoint.step;
+  view.epoch = checkpoint.epochs;
+  steering.read(training, order.epoch);
+  const bool same_views = training.value("test_mirrored", false) == settings().test_mirrored &&
+                          training.value("test_shift", 0) == settings().test_shift;
+  if (!same_views) steering.forget_evaluations();
+  if (checkpoint.head_classes > 0 && engine_.model().head_classes == 0) {
+    publishing_.log(LogLevel::info, "the head of the checkpoint is not used, since joint is 0");
+  }
+  EngineState state = engine_state(std::move(checkpoint));
+  fit(state, engine_.state());
+  engine_.restore(state);
+}
+
+Checkpoint RunKeeper::checkpoint_now(const Steering& steering) {
+  EngineState state = engine_.state();
+  const ops::step::StepControl& control = state.control;
+  Checkpoint checkpoint;
+  checkpoint.model = settings().model.name;
+  checkpoint.step = state.steps;
+  checkpoint.epochs = engine_.epoch();
+  checkpoint.generation = publishing_.view.generation;
+  checkpoint.weights = std::move(state.parameters);
+  checkpoint.head_classes = engine_.model().head_classes;
+  checkpoint.rule = state.rule;
+  checkpoint.optimizer = named_states(state.rule, std::move(state.states));
+  checkpoint.control = {control.loss_scale, control.good_steps, control.growth_interval, control.updates};
+  checkpoint.order = {data_->train.count,
+                      settings().seed,
+                      state.epochs_done,
+                      state.position,
+                      static_cast<std::uint32_t>(engine_.images_of_step()),
+                      settings().shuffle};
+  checkpoint.training = steering.written();
+  checkpoint.training["seconds"] = publishing_.view.seconds;
+  checkpoint.training["skipped_steps"] = publishing_.view.skipped_steps;
+  checkpoint.training["test_mirrored"] = settings().test_mirrored;
+  checkpoint.training["test_shift"] = settings().test_shift;
+  return checkpoint;
+}
+
+}  // namespace warpscope::training

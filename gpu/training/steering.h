@@ -1,0 +1,71 @@
+#pragma once
+// What losses do to a training: the rate of its next step, early stops, the best checkpoint, divergence.
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "gpu/engine/step_loop.h"
+#include "gpu/messages/evaluation.h"
+#include "gpu/messages/snapshot.h"
+#include "gpu/settings/training_settings.h"
+
+namespace warpscope::training {
+
+/// A plain value: what is remembered of one training. A reset begins with a new one.
+class Steering {
+ public:
+  /// The rate of the next step after `epoch` epochs of `total_epochs`.
+  double rate(const TrainingSettings& settings, double epoch, double total_epochs) const;
+  /// True if the engine has ended an epoch since the last call.
+  bool epoch_ended(const TrainingSettings& settings, std::uint64_t epochs_done);
+  /// True if the schedule waits for an evaluation, whenever the next one would be.
+  bool needs_evaluation() const { return plateau_due_; }
+
+  /// After a step and `seconds` of training; what was found if that is divergence.
+  std::optional<Verdict> judge(const TrainingSettings& settings, const StepResult& step, double seconds);
+  /// After an evaluation of the images that steer. Returns what the schedule changed, for a marker; "" if nothing.
+  std::string judge(const TrainingSettings& settings, const Evaluation& evaluation);
+  bool is_best(const Evaluation& evaluation) const;
+  void note_best(const Evaluation& evaluation) { best_loss_ = evaluation.loss; }
+  void note_evaluation(std::uint64_t step) { evaluation_step_ = step; }
+  std::uint64_t last_evaluation() const { return evaluation_step_; }
+  /// Why the run ends; "" as long as it goes on.
+  const std::string& stop_reason() const { return stop_reason_; }
+
+  /// Until somebody says how to go on.
+  bool diverged() const { return diverged_; }
+  /// True once after judge() has found divergence that is to be looked into between steps.
+  bool take_pending();
+  bool pending() const { return pending_; }
+  /// The training goes on, or this is a state from before the divergence.
+  void clear_divergence() { diverged_ = pending_ = false; }
+  bool loss_was_finite() const { return loss_was_finite_; }
+
+  /// The statistics of losses begin anew: other images, another network, or training goes on after divergence.
+  void restart_statistics() { restart(spikes_); }
+  /// A person has changed settings.
+  void follow(const TrainingSettings& before, const TrainingSettings& now);
+  /// Losses of evaluations are other ones from here on: neither better nor worse than those before.
+  void forget_evaluations();
+
+  /// For checkpoints. Throws core::BadInput that names a field.
+  nlohmann::json written() const;
+  void read(const nlohmann::json& json, std::uint64_t epochs_done);
+
+ private:
+  std::uint64_t evaluation_step_ = 0;
+  std::uint64_t epochs_seen_ = 0;
+  PlateauState plateau_;
+  SpikeState spikes_;
+  StopState stops_;
+  std::optional<double> best_loss_;  ///< of the checkpoint that is the best
+  bool plateau_due_ = false;         ///< the next evaluation is the one at the end of an epoch
+  std::string stop_reason_;
+  bool diverged_ = false;
+  bool pending_ = false;          ///< noted while results came in, to be looked into between steps
+  bool loss_was_finite_ = false;  ///< the one that diverged
+};
+
+}  // namespace warpscope::training

@@ -1,0 +1,273 @@
+// The trainer's thread: from the options to the first step.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <future>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gpu/charts/numbers.h"
+#include "gpu/core/error.h"
+#include "gpu/data/known_data.h"
+#include "gpu/data/notices.h"
+#include "gpu/data/split.h"
+#include "gpu/files/checksum.h"
+#include "gpu/files/paths.h"
+#include "gpu/plan/views.h"
+#include "gpu/runs/find_checkpoint.h"
+#include "gpu/runs/references.h"
+#include "gpu/runs/run_reader.h"
+#include "gpu/training/worker.h"
+
+namespace warpscope::training {
+namespace {
+
+constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
+
+bool has_convolutions(const models::Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const models::Layer& layer) { return layer.convolves(); });
+}
+
+/// For a network that gives each class the same probability, or the same grey for each pixel, however the pictures are.
+double loss_of_guessing(const models::Model& model) {
+  if (model.loss == models::Loss::cross_entropy) return std::log(std::max(2, model.classes));
+  return 0.25;
+}
+
+}  // namespace
+
+void Trainer::Worker::prepare() {
+  check(settings());
+  phases_.begin("device");
+  find_initial_weights();
+  data::KnownData& known = around_.known_data;
+  if (!around_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(around_.resume_dir);
+  std::string checksum = open();
+  phases_.begin("network");
+  make_engine();
+  describe_training();
+  plan_steps();
+  if (needs_length(settings().schedule.kind)) check_length(settings().schedule, view_.total_epochs);
+  watching_ = std::make_unique<Watching>(*engine_, publishing_);
+  keeper_ = std::make_unique<RunKeeper>(*engine_, publishing_, around_, data_, std::move(checksum));
+  if (around_.resume_dir.empty()) {
+    keeper_->begin();
+  } else {
+    keeper_->resume(steering_);
+    plan_steps();
+    if (limit_reached()) {
+      publishing_.log(LogLevel::warning,
+                      fmt::format("the run is at its end already, with {} steps of {}: ask for more epochs "
+                                  "or steps to go on",
+                                  view_.step, view_.steps_planned));
+    }
+  }
+  remember();
+  tell_beginning();
+  publishing_.offer(engine_->pictures().exchange());
+  set_state(around_.start_paused ? TrainerState::paused : TrainerState::running);
+}
+
+void Trainer::Worker::tell_beginning() {
+  const auto tell = [this](const std::string& text) { publishing_.log(LogLevel::info, text); };
+  if (!view_.data_notice.empty()) tell(view_.data_notice);
+  tell(data::tell_classes(*data_));
+  tell(fmt::format("{} on {}, {} training {} of {}", settings().model.name, device_->info().name,
+                   charts::with_thousands(view_.train_images),
+                   settings().model.reads_text() ? "texts" : "images", view_.data_name));
+  if (around_.resume_dir.empty()) {
+    const NetworkState& network = engine_->network();
+    if (!network.init_notice().empty()) tell(network.init_notice());
+    if (!network.seeded_parameters().empty()) {
+      tell(fmt::format(
+          "the initial weights are those of {}; nothing in it fits these, which are drawn from the "
+          "seed: {}",
+          settings().init_file, fmt::join(network.seeded_parameters(), ", ")));
+    }
+  }
+  if (settings().optimizer.per_sample) {
+    publishing_.log(
+        LogLevel::warning,
+        "weights and optimizer state change after each image, not after each batch: a mistake, kept "
+        "to watch it fail");
+  }
+}
+
+/// A run's folder stands for its last checkpoint.
+void Trainer::Worker::find_initial_weights() {
+  std::string file = settings().init_file;
+  if (file.empty() && settings().init_partly) {
+    throw core::BadInput("init_partly needs init: a file of weights, or the folder of a run");
+  }
+  if (file.empty()) return;
+  if (runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
+  publishing_.edit_settings([&](TrainingSettings& s) { s.init_file = files::absolute_path(file).string(); });
+}
+
+/// A run that is gone on with has its weights itself: those that it began with count if it is reset.
+void Trainer::Worker::make_engine() {
+  EngineOptions options = engine_options();
+  if (options.init_file.empty() || around_.resume_dir.empty()) {
+    engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
+    return;
+  }
+  const runs::Reference known = runs::reference_of(runs::read_head(around_.resume_dir), "init");
+  std::error_code error;
+  const auto guess = std::filesystem::path(around_.resume_dir) / known.from_run;
+  if (!std::filesystem::exists(options.init_file, error) && std::filesystem::is_regular_file(guess, error)) {
+    options.init_file = guess.lexically_normal().string();
+  }
+  try {
+    engine_ = std::make_unique<Engine>(options, data_, device_);
+    if (!known.checksum.empty() && files::checksum_of_file(options.init_file) != known.checksum) {
+      publishing_.log(LogLevel::warning,
+                      fmt::format("{} holds other weights than those that the run began with: a reset would "
+                                  "begin with them",
+                                  options.init_file));
+    }
+  } catch (const core::BadInput& failure) {
+    options.init_file.clear();
+    options.init_partly = false;
+    engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
+    publishing_.log(LogLevel::warning,
+                    fmt::format("{}; a reset would begin with weights from the seed", failure.what()));
+  }
+}
+
+/// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
+/// Returns the checksum of all data, before any are held out.
+std::string Trainer::Worker::open() {
+  std::atomic<bool> refused = false;
+  auto reading = std::async(std::launch::async, [this, source = settings().data, model = settings().model,
+                                                 &refused] { return read_data(source, model, refused); });
+  try {
+    open_device();
+  } catch (...) {
+    refused = true;
+    reading.wait();
+    throw;
+  }
+  phases_.begin("data");
+  Reading found = reading.get();
+  data_ = std::move(found.data);
+  view_.data_notice = std::move(found.notice);
+  if (!found.same) {
+    const std::string other = data::told_as_other(*data_);
+    if (!around_.resume_dir.empty()) throw core::BadInput(other + "; --data names where those are");
+    view_.data_notice = view_.data_notice.empty() ? other : fmt::format("{}; {}", other, view_.data_notice);
+  }
+  if (settings().validation > 0) {
+    data_ = std::make_shared<data::DataSet>(
+        data::split_validation(data::DataSet(*data_), settings().validation, settings().seed));
+  }
+  if (!batch_chosen_) {  // a default does not refuse a small set
+    const std::int64_t most = data_->train.count / settings().optimizer.accumulate;
+    publishing_.edit_settings([most](TrainingSettings& s) {
+      s.batch = static_cast<int>(std::clamp<std::int64_t>(most, 1, s.batch));
+    });
+  }
+  return std::move(found.checksum);
+}
+
+void Trainer::Worker::open_device() {
+  device_ = core::open_device(settings().device);
+  device_->make_current();
+  energy_ = std::make_unique<EnergyUse>(device_->info(), around_.shared);
+  view_.device = device_->info();
+  view_.variants = around_.variants;
+  batch_chosen_ = settings().batch > 0;
+  publishing_.edit_settings([this](TrainingSettings& s) {
+    complete(s, device_->info());
+    s.device = device_->info().id();
+    float& clip_norm = s.optimizer.clip_norm;
+    if (!around_.clip_chosen && clip_norm == 0) clip_norm = standard_clip_norm(*s.precision);
+  });
+  publish(true);
+  view_.selection = first_selection();
+}
+
+/// Ends early if the device refuses or the training is to end before it has begun: many pictures take time to be read.
+Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, const models::Model& model,
+                                                    const std::atomic<bool>& refused) const {
+  if (around_.data_set) {
+    const std::string checksum = data::checksum_of(*around_.data_set);
+    const std::string& known = around_.known_data.checksum;
+    return {around_.data_set, around_.data_set->notice, checksum, known.empty() || known == checksum};
+  }
+  const data::Requirements wanted{
+      {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
+  const auto nobody_waits = [&] {
+    return refused || inbox_.stopped() || inbox_.holds<Finish>() || inbox_.holds<Leave>();
+  };
+  data::FoundData found = data::find_data(source, around_.known_data, wanted, nobody_waits);
+  return {std::make_shared<data::DataSet>(std::move(found.set)), std::move(found.notice),
+          std::move(found.checksum), found.same};
+}
+
+/// What was asked for, as far as it can be judged without data.
+plan::Selection Trainer::Worker::first_selection() const {
+  const plan::Machine machine = machine_of(view_);
+  plan::check_precision(machine, *settings().precision);
+  plan::Selection selection{*settings().precision, {}};
+  plan::apply(selection, settings().select, machine);
+  return selection;
+}
+
+EngineOptions Trainer::Worker::engine_options() const {
+  EngineOptions engine;
+  static_cast<EngineSettings&>(engine) = settings();
+  engine.selection = view_.selection;
+  engine.variants = view_.variants;
+  const bool fast = device_->kind() == core::DeviceKind::cuda || !has_convolutions(settings().model);
+  const std::int64_t all = std::max(data_->test.count, data_->validation.count);
+  engine.test_images = settings().test_images > 0 ? settings().test_images
+                       : fast                     ? all
+                                                  : std::min(all, kTestImagesCpu);
+  engine.shown_images = around_.shown_images;
+  engine.shared = around_.shared;
+  return engine;
+}
+
+void Trainer::Worker::describe_training() {
+  note_selection(engine_->options().selection);
+  note_choice();
+  view_.data = view_of(data_);
+  view_.data_name = data_->name;
+  view_.train_images = data_->train.count;
+  view_.validation_images = data_->validation.count;
+  view_.test_images = engine_->evaluator().images(Split::validation);
+  publishing_.edit_settings([this](TrainingSettings& s) {
+    s.data = data_->source;
+    s.spikes.guessing = loss_of_guessing(s.model);
+  });
+  view_.test_views =
+      static_cast<int>(plan::views_of({settings().test_mirrored, settings().test_shift}).size());
+  view_.plan_bytes = engine_->plan_bytes();
+  view_.parameters = models::parameter_layout(engine_->model()).count;
+}
+
+void Trainer::Worker::plan_steps() {
+  const std::uint64_t left = engine_->steps_until(settings().epochs);
+  view_.steps_planned = settings().epochs > 0 ? engine_->steps() + left : 0;
+  if (settings().steps > 0 && (view_.steps_planned == 0 || settings().steps < view_.steps_planned)) {
+    view_.steps_planned = settings().steps;
+  }
+  view_.total_epochs = planned_epochs(settings());
+}
+
+/// The length of the training with these settings; 0: no limit.
+double Trainer::Worker::planned_epochs(const TrainingSettings& settings) const {
+  const auto epochs = static_cast<double>(settings.epochs);
+  if (settings.steps == 0) return epochs;
+  const std::int64_t images = std::int64_t{settings.batch} * settings.optimizer.accumulate;
+  const std::int64_t steps_an_epoch = data_->train.count / images;
+  const double by_steps = static_cast<double>(settings.steps) / static_cast<double>(steps_an_epoch);
+  return settings.epochs > 0 ? std::min(epochs, by_steps) : by_steps;
+}
+
+}  // namespace warpscope::training

@@ -1,0 +1,202 @@
+"""The scripts that measure write their figures into tables of docs/measurements. Without a GPU and without PyTorch:
+they get programs that print what the real ones have printed, and results as they make them."""
+import argparse
+import csv
+import importlib.util
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+TABLES = TESTS.parent / "docs/measurements"
+sys.path += [str(TESTS / folder) for folder in ("support", "gpu", "peers")]
+for missing in ("torch", "numpy"):
+    if importlib.util.find_spec(missing) is None:
+        sys.modules[missing] = mock.MagicMock(__version__="2.11.0")
+
+import measurements  # noqa: E402
+import torch_accuracy  # noqa: E402
+import torch_autoencoder  # noqa: E402
+import torch_epochs  # noqa: E402
+import torch_network_speed  # noqa: E402
+import view_latency  # noqa: E402
+import window_cost  # noqa: E402
+
+TRAINING = """\
+steps        600 (epoch 10.00) in 0:03
+test loss    0.075214 over 10000 images, accuracy 97.68 %
+speed        6235386.1 images/s, median over all steps, batch 256
+"""
+MAPS = """\
+NVIDIA H200, tsne of 10000 x 8192
+make            150.20 ms   distances 90.00 ms
+purity          0.1004 at iteration 0
+iterations       73.00 ms   1000 of 0.0730 ms each
+purity          0.9991 at iteration 1000
+make            136.90 ms
+purity          0.1004 at iteration 0
+iterations       72.90 ms   1000 of 0.0729 ms each
+purity          0.9991 at iteration 1000
+"""
+BENCH = {"rows": [{"op": "relu.forward", "layer": "relu1", "precision": "bf16", "variant": "naive", "median_us": 12.34},
+                  {"op": "relu.forward", "layer": "relu1", "precision": "tf32", "variant": "naive", "skipped": "no"}],
+         "steps": [{"name": "naive", "precision": "fp32", "batch": 256, "median_us": 343708.9,
+                    "images_per_second": 744.8, "plan_bytes": 805 << 20, "joules": 83.2},
+                   {"name": "hopper", "precision": "fp32", "batch": 256, "skipped": "needs compute capability 9.0"}]}
+
+
+def rows_in(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class MeasurementsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "figures.csv"
+        told = mock.patch.dict(os.environ, {"MACHINE": "a machine", "COMMIT": "abc1234"})
+        told.start()
+        self.addCleanup(told.stop)
+        os.environ.pop("COMMAND", None)
+
+    def program(self, output, code=0):
+        path = self.folder / "warpscope"
+        path.write_text(f"#!{sys.executable}\nprint({output!r}, end='')\nraise SystemExit({code})\n", encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    def recorded(self, *words, code=0):
+        done = subprocess.run([sys.executable, "-B", str(TESTS / "gpu/record.py"), str(self.file), *words],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
+    def test_a_row_takes_the_place_of_the_one_with_its_key(self):
+        self.file.write_text("date,machine,commit,command,preset,fp32,target\n2026-11-21,H100,99a13ea,old,naive,1,5\n"
+                             "2026-11-21,H100,99a13ea,old,tiled,2,6\n", encoding="utf-8")
+        new = [{"preset": "naive", "fp32": "3"}, {"preset": "mma", "fp32": "4"}]
+        measurements.write(self.file, ("preset",), new, command="new")
+        naive, tiled, mma = rows_in(self.file)
+        self.assertEqual((naive["commit"], naive["machine"], naive["command"]), ("abc1234", "a machine", "new"))
+        self.assertEqual((naive["fp32"], naive["target"]), ("3", "5"))
+        self.assertEqual((tiled["date"], tiled["fp32"], mma["fp32"], mma["target"]), ("2026-11-21", "2", "4", ""))
+
+    def test_a_table_of_something_else_is_refused_and_stays(self):
+        before = "date,machine,commit,command,preset\n2026-11-21,H100,99a13ea,old,naive\n"
+        self.file.write_text(before, encoding="utf-8")
+        with self.assertRaises(SystemExit) as refused:
+            measurements.write(self.file, ("optimizer",), [{"optimizer": "adam"}])
+        self.assertIn("there is no column 'optimizer'", str(refused.exception))
+        self.assertEqual(self.file.read_text(encoding="utf-8"), before)
+
+    def test_a_command_has_no_folders_of_this_machine_and_no_files_of_its_output(self):
+        script = str(TESTS / "peers/torch_curve.py")
+        words = ["python3", script, self.program(""), "--csv", str(self.file), "--json=x", "50"]
+        self.assertEqual(measurements.command_line(words), "tests/peers/torch_curve.py BUILD/warpscope 50")
+
+    def test_a_training_of_several_seeds_becomes_one_row(self):
+        self.recorded("accuracy", "--seeds", "1,2", "--cell", "network=vgg", "--cell", "`--lr`=0.3", "--",
+                      self.program(TRAINING), "train")
+        row, = rows_in(self.file)
+        self.assertEqual((row["network"], row["`--lr`"], row["seeds"], row["accuracy"]),
+                         ("vgg", "0.3", "1, 2", "97.68, 97.68 %"))
+        self.assertEqual(row["command"], "warpscope train")
+
+    def test_digits_errors_and_speeds_of_a_training(self):
+        program = self.program(TRAINING)
+        told = {"digits": {"test accuracy": "97.68 %", "images/s": "6235386", "seconds an epoch": "0.010"},
+                "errors": {"errors of Warpscope": "2.32 %", "their mean, %": "2.32"},
+                "speed": {"images or texts a second": "6235386"}}
+        for kind, expected in told.items():
+            self.recorded(kind, "--cell", "what=it", "--", program)
+            self.assertEqual({name: rows_in(self.file)[0][name] for name in expected}, expected)
+
+    def test_a_map_is_told_by_its_last_making(self):
+        self.recorded("maps", "--cell", "method=t-SNE", "--", self.program(MAPS))
+        row, = rows_in(self.file)
+        self.assertEqual((row["beginning"], row["each iteration or epoch"], row["purity of the 10 nearest"]),
+                         ("137 ms", "0.073 ms", "0.10 to 1.00"))
+
+    def test_whole_steps_and_variants_of_a_bench_are_a_row_each(self):
+        program = self.program(json.dumps(BENCH))
+        self.recorded("steps", "--", program)
+        self.assertEqual([row["mJ an image"] for row in rows_in(self.file)], ["325"])
+        self.file.unlink()
+        self.recorded("variants", "--", program)
+        self.assertEqual([(row["variant"], row["µs"]) for row in rows_in(self.file)], [("naive", "12.34")])
+
+    def test_what_failed_or_told_something_else_writes_nothing(self):
+        self.recorded("proof", "--cell", "what=it", "--", self.program("1 check, 1 failed\n", 1), code=1)
+        told = self.recorded("speed", "--cell", "what=it", "--", self.program("hello\n"), code=1)
+        self.assertIn("nothing is written", told)
+        self.assertFalse(self.file.exists())
+
+    def test_two_builds_in_turns_become_a_row(self):
+        program = self.program(TRAINING)
+        command = [sys.executable, "-B", str(TESTS / "gpu/parent.py"), program, program, "--csv", str(self.file),
+                   "--rows", "fastest bf16 autoencoder"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = rows_in(self.file)
+        self.assertEqual((row["training, batch 512 unless said"], row["again"]),
+                         ("autoencoder, BF16, batch 256", "6235386"))
+
+    def fits(self, name, row):
+        """The row has only columns of this table."""
+        with open(TABLES / f"{name}.csv", encoding="utf-8", newline="") as file:
+            self.assertLessEqual(set(row), set(next(csv.reader(file))), name)
+
+    def test_rows_of_each_script_fit_their_tables(self):
+        result = {"precision": "bf16", "batch": 256, "network": "vgg", "what": "train",
+                  "warpscope": 300.0, "ratio": 3.0, "torch": {"eager": 90.0, "eager, channels_last": 100.0, "default, channels_last": 95.0}}
+        modes = ["eager", "default"]
+        self.assertEqual(torch_autoencoder.speeds_of(result, modes),
+                         {"PyTorch `eager`": "100", "`default`": "95", "Warpscope": "300", "times the best": "3.00"})
+        self.fits("torch_autoencoder", torch_autoencoder.speeds_of(result, modes))
+        found = {"precision": "bf16", "warpscope": [1.01, 1.01], "torch": [1.0, 1.0], "seconds": [2.0],
+                 "torch_seconds": [18.9]}
+        self.fits("twenty_epochs", torch_epochs.table_row(found))
+        self.assertIn("+1.00 %", torch_epochs.table_row(found).values())
+        for name in view_latency.LIMITS:
+            self.fits("views", view_latency.table_row("2560x1440", name, [1.0, 2.0]))
+        figures = {"images/s without": 100.0, "images/s with": 99.0, "cost %": 1.0, "frame ms": 3.0,
+                   **{name: 1.0 for name in window_cost.LIMITS if name != "cost %"}}
+        for draw, name in (("gpu", "window"), ("cpu", "window_cpu")):
+            table = self.folder / f"{name}.csv"
+            table.write_bytes((TABLES / f"{name}.csv").read_bytes())
+            arguments = argparse.Namespace(csv=str(table), draw=draw, device="cuda:0")
+            window_cost.write_rows(arguments, window_cost.table_rows(figures))
+            self.fits(name, rows_in(table)[0])
+            self.assertIn("100, 99: 1.00 %", [row["figure"] for row in rows_in(table)])
+
+    def test_networks_and_accuracies_keep_what_others_wrote(self):
+        networks, texts = self.folder / "torch_networks.csv", self.folder / "ag_news.csv"
+        for table in (networks, texts):
+            table.write_bytes((TABLES / table.name).read_bytes())
+        arguments = argparse.Namespace(csv=str(networks), device="cuda:0", modes="reduce-overhead", network="char_cnn",
+                                       optimizer="adam", rate=0.0003)
+        result = {"network": "resnet9", "precision": "bf16", "what": "train", "batch": 512, "warpscope": 2.0, "ratio": 2.0,
+                  "torch": {"reduce-overhead": 1.0}}
+        torch_network_speed.write_row(arguments, result)
+        row = rows_in(networks)[0]
+        self.assertEqual((row["Warpscope"], row["target"], row["commit"]), ("2", "1.5 times", "abc1234"))
+        arguments.csv, before = str(texts), rows_in(texts)
+        with mock.patch.object(torch_accuracy.torch, "__version__", "2.11.0"):
+            torch_accuracy.write_row(arguments, True, [([0.75], 1.0)])
+        after = rows_in(texts)
+        self.assertEqual(len(after), len(before))
+        self.assertEqual((after[1]["errors of PyTorch 2.11"], after[1]["their mean, %"]),
+                         ("25.00 %", before[1]["their mean, %"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
