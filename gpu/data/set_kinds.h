@@ -13,7 +13,7 @@ namespace warpscope::data {
 
 // ---- CIFAR-10 and CIFAR-100 in their binary form ----
 
-/// Of CIFAR-100: the published names of the fine classes, in the order of their labels.
+/// The published names of the fine classes of CIFAR-100, in the order of their labels.
 std::vector<std::string> cifar100_classes();
 bool holds_cifar10(const std::filesystem::path& folder);
 bool holds_cifar100(const std::filesystem::path& folder);

@@ -65,7 +65,7 @@ struct Derivative {
   Name result{};                      ///< of this op
   std::vector<OpShape> further = {};  ///< other small shapes, of which the formula says something else
   Name output = Name::output;         ///< of the forward op
-  /// Of this op. None: the output is the loss itself, and the result is its gradient times the loss scale in
+  /// The derivative of this op. None: the output is the loss itself, and the result is its gradient times the loss scale in
   /// `control`.
   std::optional<Name> output_gradient = Name::output_gradient;
 };

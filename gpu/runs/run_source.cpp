@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostBytes = 1 << 20;
 constexpr const char* kRefusal =
     "this window shows a run that another process trains: it cannot be steered from here";
 
-/// Of the threads that read curves: many runs laid over one another leave the processor to the training.
+/// Threads that read curves at once: many runs laid over one another leave the processor to the training.
 std::counting_semaphore<2> readers(2);
 
 struct Turn {

@@ -277,7 +277,7 @@ TEST_F(DistributionLooks, DoNotTakeAResetForAnUpdate) {
   EXPECT_FALSE(observer_->start(engine_.scene()));
   engine_.reset();
   run_steps(engine_, 1);
-  EXPECT_FALSE(observer_->start(engine_.scene())) << "the weights of before are not of this training";
+  EXPECT_FALSE(observer_->start(engine_.scene())) << "the earlier weights are not of this training";
   run_steps(engine_, 1);
   EXPECT_TRUE(observer_->start(engine_.scene()));
 }

@@ -77,7 +77,7 @@ TEST(MapTexts, SayOfWhatAndOfWhenItIs) {
   snapshot.can.look_inside = false;
   EXPECT_EQ(map_age(map, snapshot), "") << "its checkpoints are what there is";
   snapshot = {};
-  EXPECT_EQ(map_age(map, snapshot), "of before the reset");
+  EXPECT_EQ(map_age(map, snapshot), "from before the reset");
 }
 
 TEST(MapTexts, TellTheTimeThatTheIterationsWillTake) {

@@ -98,7 +98,7 @@ std::string map_note(const features::MapPicture& map) {
 
 std::string map_age(const features::MapPicture& map, const training::Snapshot& snapshot) {
   if (!snapshot.can.look_inside || snapshot.step == map.facts->subject.step) return "";
-  if (snapshot.step < map.facts->subject.step) return "of before the reset";
+  if (snapshot.step < map.facts->subject.step) return "from before the reset";
   const std::uint64_t steps = snapshot.step - map.facts->subject.step;
   return fmt::format("{} step{} ago", with_thousands(steps), steps == 1 ? "" : "s");
 }

@@ -49,7 +49,7 @@ std::string step_text(const training::DistributionMoment& moment) {
   return "step " + with_thousands(moment.step);
 }
 
-/// Of all of them in one row, whatever is chosen.
+/// The width of all of them in one row, whatever is chosen.
 float controls_width(const Frame& frame) {
   const float s = frame.scale;
   return segmented_width(frame, kQuantityNames) + segmented_width(frame, kViews) +

@@ -49,7 +49,7 @@ void draw_held(const Frame& frame) {
                      frame, "A newer evaluation is there; it is shown when the pointer leaves the images."));
 }
 
-/// Of the rows, each of which has a scale of its own: at the right end, where there is room.
+/// The legend of the rows, each of which has a scale of its own: at the right end, where there is room.
 void draw_legend(const Frame& frame) {
   ImGui::SameLine(0, 12 * frame.scale);
   const float bar = std::floor(kLegend * frame.scale), room = ImGui::GetContentRegionAvail().x;

@@ -9,7 +9,7 @@
 
 namespace warpscope::ops::conv2d::fused::hopper::normed_forward {
 
-/// Of is_wide() shapes without upsampling, ReLU and pooling, here and below.
+/// For is_wide() shapes without upsampling, ReLU and pooling, here and below: bytes.
 std::size_t workspace(const ChainShape& shape);
 
 /// Enqueues the convolution. The moments that it returns lie in the workspace.

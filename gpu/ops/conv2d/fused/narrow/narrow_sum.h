@@ -25,7 +25,7 @@ struct SumProblem {
   int splits;
 };
 
-/// Of the partial results in the workspace. `part` of the work, for errors.
+/// Sums the partial results in the workspace. `part` of the work, for errors.
 void launch_sum(const ChainCall& call, std::string_view part, const SumProblem& problem);
 
 }  // namespace warpscope::ops::conv2d::fused::narrow
