@@ -65,8 +65,8 @@ struct Derivative {
   Name result{};                      ///< of this op
   std::vector<OpShape> further = {};  ///< other small shapes, of which the formula says something else
   Name output = Name::output;         ///< of the forward op
-  /// The derivative of this op. None: the output is the loss itself, and the result is its gradient times the loss scale in
-  /// `control`.
+  /// The operand of this op that holds the gradient of that output. None: the output is the loss itself, and the result
+  /// is its gradient times the loss scale in `control`.
   std::optional<Name> output_gradient = Name::output_gradient;
 };
 

@@ -1,21 +1,18 @@
 #include "gpu/runs/run_source.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "gpu/core/error.h"
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
 #include "gpu/runs/run_view.h"
 #include "gpu/runs/snapshot_json.h"
+#include "tests/runs/run_lock.h"
 #include "tests/runs/run_maker.h"
 #include "tests/support/changes.h"
 #include "tests/support/waiting.h"
@@ -23,9 +20,9 @@
 namespace warpscope::runs {
 namespace {
 
-using namespace std::chrono_literals;
 using nlohmann::json;
 using tests::append_text;
+using tests::Lock;
 using tests::make_run;
 using tests::marker_line;
 using tests::run_head;
@@ -34,47 +31,6 @@ using tests::test_line;
 using training::Marker;
 using training::Restart;
 using training::TrainerState;
-
-/// The lock that a training process holds.
-class Lock {
- public:
-  explicit Lock(const std::filesystem::path& folder)
-      : file_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    EXPECT_EQ(::flock(file_, LOCK_EX | LOCK_NB), 0);
-  }
-  ~Lock() { ::close(file_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  int file_;
-};
-
-using Clock = Liveness::Clock;
-
-TEST(Liveness, TheEndOfARunThatIsGoneOnWithIsKnownByItsLock) {
-  const tests::TemporaryFolder run;
-  const Clock::time_point begin = Clock::now();
-  Liveness liveness;
-  EXPECT_FALSE(liveness.alive(run.path(), false, begin));
-  {
-    const Lock lock(run.path());
-    EXPECT_TRUE(liveness.alive(run.path(), true, begin + 1s));
-  }
-  EXPECT_TRUE(liveness.alive(run.path(), false, begin + 3s)) << "it may only be slow";
-  EXPECT_FALSE(liveness.alive(run.path(), false, begin + 5s));
-}
-
-TEST(Liveness, WhereLocksAreNotSeenALongSilenceTells) {
-  const tests::TemporaryFolder run;
-  const Clock::time_point begin = Clock::now();
-  Liveness liveness;
-  EXPECT_FALSE(liveness.alive(run.path(), false, begin));
-  EXPECT_TRUE(liveness.alive(run.path(), true, begin + 1s));
-  EXPECT_TRUE(liveness.alive(run.path(), false, begin + 5s));
-  EXPECT_TRUE(liveness.alive(run.path(), false, begin + 12s));
-  EXPECT_FALSE(liveness.alive(run.path(), false, begin + 14s));
-}
 
 training::Snapshot status_at(std::uint64_t step) {
   training::Snapshot status;
