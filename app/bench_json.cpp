@@ -11,6 +11,7 @@
 #include "app/choices.h"
 #include "gpu/core/error.h"
 #include "gpu/files/format.h"
+#include "gpu/ops/shape_sizes.h"
 
 namespace warpscope::app {
 namespace {
@@ -25,19 +26,6 @@ std::vector<std::string_view> names_of(const ops::OpSet& ops) {
     if (ops.has(contract.op)) names.emplace_back(contract.name);
   }
   return names;
-}
-
-/// What each shape has, by the name in the file.
-template <class Shape, class Visit>
-void visit_sizes(Shape& shape, const Visit& visit) {
-  visit("batch", shape.batch);
-  visit("height", shape.height);
-  visit("width", shape.width);
-  visit("in_channels", shape.in_channels);
-  visit("out_channels", shape.out_channels);
-  visit("kernel_height", shape.kernel_height);
-  visit("kernel_width", shape.kernel_width);
-  visit("count", shape.count);
 }
 
 /// What a row has that was timed, in the order of the file's columns.
@@ -69,7 +57,7 @@ auto reader_of(const ordered_json& json) {
 
 ordered_json shape_json(const ops::OpShape& s) {
   ordered_json json;
-  visit_sizes(s, writer_to(json));
+  ops::visit_sizes(s, writer_to(json));
   json["covered"] = names_of(s.covered);
   ops::visit_parameters(s, [&](ops::Parameter parameter, const auto& value, auto) {
     if constexpr (std::is_same_v<const ops::UpdateRule&, decltype(value)>) {
@@ -97,7 +85,7 @@ void read(const ordered_json& json, const ops::ParameterRow& row, T& value) {
 
 ops::OpShape shape_from(const ordered_json& json) {
   ops::OpShape s;
-  visit_sizes(s, reader_of(json));
+  ops::visit_sizes(s, reader_of(json));
   for (const std::string name : json.at("covered")) s.covered.add(ops::parse_op(name));
   ops::visit_parameters(s, [&](ops::Parameter parameter, auto& value, auto) {
     const ops::ParameterRow& row = ops::row_of(parameter);

@@ -14,6 +14,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/messages/consistent.h"
+#include "gpu/ops/shape_sizes.h"
 #include "gpu/settings/configuration.h"
 
 namespace warpscope::training {
@@ -28,14 +29,7 @@ concept Of = std::same_as<std::remove_const_t<T>, What>;
 // a table may have got its row after the run, has a third argument: what it is then.
 
 void fields(auto& visit, Of<ops::OpShape> auto& shape) {
-  visit("batch", shape.batch);
-  visit("height", shape.height);
-  visit("width", shape.width);
-  visit("in_channels", shape.in_channels);
-  visit("out_channels", shape.out_channels);
-  visit("kernel_height", shape.kernel_height);
-  visit("kernel_width", shape.kernel_width);
-  visit("count", shape.count);
+  ops::visit_sizes(shape, visit);
   visit("covered", shape.covered);
   ops::visit_parameters(shape, [&](ops::Parameter parameter, auto& value, auto standard) {
     visit(ops::row_of(parameter).name.data(), value, standard);
