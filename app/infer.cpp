@@ -15,6 +15,7 @@
 #include "app/table.h"
 #include "app/trained_source.h"
 #include "gpu/core/error.h"
+#include "gpu/data/requirements.h"
 #include "gpu/export/export.h"
 #include "gpu/files/streams.h"
 #include "gpu/inference/report.h"
@@ -43,10 +44,9 @@ std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSou
   const models::Model& model = settings.model;
   const bool of_run = a.trained.data.empty();
   std::string notice;
-  auto images = inference::open_images(
-      of_run ? settings.data : a.trained.data,
-      {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet},
-      source.network.classes, notice, of_run ? source.network.data : data::KnownData{});
+  auto images = inference::open_images(of_run ? settings.data : a.trained.data, data::requirements_of(model),
+                                       source.network.classes, notice,
+                                       of_run ? source.network.data : data::KnownData{});
   if (!notice.empty()) files::warn(notice);
   return images;
 }

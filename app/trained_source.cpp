@@ -9,6 +9,7 @@
 #include "app/run_folders.h"
 #include "gpu/core/error.h"
 #include "gpu/data/known_data.h"
+#include "gpu/data/requirements.h"
 #include "gpu/features/extractor.h"
 #include "gpu/files/streams.h"
 #include "gpu/settings/configuration.h"
@@ -67,10 +68,8 @@ TrainedSource open_trained(const TrainedArguments& a) {
   const models::Model& model = settings.model;
   source.layers = features::parse_feature_layers(a.layers, model);
   // Classifiers of features tell apart what they are given, but the run's own data are made as the run had them.
-  const data::Requirements wanted{{model.height, model.width, model.channels},
-                                  a.data.empty() ? model.classes : 0,
-                                  model.name,
-                                  model.alphabet};
+  data::Requirements wanted = data::requirements_of(model);
+  if (!a.data.empty()) wanted.classes = 0;
   data::FoundData found = a.data.empty() ? data::find_data(settings.data, source.network.data, wanted)
                                          : data::find_data(a.data, {}, wanted);
   if (!found.same) files::warn(data::told_as_other(found.set));

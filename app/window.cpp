@@ -18,6 +18,7 @@
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
 #include "gpu/data/known_data.h"
+#include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
 #include "gpu/files/streams.h"
 #include "gpu/models/model.h"
@@ -50,9 +51,8 @@ training::TrainerOptions open_unsaved(const std::filesystem::path& folder, const
   core::open_device(options.device);
   const models::Model& model = options.model;
   const training::OrderState order = training::to_go_on_from(folder, model).checkpoint->order;
-  data::FoundData found = data::find_data(
-      options.data, options.known_data,
-      {{model.height, model.width, model.channels}, model.classes, model.name, model.alphabet}, stopped);
+  data::FoundData found =
+      data::find_data(options.data, options.known_data, data::requirements_of(model), stopped);
   if (!found.same) throw core::BadInput(data::told_as_other(found.set));
   found.set.notice = std::move(found.notice);
   auto set = std::make_shared<data::DataSet>(

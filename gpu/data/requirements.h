@@ -21,6 +21,14 @@ struct Requirements {
   bool takes_texts() const { return !alphabet.empty(); }
 };
 
+template <class Model>  // models::Model, which stands above
+Requirements requirements_of(const Model& model) {
+  return {.shape = {model.height, model.width, model.channels},
+          .classes = model.classes,
+          .name = model.name,
+          .alphabet = model.alphabet};
+}
+
 /// "32x32x3"
 std::string describe(const ImageShape& shape);
 

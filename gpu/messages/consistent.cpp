@@ -7,6 +7,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/dataset.h"
+#include "gpu/ops/shape_sizes.h"
 
 namespace warpscope {
 namespace {
@@ -23,9 +24,8 @@ bool lies_in(T value, double least, double most) {
 namespace warpscope::ops {
 
 std::string_view inconsistency_in(const OpShape& s) {
-  bool fits =
-      std::min({s.height, s.width, s.in_channels, s.out_channels, s.kernel_height, s.kernel_width}) >= 0 &&
-      std::min(s.batch, s.count) >= 0;
+  bool fits = true;
+  visit_sizes(s, [&](const char* /*name*/, auto size) { fits = fits && size >= 0; });
   visit_parameters(s, [&](Parameter parameter, const auto& field, auto) {
     const ParameterRow& row = row_of(parameter);
     fits = fits && lies_in(field, row.least, row.most);

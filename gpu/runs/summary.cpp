@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/figure_table.h"
 #include "gpu/runs/run_figures.h"
@@ -150,8 +151,8 @@ std::vector<RunSummary> list_runs(const fs::path& folder) {
         fmt::format("there is no folder {}; name a folder that holds runs", files::escaped(folder.string())));
   }
   if (is_run(folder)) folders.push_back(folder);
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_run(entry->path())) folders.push_back(entry->path());
+  for (const fs::directory_entry& entry : files::entries_of(folder, error)) {
+    if (is_run(entry.path())) folders.push_back(entry.path());
   }
   if (error) {
     throw core::BadInput(

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/checkpoint_store.h"
@@ -49,8 +50,8 @@ fs::path unsaved_folder() {
 std::vector<UnsavedTraining> unsaved_trainings(const fs::path& folder) {
   std::vector<UnsavedTraining> found;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (auto training = read(entry->path())) found.push_back(std::move(*training));
+  for (const fs::directory_entry& entry : files::entries_of(folder, error)) {
+    if (auto training = read(entry.path())) found.push_back(std::move(*training));
   }
   // Names tell the order of those of one second.
   std::sort(found.begin(), found.end(), [](const UnsavedTraining& a, const UnsavedTraining& b) {

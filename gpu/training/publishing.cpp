@@ -68,9 +68,9 @@ void Publishing::log(LogLevel level, const std::string& text) {
   emit(LogLine{level, files::sayable(text)});
 }
 
-void Publishing::warn(const std::string& text) {
+void Publishing::tell(const std::string& text, LogLevel level) {
   notice(text);
-  log(LogLevel::warning, text);
+  log(level, text);
 }
 
 void Publishing::mark(std::uint64_t step, const std::string& text, const std::string& logged) {

@@ -48,8 +48,8 @@ class Publishing {
   }
   void notice(const std::string& text);
   void log(LogLevel level, const std::string& text);
-  /// Tells `text` as a notice and as a warning.
-  void warn(const std::string& text);
+  /// Tells `text` as a notice and in the log.
+  void tell(const std::string& text, LogLevel level = LogLevel::warning);
   /// A marker of the curve, which the log tells by `logged`.
   void mark(std::uint64_t step, const std::string& text, const std::string& logged);
   void emit(FeedItem item);

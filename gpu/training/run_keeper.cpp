@@ -111,7 +111,7 @@ void RunKeeper::note_checkpoints() {
   std::string error = checkpoints_->error();
   if (error == told_error_) return;
   told_error_ = std::move(error);
-  if (!told_error_.empty()) publishing_.warn(told_error_);
+  if (!told_error_.empty()) publishing_.tell(told_error_);
 }
 
 void RunKeeper::save_weights(const std::string& file) {

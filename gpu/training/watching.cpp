@@ -117,7 +117,7 @@ void Watching::look_if_due(Watch& watch) {
     if (!watch.observer->start(scene)) return;
   } catch (const core::Error& error) {
     watch.refused = true;
-    if (!watch.of_network_before) publishing_.warn(error.what());  // else who looks on asks anew
+    if (!watch.of_network_before) publishing_.tell(error.what());  // else who looks on asks anew
     return;
   }
   engine_.interrupt();

@@ -125,7 +125,6 @@ void Trainer::Worker::write_checkpoint(bool is_best) {
 
 void Trainer::Worker::finish() {
   steps_to_run_ = 0;
-  if (rate_search_) end_rate_search(true);
   const bool told = steering_.diverged();
   drain();
   handle_divergence();
@@ -167,8 +166,7 @@ void Trainer::Worker::evaluate_all() {
 
 void Trainer::Worker::fail(const std::string& why, bool by_input) {
   view_.failed_by_input = by_input;
-  publishing_.notice(why);
-  publishing_.log(LogLevel::error, why);
+  publishing_.tell(why, LogLevel::error);
   publish(true);  // the last points reach the recorder before it closes
   if (keeper_) keeper_->fail(why);
   while (const auto waiting = inbox_.take()) view_.answers.note(waiting->number, false);

@@ -60,6 +60,7 @@ class Trainer::Worker {
                     const std::atomic<bool>& refused) const;
   EngineOptions engine_options() const;
   void describe_training();
+  void note_sizes();
   void tell_beginning();
   void plan_steps();
   double planned_epochs(const TrainingSettings& settings) const;

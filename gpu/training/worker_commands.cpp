@@ -59,16 +59,14 @@ void Trainer::Worker::handle_commands() {
 }
 
 bool Trainer::Worker::handle(const Command& command) {
-  const bool taken_when_finished =
-      std::holds_alternative<Observe>(command) || std::holds_alternative<CopyWeights>(command) ||
-      std::holds_alternative<SetDisturbed>(command) || std::holds_alternative<Reset>(command) ||
-      std::holds_alternative<ReturnTo>(command) || std::holds_alternative<Leave>(command) ||
-      std::holds_alternative<Save>(command) || std::holds_alternative<SaveSettings>(command) ||
-      std::holds_alternative<CheckDeterminism>(command);
-  if (view_.state == TrainerState::finished && !taken_when_finished) return false;
   const bool only_looks = std::holds_alternative<Observe>(command) ||
                           std::holds_alternative<CopyWeights>(command) ||
                           std::holds_alternative<SetDisturbed>(command);
+  const bool taken_when_finished =
+      only_looks || std::holds_alternative<Reset>(command) || std::holds_alternative<ReturnTo>(command) ||
+      std::holds_alternative<Leave>(command) || std::holds_alternative<Save>(command) ||
+      std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
+  if (view_.state == TrainerState::finished && !taken_when_finished) return false;
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
   if (rate_search_ && !only_looks) end_rate_search(true);
   bool taken = true;
@@ -113,7 +111,7 @@ bool Trainer::Worker::attempt(const std::function<void()>& change) {
     change();
     return true;
   } catch (const core::Error& error) {
-    publishing_.warn(error.what());
+    publishing_.tell(error.what());
     return false;
   }
 }
@@ -192,8 +190,7 @@ void Trainer::Worker::follow_change(const TrainingSettings& before) {
   around_.clip_chosen = around_.clip_chosen || now.clip_norm != was.clip_norm;
   steering_.follow(before, settings());
   if (!(settings().augment == before.augment)) watching_->look_anew();
-  view_.plan_bytes = engine_->plan_bytes();
-  view_.parameters = models::parameter_layout(engine_->model()).count;
+  note_sizes();
   plan_steps();
   if (settings().batch != before.batch) note_choice();
   const bool other_state = now.rule != was.rule || (now.joint > 0) != (was.joint > 0) ||
@@ -279,7 +276,7 @@ void Trainer::Worker::handle_reset() {
   remember();
   publishing_.emit(Restart{view_.generation});
   publishing_.log(LogLevel::info, "reset: first weights, step 0; undo brings the earlier training back");
-  if (view_.state == TrainerState::finished) set_state(TrainerState::paused);
+  if (view_.state == TrainerState::finished) view_.state = TrainerState::paused;
   publish(true);
 }
 
@@ -317,8 +314,7 @@ void Trainer::Worker::follow_network() {
   view_.network = std::make_shared<const models::Model>(settings().model);
   ++view_.network_number;
   view_.model = settings().model.name;
-  view_.parameters = models::parameter_layout(engine_->model()).count;
-  view_.plan_bytes = engine_->plan_bytes();
+  note_sizes();
   view_.divergence.can_roll_back = false;
   ladder_.change_network();
   note_choice();

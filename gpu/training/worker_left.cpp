@@ -28,7 +28,7 @@ void Trainer::Worker::remember() {
     copies_.note(engine_->rollback().remember(), steering_, now, view_.settings);
   } catch (const core::OutOfMemory& error) {
     engine_->rollback().forget();
-    publishing_.warn(fmt::format("there will be no weights to go back to: {}", error.what()));
+    publishing_.tell(fmt::format("there will be no weights to go back to: {}", error.what()));
   }
 }
 
@@ -154,8 +154,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
   view_.divergence.can_roll_back = false;
   view_.training = target.number;
   ++view_.generation;
-  view_.parameters = models::parameter_layout(engine_->model()).count;
-  view_.plan_bytes = engine_->plan_bytes();
+  note_sizes();
   plan_steps();
   show_anew();
   remember();

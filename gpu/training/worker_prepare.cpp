@@ -14,6 +14,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/known_data.h"
 #include "gpu/data/notices.h"
+#include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
 #include "gpu/files/checksum.h"
 #include "gpu/files/paths.h"
@@ -199,8 +200,7 @@ Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, c
     const std::string& known = around_.known_data.checksum;
     return {around_.data_set, around_.data_set->notice, checksum, known.empty() || known == checksum};
   }
-  const data::Requirements wanted{
-      {model.height, model.width, model.channels}, model.classes, model.name, model.alphabet};
+  const data::Requirements wanted = data::requirements_of(model);
   const auto nobody_waits = [&] {
     return refused || inbox_.stopped() || inbox_.holds<Finish>() || inbox_.holds<Leave>();
   };
@@ -247,6 +247,10 @@ void Trainer::Worker::describe_training() {
   });
   view_.test_views =
       static_cast<int>(plan::views_of({settings().test_mirrored, settings().test_shift}).size());
+  note_sizes();
+}
+
+void Trainer::Worker::note_sizes() {
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
 }

@@ -100,8 +100,7 @@ void Trainer::Worker::handle_divergence() {
   const std::string why = fmt::format("{}; try a lower learning rate than {:g}", divergence.text,
                                       std::isnan(last_rate) ? settings().optimizer.learning_rate : last_rate);
   if (!settings().pause_on_divergence) throw core::Error(why);
-  publishing_.notice(why);
-  publishing_.log(LogLevel::error, why);
+  publishing_.tell(why, LogLevel::error);
   if (view_.state == TrainerState::running) set_state(TrainerState::paused);
 }
 
