@@ -78,7 +78,7 @@ void Trainer::Worker::note_step(const StepResult& step) {
   const auto verdict = steering_.judge(settings(), step, view_.seconds);
   if (!verdict) return;
   Divergence divergence;
-  divergence.id = view_.divergence.id + 1;
+  divergence.id = view_.divergence.id;  // it has a number of its own once all of it is known
   divergence.step = step.step;
   divergence.text = describe(*verdict, step.step, step.loss);
   view_.divergence = divergence;
@@ -96,6 +96,7 @@ void Trainer::Worker::handle_divergence() {
     }
   }
   if (settings().pause_on_divergence) keep_what_was_before_divergence();
+  ++divergence.id;
   const float last_rate = view_.last[Metric::learning_rate];
   const std::string why = fmt::format("{}; try a lower learning rate than {:g}", divergence.text,
                                       std::isnan(last_rate) ? settings().optimizer.learning_rate : last_rate);
