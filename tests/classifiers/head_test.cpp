@@ -13,7 +13,7 @@
 #include "tests/classifiers/random_features.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::classifiers::head {
+namespace warpscope::classifiers::head::head_test {
 namespace {
 
 using tests::random_features;
@@ -229,4 +229,4 @@ TEST_P(Head, IsEndedWhereItStands) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers::head
+}  // namespace warpscope::classifiers::head::head_test

@@ -16,7 +16,7 @@
 #include "tests/classifiers/random_features.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::classifiers::linear {
+namespace warpscope::classifiers::linear::linear_test {
 namespace {
 
 using tests::FeatureShape;
@@ -316,4 +316,4 @@ TEST(LinearByLiblinear, AFitThatIsStoppedThrows) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers::linear
+}  // namespace warpscope::classifiers::linear::linear_test

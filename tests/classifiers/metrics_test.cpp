@@ -7,7 +7,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::classifiers {
+namespace warpscope::classifiers::metrics_test {
 namespace {
 
 TEST(Metrics, AccuracyIsCountedPerClassAndInAll) {
@@ -36,4 +36,4 @@ TEST(Metrics, LabelsMustBeOneARowAndOfAClass) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers
+}  // namespace warpscope::classifiers::metrics_test

@@ -12,7 +12,7 @@
 #include "tests/classifiers/random_features.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::classifiers::nearest {
+namespace warpscope::classifiers::nearest::nearest_test {
 namespace {
 
 using tests::random_features;
@@ -145,4 +145,4 @@ TEST_P(Nearest, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers::nearest
+}  // namespace warpscope::classifiers::nearest::nearest_test

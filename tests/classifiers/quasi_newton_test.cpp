@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::classifiers::linear {
+namespace warpscope::classifiers::linear::quasi_newton_test {
 namespace {
 
 /// One of several threads that work as a block of a GPU does.
@@ -194,4 +194,4 @@ TEST(QuasiNewton, EachStepDecreasesTheObjectiveUntilItsGradientIsAlmostZero) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers::linear
+}  // namespace warpscope::classifiers::linear::quasi_newton_test

@@ -15,14 +15,14 @@
 #include "tests/classifiers/svm_reference.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::classifiers {
+namespace warpscope::classifiers::rbf_svm_test {
 namespace {
 
-using tests::HostData;
-using tests::Kind;
-using tests::make_data;
+using svm_reference::HostData;
+using svm_reference::Kind;
+using svm_reference::make_data;
 
-class RbfSvmTest : public warpscope::tests::DeviceCase {
+class RbfSvmTest : public tests::DeviceCase {
  protected:
   Place place() { return {device_, stream_.get()}; }
   core::Buffer on_device(const HostData& data) {
@@ -76,9 +76,9 @@ double agreement(const std::vector<int>& a, const std::vector<int>& b) {
 /// Both optima are within a tolerance of the true one, so ours may not be above theirs, nor far below.
 void expect_same_machine(const RbfSvm& machine, const Prediction& prediction, const HostData& train,
                          const HostData& test, const RbfSvmOptions& used, const std::string& what) {
-  const tests::Reference reference =
-      tests::libsvm_reference(train, test, used.c, used.gamma, used.class_weights);
-  const std::vector<double> ours = tests::objectives(train, machine.model());
+  const svm_reference::Reference reference =
+      svm_reference::libsvm_reference(train, test, used.c, used.gamma, used.class_weights);
+  const std::vector<double> ours = svm_reference::objectives(train, machine.model());
   ASSERT_EQ(ours.size(), reference.objectives.size()) << what;
   for (std::size_t pair = 0; pair < ours.size(); ++pair) {
     const double theirs = reference.objectives[pair];
@@ -150,15 +150,16 @@ TEST_P(RbfSvmTest, MeetsTheConditionsWhenItSaysSo) {
   std::size_t pair = 0;
   for (std::size_t a = 0; a < 3; ++a) {
     for (std::size_t b = a + 1; b < 3; ++b, ++pair) {
-      const double gap = tests::exact_gap(train, machine->model(), pair, 5 * used.class_weights[a],
-                                          5 * used.class_weights[b]);
+      const double gap = svm_reference::exact_gap(train, machine->model(), pair, 5 * used.class_weights[a],
+                                                  5 * used.class_weights[b]);
       EXPECT_LE(gap, 1.1e-3);
       EXPECT_NEAR(machine->pairs()[pair].gap, gap, 2e-4);
       EXPECT_GT(machine->pairs()[pair].iterations, 0);
     }
   }
-  const tests::Reference reference = tests::libsvm_reference(train, train, 5, 0.05, used.class_weights);
-  EXPECT_NEAR(sum(tests::objectives(train, machine->model())), sum(reference.objectives),
+  const svm_reference::Reference reference =
+      svm_reference::libsvm_reference(train, train, 5, 0.05, used.class_weights);
+  EXPECT_NEAR(sum(svm_reference::objectives(train, machine->model())), sum(reference.objectives),
               1e-4 * std::abs(sum(reference.objectives)));
 }
 
@@ -179,7 +180,7 @@ TEST_P(RbfSvmTest, DecidesAsTheFormulaSays) {
           for (std::int64_t s = model.first[k]; s < model.first[k + 1]; ++s) {
             const auto at = static_cast<std::size_t>(s);
             f += model.coefficients[at * 2 + column] *
-                 tests::exact_kernel(train, train.row(model.support[at]), test.row(row), model.gamma);
+                 svm_reference::exact_kernel(train, train.row(model.support[at]), test.row(row), model.gamma);
           }
         }
         EXPECT_NEAR(static_cast<double>(found[static_cast<std::size_t>(row) * 3 + pair]), f, 1e-4)
@@ -393,7 +394,7 @@ TEST_P(RbfSvmGpuTest, SolvesPairsThatDoNotFitByWorkingSets) {
   for (std::size_t pair = 0; pair < 3; ++pair) {
     const double objective = roomy->pairs()[pair].objective;
     EXPECT_NEAR(tight->pairs()[pair].objective, objective, 1e-4 * std::abs(objective));
-    EXPECT_LE(tests::exact_gap(train, tight->model(), pair, 3, 3), 1.1e-3);
+    EXPECT_LE(svm_reference::exact_gap(train, tight->model(), pair, 3, 3), 1.1e-3);
     EXPECT_NEAR(tight->model().sigmoid_a[pair], roomy->model().sigmoid_a[pair], 0.02);
     EXPECT_NEAR(tight->model().sigmoid_b[pair], roomy->model().sigmoid_b[pair], 0.02);
   }
@@ -408,11 +409,11 @@ TEST_P(RbfSvmGpuTest, SolvesPairsThatDoNotFitTheRegisters) {
   const std::unique_ptr<RbfSvm> tight = fit(train, used, 100'000'000);
   for (const RbfSvm* const machine : {roomy.get(), tight.get()}) {
     EXPECT_TRUE(machine->summary().converged);
-    EXPECT_LE(tests::exact_gap(train, machine->model(), 0, 2, 2), 1.1e-3);
+    EXPECT_LE(svm_reference::exact_gap(train, machine->model(), 0, 2, 2), 1.1e-3);
   }
   const double objective = roomy->pairs()[0].objective;
   EXPECT_NEAR(tight->pairs()[0].objective, objective, 1e-4 * std::abs(objective));
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers
+}  // namespace warpscope::classifiers::rbf_svm_test

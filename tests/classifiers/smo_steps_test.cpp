@@ -22,11 +22,11 @@
 #include "gpu/ops/host_values.h"
 #include "tests/classifiers/svm_reference.h"
 
-namespace warpscope::classifiers::rbf {
+namespace warpscope::classifiers::rbf::smo_steps_test {
 namespace {
 
-using tests::HostData;
-using tests::make_data;
+using svm_reference::HostData;
+using svm_reference::make_data;
 
 float fp16(float value) {
   const double one = static_cast<double>(value);
@@ -156,11 +156,11 @@ TEST(SplitRows, BringTheLargestNumberWhereItBelongs) {
 }
 
 TEST(SplitRows, HaveDistancesAsExactAsFp32) {
-  for (const tests::Kind& kind :
-       {tests::Kind{.name = "plain", .rows_by_class = {20, 20}, .columns = 700},
-        tests::Kind{.name = "offset", .rows_by_class = {20, 20}, .columns = 700, .offset = 300},
-        tests::Kind{.name = "huge", .rows_by_class = {20, 20}, .columns = 33, .magnitude = 1e30},
-        tests::Kind{.name = "tiny", .rows_by_class = {20, 20}, .columns = 33, .magnitude = 1e-30}}) {
+  for (const svm_reference::Kind& kind :
+       {svm_reference::Kind{.name = "plain", .rows_by_class = {20, 20}, .columns = 700},
+        svm_reference::Kind{.name = "offset", .rows_by_class = {20, 20}, .columns = 700, .offset = 300},
+        svm_reference::Kind{.name = "huge", .rows_by_class = {20, 20}, .columns = 33, .magnitude = 1e30},
+        svm_reference::Kind{.name = "tiny", .rows_by_class = {20, 20}, .columns = 33, .magnitude = 1e-30}}) {
     HostData data = make_data(kind, 3);
     data.values[5] *= 40;  // one number much larger than the others
     std::copy_n(data.row(7), data.columns, data.values.data() + 11 * data.columns);
@@ -328,8 +328,8 @@ double exact_objective(const HostData& data, const std::vector<std::size_t>& ord
     for (std::size_t t = 0; t < order.size(); ++t) {
       if (alpha[t] == 0) continue;
       f += (t < first ? alpha[t] : -alpha[t]) *
-           tests::exact_kernel(data, data.row(static_cast<std::int64_t>(order[s])),
-                               data.row(static_cast<std::int64_t>(order[t])), gamma);
+           svm_reference::exact_kernel(data, data.row(static_cast<std::int64_t>(order[s])),
+                                       data.row(static_cast<std::int64_t>(order[t])), gamma);
     }
     sum += 0.5 * (s < first ? alpha[s] : -alpha[s]) * f - alpha[s];
   }
@@ -357,17 +357,18 @@ void expect_optimum(const HostData& data, double c, double gamma) {
       distances, first, order.size(), c,
       {static_cast<float>(-natural * 1.4426950408889634), static_cast<float>(-natural)});
   ASSERT_TRUE(block.solve(1e-3, 2'000'000)) << "C " << c << " gamma " << gamma << " gap " << block.facts.gap;
-  const double theirs = tests::libsvm_reference(data, data, c, gamma).objectives[0];
+  const double theirs = svm_reference::libsvm_reference(data, data, c, gamma).objectives[0];
   const double ours = exact_objective(data, order, first, block.alpha, gamma);
   EXPECT_LE(ours, theirs + 1e-4 * std::abs(theirs)) << "C " << c << " gamma " << gamma;
   EXPECT_NEAR(block.facts.objective, ours, 3e-4 * std::abs(ours)) << "C " << c << " gamma " << gamma;
 }
 
 TEST(SmoSteps, ReachTheOptimumOfLibsvm) {
-  for (const tests::Kind& kind :
-       {tests::Kind{.name = "", .rows_by_class = {60, 71}, .columns = 40, .apart = 0.3},
-        tests::Kind{.name = "", .rows_by_class = {50, 50}, .columns = 5, .apart = 6},
-        tests::Kind{.name = "", .rows_by_class = {60, 60}, .columns = 6, .apart = 0.7, .duplicates = 50}}) {
+  for (const svm_reference::Kind& kind :
+       {svm_reference::Kind{.name = "", .rows_by_class = {60, 71}, .columns = 40, .apart = 0.3},
+        svm_reference::Kind{.name = "", .rows_by_class = {50, 50}, .columns = 5, .apart = 6},
+        svm_reference::Kind{
+            .name = "", .rows_by_class = {60, 60}, .columns = 6, .apart = 0.7, .duplicates = 50}}) {
     const HostData data = make_data(kind, 21);
     for (const double c : {1e-3, 1.0, 10.0, 1e3}) {
       for (const double gamma : {0.01, 0.1, 10.0}) expect_optimum<false>(data, c, gamma);
@@ -455,4 +456,4 @@ TEST(Sigmoids, CoupleToTheProbabilitiesThatTheirPairsComeFrom) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers::rbf
+}  // namespace warpscope::classifiers::rbf::smo_steps_test

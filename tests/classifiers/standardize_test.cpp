@@ -11,7 +11,7 @@
 #include "tests/classifiers/random_features.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::classifiers {
+namespace warpscope::classifiers::standardize_test {
 namespace {
 
 using tests::random_features;
@@ -91,4 +91,4 @@ TEST_P(Standardize, ANumberThatIsNotFiniteIsNamed) {
 }
 
 }  // namespace
-}  // namespace warpscope::classifiers
+}  // namespace warpscope::classifiers::standardize_test

@@ -8,7 +8,7 @@
 
 #include "gpu/core/random.h"
 
-namespace warpscope::classifiers::tests {
+namespace warpscope::classifiers::svm_reference {
 namespace {
 
 /// Normal, by Box and Muller.
@@ -200,4 +200,4 @@ Reference libsvm_reference(const HostData& train, const HostData& test, double c
   return reference;
 }
 
-}  // namespace warpscope::classifiers::tests
+}  // namespace warpscope::classifiers::svm_reference

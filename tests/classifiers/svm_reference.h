@@ -8,7 +8,7 @@
 
 #include "gpu/classifiers/rbf_svm/rbf_svm.h"
 
-namespace warpscope::classifiers::tests {
+namespace warpscope::classifiers::svm_reference {
 
 /// Rows on the host.
 struct HostData {
@@ -55,4 +55,4 @@ Reference libsvm_reference(const HostData& train, const HostData& test, double c
 double exact_gap(const HostData& data, const RbfSvmModel& model, std::size_t pair, double first_bound,
                  double second_bound);
 
-}  // namespace warpscope::classifiers::tests
+}  // namespace warpscope::classifiers::svm_reference

@@ -6,7 +6,7 @@
 
 #include "gpu/core/device.h"
 
-namespace warpscope::core {
+namespace warpscope::core::buffer_test {
 namespace {
 
 /// What holds for memory of the device and of the host alike.
@@ -94,4 +94,4 @@ TYPED_TEST(BufferTest, IsMovedAndNeverCopied) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::buffer_test

@@ -17,7 +17,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::core {
+namespace warpscope::core::device_test {
 namespace {
 
 /// The message of the BadInput that opening `id` throws; "" if it opens.
@@ -243,4 +243,4 @@ TEST_P(DeviceTest, NativeHandlesExistOnCudaAlone) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::device_test

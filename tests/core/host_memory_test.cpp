@@ -18,7 +18,7 @@
 
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::core {
+namespace warpscope::core::host_memory_test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
@@ -186,4 +186,4 @@ TEST(HostMemory, WhatAThreadFreedGoesBackThoughSomeOfItStays) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::host_memory_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::core {
+namespace warpscope::core::parallel_test {
 namespace {
 
 TEST(ParallelFor, CoversEveryElementOnce) {
@@ -41,4 +41,4 @@ TEST(ParallelFor, RethrowsTheErrorOfTheLowestPiece) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::parallel_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::core {
+namespace warpscope::core::phases_test {
 namespace {
 
 /// Until the clock has gone on by so much.
@@ -52,4 +52,4 @@ TEST(Phases, APhaseThatComesAgainGoesOnInItsPlace) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::phases_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::core {
+namespace warpscope::core::random_test {
 namespace {
 
 // Computed apart from this program, by the formulas of the paper in integers of any size.
@@ -37,4 +37,4 @@ TEST(RandomUnit, LiesBetweenNoughtAndOne) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::random_test

@@ -7,7 +7,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::core {
+namespace warpscope::core::types_test {
 namespace {
 
 TEST(Types, EverySelectablePrecisionIsReadBackFromItsName) {
@@ -55,4 +55,4 @@ TEST(Types, NamesAreThoseOfTheCommandLine) {
 }
 
 }  // namespace
-}  // namespace warpscope::core
+}  // namespace warpscope::core::types_test

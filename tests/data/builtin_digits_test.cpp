@@ -14,7 +14,7 @@
 #include "gpu/data/digit_strokes.h"
 #include "gpu/data/set_kinds.h"
 
-namespace warpscope::data {
+namespace warpscope::data::builtin_digits_test {
 namespace {
 
 /// FNV-1a, 64 bits.
@@ -179,4 +179,4 @@ TEST(BuiltinDigits, AreLearnableButNotByALinearModelAlone) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::builtin_digits_test

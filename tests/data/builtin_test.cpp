@@ -15,7 +15,7 @@
 #include "gpu/data/scene_canvas.h"
 #include "gpu/data/set_kinds.h"
 
-namespace warpscope::data {
+namespace warpscope::data::builtin_test {
 namespace {
 
 /// FNV-1a, 64 bits.
@@ -215,4 +215,4 @@ TEST(SceneCanvas, HueRunsThroughTheRainbow) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::builtin_test

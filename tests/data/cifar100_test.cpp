@@ -10,7 +10,7 @@
 #include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::cifar100_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST_F(Cifar100, TakesClassNamesFromTheirFile) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::cifar100_test

@@ -11,7 +11,7 @@
 #include "gpu/data/set_kinds.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::cifar10_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ TEST(Cifar10, RefusesAMetaFileWithoutTenNames) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::cifar10_test

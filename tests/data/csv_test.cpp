@@ -8,7 +8,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::csv_test {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -61,4 +61,4 @@ TEST(Csv, RefusesBrokenRowsByFileAndLine) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::csv_test

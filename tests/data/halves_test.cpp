@@ -9,7 +9,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::halves_test {
 namespace {
 
 TEST(HalvesTest, HaveTheNamesThatPeopleGiveThem) {
@@ -55,4 +55,4 @@ TEST(HalvesTest, AreThereOnceEach) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::halves_test

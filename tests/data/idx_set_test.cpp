@@ -14,7 +14,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::idx_set_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -289,4 +289,4 @@ TEST_F(IdxSet, TakesNoDamagedGzipForSomethingElse) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::idx_set_test

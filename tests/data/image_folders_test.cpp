@@ -12,7 +12,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/data/picture_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::image_folders_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -419,4 +419,4 @@ TEST_F(ImageFolders, AClassThatMayNotBeReadIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::image_folders_test

@@ -9,7 +9,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/data/picture_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::known_data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST(DataOptions, ConsistOfANameAndAFolder) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::known_data_test

@@ -12,7 +12,7 @@
 #include "tests/data/idx_files.h"
 #include "tests/data/picture_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::locate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -422,4 +422,4 @@ TEST_F(LocateOwn, AFolderWithNothingIsToldWhatASetNeeds) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::locate_test

@@ -8,7 +8,7 @@
 #include "gpu/data/locate.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::near_misses_test {
 namespace {
 
 using tests::holds;
@@ -70,4 +70,4 @@ TEST_F(NearMisses, FilesThatNoSetConsistsOfAreNamedByWhatTheyHold) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::near_misses_test

@@ -7,7 +7,7 @@
 
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::notices_test {
 namespace {
 
 /// Images of no size.
@@ -68,4 +68,4 @@ TEST(Notices, JoinSentences) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::notices_test

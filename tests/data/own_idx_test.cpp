@@ -12,7 +12,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::own_idx_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -215,4 +215,4 @@ TEST_F(OwnIdx, OnlyTheHeaderIsLookedAtToTellTheSizes) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::own_idx_test

@@ -10,7 +10,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/data/picture_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::own_images_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST(OwnImages, AreAtMostAsManyAsAreShownAtOnce) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::own_images_test

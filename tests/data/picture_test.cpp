@@ -20,7 +20,7 @@
 #include "tests/data/idx_files.h"
 #include "tests/data/picture_files.h"
 
-namespace warpscope::data {
+namespace warpscope::data::picture_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -316,4 +316,4 @@ TEST(OtherFilesTest, AreCountedByTheirEndings) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::picture_test

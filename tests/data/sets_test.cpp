@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::data {
+namespace warpscope::data::sets_test {
 namespace {
 
 TEST(Sets, AreToldApartByNameAndFolder) {
@@ -72,4 +72,4 @@ TEST(Sets, TheClassesOfCifar100AreAHundredNamesInOrder) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::sets_test

@@ -14,7 +14,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::split_test {
 namespace {
 
 using core::BadInput;
@@ -151,4 +151,4 @@ TEST(SplitValidation, SplitsOnce) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::split_test

@@ -7,7 +7,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::data {
+namespace warpscope::data::text_encoding_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -75,4 +75,4 @@ TEST(TextEncoding, TakesAllBytesAndNoMore) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::text_encoding_test

@@ -17,7 +17,7 @@
 #include "gpu/data/split.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::data {
+namespace warpscope::data::text_sets_test {
 namespace {
 
 using namespace std::string_literals;
@@ -305,4 +305,4 @@ TEST(Sentences, AreTheSameEverywhereAndDifferFromEachOther) {
 }
 
 }  // namespace
-}  // namespace warpscope::data
+}  // namespace warpscope::data::text_sets_test

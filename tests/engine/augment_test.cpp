@@ -10,7 +10,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::augment_test {
 namespace {
 
 using tests::losses;
@@ -199,4 +199,4 @@ TEST(Augmentation, RefusesWhatIsOutOfRangeAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::augment_test

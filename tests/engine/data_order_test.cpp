@@ -13,7 +13,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::data_order_test {
 namespace {
 
 /// Takes a step and returns the images of its batch.
@@ -238,4 +238,4 @@ TEST(DataOrder, CountsTheStepsUntilAnEpoch) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::data_order_test

@@ -14,7 +14,7 @@
 #include "gpu/plan/presets.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::determinism_test {
 namespace {
 
 std::shared_ptr<const data::DataSet> tiny_data() {
@@ -170,4 +170,4 @@ TEST_F(DeterminismOnTheGpu, CountsAndMeasuresDifferencesOfEveryType) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::determinism_test

@@ -16,7 +16,7 @@
 #include "tests/support/double_network.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::engine_test {
 namespace {
 
 using tests::all_of;
@@ -566,4 +566,4 @@ TEST(Engine, SwitchesPrecisionWhileItsWeightsGoOn) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::engine_test

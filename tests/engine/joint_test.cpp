@@ -14,7 +14,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::joint_test {
 namespace {
 
 using tests::run_steps;
@@ -255,4 +255,4 @@ TEST(Joint, RefusesImagesWithoutClassesAndNetworksThatClassify) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::joint_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/async_device.h"
 
-namespace warpscope::training {
+namespace warpscope::training::loss_ring_test {
 namespace {
 
 using ops::step::StepRecord;
@@ -101,4 +101,4 @@ TEST_F(LateRing, ResetForgetsWhatHasNotArrived) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::loss_ring_test

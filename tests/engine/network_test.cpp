@@ -17,7 +17,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::network_test {
 namespace {
 
 using tests::run_steps;
@@ -340,4 +340,4 @@ TEST(Network, OnAStreamThatRunsLaterTheSameStepsFollow) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::network_test

@@ -11,7 +11,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::optimizers_test {
 namespace {
 
 using ops::UpdateRule;
@@ -342,4 +342,4 @@ TEST(Classification, RefusesLabelsItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::optimizers_test

@@ -16,7 +16,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::recomputed_norm_test {
 namespace {
 
 using tests::run_steps;
@@ -106,4 +106,4 @@ TEST_P(RecomputedOnTheGpu, AWeightThatIsNoNumberShowsInTheLoss) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::recomputed_norm_test

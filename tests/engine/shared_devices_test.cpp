@@ -9,7 +9,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::shared_devices_test {
 namespace {
 
 /// A training on a device object of its own, as every training has.
@@ -89,4 +89,4 @@ TEST_F(TwoTrainings, KnowWhetherADeviceIsTheirOwn) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::shared_devices_test

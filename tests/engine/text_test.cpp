@@ -11,7 +11,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::training {
+namespace warpscope::training::text_test {
 namespace {
 
 EngineOptions options_of(models::LayerKind first, const std::string& select = "",
@@ -86,4 +86,4 @@ TEST(TextTraining, LearnsIn16BitsToo) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::text_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/plan_memory.h"
 
-namespace warpscope::training {
+namespace warpscope::training::timing_table_test {
 namespace {
 
 using core::Precision;
@@ -119,4 +119,4 @@ TEST_F(Timings, AnotherBatchStartsAfresh) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::timing_table_test

@@ -20,7 +20,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::training {
+namespace warpscope::training::views_test {
 namespace {
 
 using tests::losses;
@@ -242,4 +242,4 @@ TEST(ViewsRefusals, AreSentences) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::views_test

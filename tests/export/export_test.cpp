@@ -10,7 +10,7 @@
 #include "gpu/runs/find_checkpoint.h"
 #include "tests/runs/run_maker.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::export_test {
 namespace {
 
 using tests::marker_line;
@@ -218,4 +218,4 @@ TEST_F(ExportTest, BadCheckpointsAreRefusedAndLeaveNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::export_test

@@ -8,7 +8,7 @@
 #include "tests/runs/run_maker.h"
 #include "tests/support/changes.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::export_trace_test {
 namespace {
 
 using nlohmann::json;
@@ -119,4 +119,4 @@ TEST(ExportTrace, IsReadFromTheStatusOfARun) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::export_trace_test

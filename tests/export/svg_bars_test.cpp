@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::runs {
+namespace warpscope::runs::svg_bars_test {
 namespace {
 
 /// The values of an attribute of all elements of a class, in their order.
@@ -111,4 +111,4 @@ TEST(SvgBarsTest, AChartWithoutBarsHasAnAxis) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::svg_bars_test

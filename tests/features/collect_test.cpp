@@ -12,7 +12,7 @@
 #include "gpu/core/random.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::features {
+namespace warpscope::features::collect_test {
 namespace {
 
 struct Shape {
@@ -118,4 +118,4 @@ TEST_P(Collect, KeepsWhatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace warpscope::features
+}  // namespace warpscope::features::collect_test

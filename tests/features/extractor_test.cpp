@@ -13,7 +13,7 @@
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::features {
+namespace warpscope::features::extractor_test {
 namespace {
 
 class Extraction : public testing::TestWithParam<tests::Streams> {
@@ -89,4 +89,4 @@ TEST_P(Extraction, TellsOfItsProgressAndEndsWhenAsked) {
 }
 
 }  // namespace
-}  // namespace warpscope::features
+}  // namespace warpscope::features::extractor_test

@@ -19,7 +19,7 @@
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::features {
+namespace warpscope::features::feature_desk_test {
 namespace {
 
 std::shared_ptr<const data::DataSet> patches(std::int64_t train = 120, std::int64_t test = 45) {
@@ -324,4 +324,4 @@ TEST_F(Desk, EndsWithWorkUnderWay) {
 }
 
 }  // namespace
-}  // namespace warpscope::features
+}  // namespace warpscope::features::feature_desk_test

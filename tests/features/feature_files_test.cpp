@@ -13,7 +13,7 @@
 #include "gpu/files/safetensors.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::features {
+namespace warpscope::features::feature_files_test {
 namespace {
 
 /// More rows than are written at once, some zeros, very large and very small numbers.
@@ -123,4 +123,4 @@ TEST_F(FeatureFiles, ThatAreDamagedAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace warpscope::features
+}  // namespace warpscope::features::feature_files_test

@@ -7,7 +7,7 @@
 #include "gpu/core/error.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::features {
+namespace warpscope::features::feature_layers_test {
 namespace {
 
 std::string refusal(const std::string& text) {
@@ -59,4 +59,4 @@ TEST(FeatureLayers, ArePooledToSidesThatDivideThem) {
 }
 
 }  // namespace
-}  // namespace warpscope::features
+}  // namespace warpscope::features::feature_layers_test

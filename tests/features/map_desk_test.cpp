@@ -16,7 +16,7 @@
 #include "gpu/models/parameters.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::features {
+namespace warpscope::features::map_desk_test {
 namespace {
 
 using Pictures = std::vector<std::shared_ptr<const MapPicture>>;
@@ -229,4 +229,4 @@ TEST(MapDesks, EndWithWorkUnderWay) {
 }
 
 }  // namespace
-}  // namespace warpscope::features
+}  // namespace warpscope::features::map_desk_test

@@ -12,7 +12,7 @@
 #include "tests/data/idx_files.h"
 #include "tests/fetch/http_server.h"
 
-namespace warpscope::fetch {
+namespace warpscope::fetch::fetch_mnist_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_F(FetchMnist, RefusesASecondFetchToTheSameFolder) {
 }
 
 }  // namespace
-}  // namespace warpscope::fetch
+}  // namespace warpscope::fetch::fetch_mnist_test

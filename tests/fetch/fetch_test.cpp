@@ -16,7 +16,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/fetch/http_server.h"
 
-namespace warpscope::fetch {
+namespace warpscope::fetch::fetch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -343,4 +343,4 @@ TEST_F(Fetch, SaysThatTheDiskIsFullWhileUnpacking) {
 }
 
 }  // namespace
-}  // namespace warpscope::fetch
+}  // namespace warpscope::fetch::fetch_test

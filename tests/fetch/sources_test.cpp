@@ -7,7 +7,7 @@
 #include "gpu/data/sets.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::fetch {
+namespace warpscope::fetch::sources_test {
 namespace {
 
 /// The hint "warpscope fetch NAME brings it" is given for each published set that does not say how else it comes.
@@ -46,4 +46,4 @@ TEST(Sources, AreFoundByTheNameOfTheirSet) {
 }
 
 }  // namespace
-}  // namespace warpscope::fetch
+}  // namespace warpscope::fetch::sources_test

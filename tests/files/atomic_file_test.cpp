@@ -12,7 +12,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::files {
+namespace warpscope::files::atomic_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ TEST(RemoveLeftovers, TakesTemporaryFilesAlone) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::atomic_file_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::files {
+namespace warpscope::files::byte_text_test {
 namespace {
 
 TEST(ByteText, EveryByteComesBack) {
@@ -29,4 +29,4 @@ TEST(ByteText, TellsUtf8) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::byte_text_test

@@ -8,7 +8,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::files {
+namespace warpscope::files::checksum_test {
 namespace {
 
 TEST(Checksum, IsXxh3) {
@@ -31,4 +31,4 @@ TEST(Checksum, DoesNotDependOnWhereAPieceEnds) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::checksum_test

@@ -9,7 +9,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::files {
+namespace warpscope::files::file_test {
 namespace {
 
 using tests::holds;
@@ -59,4 +59,4 @@ TEST(ReadSmallFile, ReadsNoMoreThanAsked) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::file_test

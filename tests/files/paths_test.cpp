@@ -10,7 +10,7 @@
 
 #include "gpu/core/error.h"
 
-namespace warpscope::files {
+namespace warpscope::files::paths_test {
 namespace {
 
 /// Sets (or, with nullptr, removes) an environment variable until the end of its scope.
@@ -67,4 +67,4 @@ TEST(Paths, WithoutHomeTheUserDatabaseIsAsked) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::paths_test

@@ -17,7 +17,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::files {
+namespace warpscope::files::safetensors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -377,4 +377,4 @@ TEST_F(Safetensors, DoesNotSealWhatWouldHideTheSeal) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::safetensors_test

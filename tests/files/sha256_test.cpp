@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::files {
+namespace warpscope::files::sha256_test {
 namespace {
 
 std::string sum_of(const std::string& text, std::size_t piece) {
@@ -27,4 +27,4 @@ TEST(Sha256, GivesThePublishedExamples) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::sha256_test

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace warpscope::files {
+namespace warpscope::files::streams_test {
 namespace {
 
 /// What a process of its own wrote to standard output and error when it had done `work`.
@@ -94,4 +94,4 @@ TEST(Streams, AFileThatGrowsOverItsLimitIsAnErrorAndNoSignal) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::streams_test

@@ -8,7 +8,7 @@
 #include "gpu/files/utf8.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::files {
+namespace warpscope::files::text_test {
 namespace {
 
 TEST(Text, EditDistanceCountsInsertionsDeletionsAndReplacements) {
@@ -61,4 +61,4 @@ TEST(Text, SentencesShowWhatIsOddAndLeaveOutTheMiddleOfLongNames) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::text_test

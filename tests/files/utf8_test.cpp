@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::files {
+namespace warpscope::files::utf8_test {
 namespace {
 
 using Points = std::vector<char32_t>;
@@ -92,4 +92,4 @@ TEST(Utf8, EscapingLeavesWhatPeopleWrite) {
 }
 
 }  // namespace
-}  // namespace warpscope::files
+}  // namespace warpscope::files::utf8_test

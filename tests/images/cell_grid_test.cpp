@@ -4,7 +4,7 @@
 
 #include "ui/images/grid_layout.h"
 
-namespace warpscope::ui::images {
+namespace warpscope::ui::images::cell_grid_test {
 namespace {
 
 CellSpace space(int width, int height, int count = 10000, int side = 32) {
@@ -91,4 +91,4 @@ TEST(CellGrid, ImagesWiderThanTheRoomMakeOneColumn) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::images
+}  // namespace warpscope::ui::images::cell_grid_test

@@ -7,7 +7,7 @@
 
 #include "ui/images/psnr.h"
 
-namespace warpscope::ui::images {
+namespace warpscope::ui::images::conversion_test {
 
 void PrintTo(const Rgba& colour, std::ostream* out) {
   *out << "(" << int{colour.r} << ", " << int{colour.g} << ", " << int{colour.b} << ", " << int{colour.a}
@@ -127,4 +127,4 @@ TEST(Psnr, IsMinusTenTimesTheLogarithmOfTheError) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::images
+}  // namespace warpscope::ui::images::conversion_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::images {
+namespace warpscope::ui::images::grid_layout_test {
 namespace {
 
 GridSpace space(int width, int height, float scale = 1) {
@@ -195,4 +195,4 @@ TEST(FitZoom, ShowsFewImagesLarge) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::images
+}  // namespace warpscope::ui::images::grid_layout_test

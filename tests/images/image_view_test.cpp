@@ -21,7 +21,7 @@
 #include "ui/interop/texture.h"
 #include "ui/paint/texture_store.h"
 
-namespace warpscope::ui::interop {
+namespace warpscope::ui::interop::image_view_test {
 namespace {
 
 using images::Rgba;
@@ -334,4 +334,4 @@ TEST_F(CudaImageViewTest, SharesOrSaysWhyItFetches) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::interop
+}  // namespace warpscope::ui::interop::image_view_test

@@ -4,7 +4,7 @@
 #include "ui/interop/texture.h"
 #include "ui/panels/tiled_images.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::tile_cache_test {
 namespace {
 
 using images::Rgba;
@@ -75,4 +75,4 @@ TEST(ByteColours, GreyStaysGreyAndColourStaysColour) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::tile_cache_test

@@ -5,7 +5,7 @@
 
 #include "gpu/inference/image_source.h"
 
-namespace warpscope::inference {
+namespace warpscope::inference::class_names_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -63,4 +63,4 @@ TEST(ClassNames, ThatAreNotKnownAreNotAllToldIfTheyAreMany) {
 }
 
 }  // namespace
-}  // namespace warpscope::inference
+}  // namespace warpscope::inference::class_names_test

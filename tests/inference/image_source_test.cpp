@@ -17,7 +17,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
 
-namespace warpscope::inference {
+namespace warpscope::inference::image_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -338,4 +338,4 @@ TEST(TextFiles, ADataSetTellsItsTestTexts) {
 }
 
 }  // namespace
-}  // namespace warpscope::inference
+}  // namespace warpscope::inference::image_source_test

@@ -16,7 +16,7 @@
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::inference {
+namespace warpscope::inference::inference_test {
 namespace {
 
 /// 37 test images: a multiple of no batch.
@@ -258,4 +258,4 @@ TEST(LatencyTest, IsTheMedianAndWhatNinetyNineOfAHundredDoNotExceed) {
 }
 
 }  // namespace
-}  // namespace warpscope::inference
+}  // namespace warpscope::inference::inference_test

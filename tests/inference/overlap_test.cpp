@@ -12,7 +12,7 @@
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::inference {
+namespace warpscope::inference::overlap_test {
 namespace {
 
 constexpr int kImages = 37;
@@ -197,4 +197,4 @@ TEST(OverlapTest, TheNextBatchIsReadBeforeTheDeviceHasBegunTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace warpscope::inference
+}  // namespace warpscope::inference::overlap_test

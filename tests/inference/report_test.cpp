@@ -15,7 +15,7 @@
 #include "gpu/core/random.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::inference {
+namespace warpscope::inference::report_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -189,4 +189,4 @@ TEST(Report, FormatsAreToldByNameOrEnding) {
 }
 
 }  // namespace
-}  // namespace warpscope::inference
+}  // namespace warpscope::inference::report_test

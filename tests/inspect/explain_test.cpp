@@ -14,7 +14,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::inspect {
+namespace warpscope::inspect::explain_test {
 namespace {
 
 using models::LayerKind;
@@ -160,4 +160,4 @@ TEST(Explain, RefusesPlacesThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace warpscope::inspect
+}  // namespace warpscope::inspect::explain_test

@@ -11,7 +11,7 @@
 
 #include "gpu/core/random.h"
 
-namespace warpscope::inspect {
+namespace warpscope::inspect::pca_test {
 namespace {
 
 struct Sample {
@@ -230,4 +230,4 @@ TEST(Align, LeavesOtherRowsAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace warpscope::inspect
+}  // namespace warpscope::inspect::pca_test

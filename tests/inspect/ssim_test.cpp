@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::inspect {
+namespace warpscope::inspect::ssim_test {
 namespace {
 
 constexpr data::ImageShape kShape{16, 12, 3};
@@ -62,4 +62,4 @@ TEST(Ssim, AValueThatIsNotANumberIsTold) {
 }
 
 }  // namespace
-}  // namespace warpscope::inspect
+}  // namespace warpscope::inspect::ssim_test

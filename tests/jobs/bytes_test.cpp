@@ -7,7 +7,7 @@
 #include "tests/support/random_job.h"
 #include "tests/support/random_message.h"
 
-namespace warpscope::jobs {
+namespace warpscope::jobs::bytes_test {
 namespace {
 
 template <class T>
@@ -49,4 +49,4 @@ TEST(JobMessages, ThatAreInconsistentAreRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::jobs
+}  // namespace warpscope::jobs::bytes_test

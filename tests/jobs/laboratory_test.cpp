@@ -12,7 +12,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::jobs {
+namespace warpscope::jobs::laboratory_test {
 namespace {
 
 using core::Precision;
@@ -196,4 +196,4 @@ TEST(Laboratory, LeavesTheTrainingAloneWhileItVerifies) {
 }
 
 }  // namespace
-}  // namespace warpscope::jobs
+}  // namespace warpscope::jobs::laboratory_test

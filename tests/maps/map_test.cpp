@@ -16,7 +16,7 @@
 #include "tests/maps/map_data.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::maps {
+namespace warpscope::maps::map_test {
 namespace {
 
 class Maps : public warpscope::tests::DeviceCase {
@@ -246,4 +246,4 @@ TEST(MapTable, FindsItsRowsByNameAndListsThem) {
 }
 
 }  // namespace
-}  // namespace warpscope::maps
+}  // namespace warpscope::maps::map_test

@@ -18,7 +18,7 @@
 #include "tests/maps/map_data.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::maps {
+namespace warpscope::maps::neighbours_test {
 namespace {
 
 class NearestRows : public warpscope::tests::DeviceCase {
@@ -239,4 +239,4 @@ TEST(SymmetricGraph, HoldsEveryPairOnceInEachRowWithBothWeights) {
 }
 
 }  // namespace
-}  // namespace warpscope::maps
+}  // namespace warpscope::maps::neighbours_test

@@ -13,7 +13,7 @@
 #include "gpu/maps/umap_step.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::maps {
+namespace warpscope::maps::step_test {
 namespace {
 
 constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
@@ -357,4 +357,4 @@ TEST(UmapCurve, IsTheOneThatUmapLearnFits) {
 }
 
 }  // namespace
-}  // namespace warpscope::maps
+}  // namespace warpscope::maps::step_test

@@ -9,7 +9,7 @@
 #include "tests/support/damaged_message.h"
 #include "tests/support/random_message.h"
 
-namespace warpscope::training {
+namespace warpscope::training::bytes_test {
 namespace {
 
 using tests::RandomMessage;
@@ -216,4 +216,4 @@ TEST_F(SharedObjects, OfAnotherKindOrOfNobodyAreRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::bytes_test

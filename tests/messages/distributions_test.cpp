@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::training {
+namespace warpscope::training::distributions_test {
 namespace {
 
 std::shared_ptr<const DistributionMoment> moment(std::uint64_t step) {
@@ -63,4 +63,4 @@ TEST(DistributionMoments, KnowWhatTheyHaveAndWhatNot) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::distributions_test

@@ -11,7 +11,7 @@
 
 #include "gpu/core/device.h"
 
-namespace warpscope::training {
+namespace warpscope::training::image_exchange_test {
 namespace {
 
 /// An event of a device whose work finishes when the test says so.
@@ -203,4 +203,4 @@ TEST(ImageExchange, TwoThreadsNeverShareASlot) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::image_exchange_test

@@ -11,7 +11,7 @@
 #include "gpu/core/random.h"
 #include "gpu/ops/host_values.h"
 
-namespace warpscope::training {
+namespace warpscope::training::image_history_test {
 namespace {
 
 ShownImages images_of(std::uint64_t step, std::uint64_t generation = 0, int count = 2) {
@@ -164,4 +164,4 @@ TEST(ImageHistory, KeepsTheNearestNumberOf16Bits) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::image_history_test

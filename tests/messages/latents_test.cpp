@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::training {
+namespace warpscope::training::latents_test {
 namespace {
 
 /// Three latents of two numbers; the components are the axes.
@@ -67,4 +67,4 @@ TEST(LatentPictures, AreFoundByTheirRecipe) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::latents_test

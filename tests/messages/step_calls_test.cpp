@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::training {
+namespace warpscope::training::step_calls_test {
 namespace {
 
 using ops::Op;
@@ -85,4 +85,4 @@ TEST(StepCalls, NothingIsTimedWhereThereIsNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::step_calls_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::models {
+namespace warpscope::models::latent_test {
 namespace {
 
 TEST(Latent, OfTheAutoencoderIsWhatItsLastPoolingLeaves) {
@@ -44,4 +44,4 @@ TEST(Latent, OfOtherNetworksIsTheMiddleLayer) {
 }
 
 }  // namespace
-}  // namespace warpscope::models
+}  // namespace warpscope::models::latent_test

@@ -13,7 +13,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/support/random_model.h"
 
-namespace warpscope::models {
+namespace warpscope::models::model_file_test {
 namespace {
 
 constexpr const char* kSmall = R"(input = [8, 8, 3]
@@ -355,4 +355,4 @@ TEST(ModelText, NamesAFileByItsEnding) {
 }
 
 }  // namespace
-}  // namespace warpscope::models
+}  // namespace warpscope::models::model_file_test

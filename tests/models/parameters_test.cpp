@@ -11,7 +11,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::models {
+namespace warpscope::models::parameters_test {
 namespace {
 
 class Parameters : public testing::Test {
@@ -199,4 +199,4 @@ TEST_F(Parameters, AFailedSaveLeavesTheOldFile) {
 }
 
 }  // namespace
-}  // namespace warpscope::models
+}  // namespace warpscope::models::parameters_test

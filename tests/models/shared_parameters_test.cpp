@@ -9,7 +9,7 @@
 #include "gpu/models/parameters.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::models {
+namespace warpscope::models::shared_parameters_test {
 namespace {
 
 const Parameter& at(const ParameterLayout& layout, std::size_t offset) {
@@ -58,4 +58,4 @@ TEST(SharedParameters, FollowsNamesThatHaveMoved) {
 }
 
 }  // namespace
-}  // namespace warpscope::models
+}  // namespace warpscope::models::shared_parameters_test

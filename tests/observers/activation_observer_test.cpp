@@ -17,7 +17,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::activation_observer_test {
 namespace {
 
 using tests::run_steps;
@@ -180,4 +180,4 @@ TEST(MostExciting, ImagesComeStrongestFirst) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::activation_observer_test

@@ -6,7 +6,7 @@
 #include "gpu/observers/observer_table.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::augmented_observer_test {
 namespace {
 
 using tests::run_steps;
@@ -100,4 +100,4 @@ TEST_F(Augmented, EndWithTheRequest) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::augmented_observer_test

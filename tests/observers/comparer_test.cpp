@@ -19,7 +19,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::comparer_test {
 namespace {
 
 ObservationRequest asking(std::vector<Reconstructor> reconstructors, int count,
@@ -236,4 +236,4 @@ TEST_P(Comparisons, ANetworkThatClassifiesSaysThatItReconstructsNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::comparer_test

@@ -16,7 +16,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::comparison_rehearsal_test {
 namespace {
 
 /// On streams of every kind.
@@ -164,4 +164,4 @@ TEST_P(Rehearsals, OneThatIsDroppedMeanwhileLeavesTheTrainingAsItIs) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::comparison_rehearsal_test

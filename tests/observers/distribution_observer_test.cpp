@@ -18,7 +18,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::distribution_observer_test {
 namespace {
 
 using statistics::Distribution;
@@ -328,4 +328,4 @@ TEST(DistributionLooksUnderWay, AreNotStartedTwiceAndMayBeEnded) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::distribution_observer_test

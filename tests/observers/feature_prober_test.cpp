@@ -16,7 +16,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::feature_prober_test {
 namespace {
 
 ObservationRequest asked(bool probe = true) {
@@ -127,4 +127,4 @@ TEST_P(Probes, OfLatentsThatAreNotFiniteSaySo) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::feature_prober_test

@@ -17,7 +17,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::inspector_test {
 namespace {
 
 using tests::run_steps;
@@ -222,4 +222,4 @@ TEST_F(InspectionsUnderWay, OfAnImageThatIsNoLongerAskedForAreDropped) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::inspector_test

@@ -15,7 +15,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::latent_test {
 namespace {
 
 using tests::run_steps;
@@ -234,4 +234,4 @@ TEST(LatentsOfAClassifier, HaveNoPictures) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::latent_test

@@ -16,7 +16,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::training {
+namespace warpscope::training::network_change_test {
 namespace {
 
 using tests::run_steps;
@@ -140,4 +140,4 @@ TEST_P(NetworkChanges, OfLooksJustBegunDoNotReachTheNextOne) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::network_change_test

@@ -21,7 +21,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::training {
+namespace warpscope::training::text_observers_test {
 namespace {
 
 using models::LayerKind;
@@ -297,4 +297,4 @@ TEST(TextObservers, DropWhatIsNoLongerAskedFor) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::text_observers_test

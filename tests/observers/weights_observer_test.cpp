@@ -10,7 +10,7 @@
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_engine.h"
 
-namespace warpscope::training {
+namespace warpscope::training::weights_observer_test {
 namespace {
 
 using tests::run_steps;
@@ -135,4 +135,4 @@ TEST_F(WeightsUnderWay, MayBeEndedAndAskedForAgain) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::weights_observer_test

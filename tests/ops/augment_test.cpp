@@ -16,7 +16,7 @@
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 
-namespace warpscope::ops::augment {
+namespace warpscope::ops::augment::augment_test {
 namespace {
 
 using step::StepControl;
@@ -400,4 +400,4 @@ TEST(MixupShare, IsAnotherInEachStepMicroBatchAndRun) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops::augment
+}  // namespace warpscope::ops::augment::augment_test

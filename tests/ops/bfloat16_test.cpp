@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ops {
+namespace warpscope::ops::bfloat16_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -62,4 +62,4 @@ TEST(BFloat16, NanStaysNanAndKeepsItsSign) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops
+}  // namespace warpscope::ops::bfloat16_test

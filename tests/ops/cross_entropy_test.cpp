@@ -15,16 +15,9 @@
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/op_shapes.h"
+#include "tests/ops/print_variant.h"
 
-namespace warpscope::ops {
-
-static void PrintTo(const Variant& variant, std::ostream* stream) {
-  *stream << to_string(variant.op) << " " << variant.name << " on " << to_string(variant.device);
-}
-
-}  // namespace warpscope::ops
-
-namespace warpscope::verify {
+namespace warpscope::verify::cross_entropy_test {
 namespace {
 
 using core::Precision;
@@ -199,4 +192,4 @@ TEST_P(CrossEntropyVariant, CountsManyImagesExactly) {
 INSTANTIATE_TEST_SUITE_P(Variants, CrossEntropyVariant, testing::ValuesIn(forward_variants()), test_name);
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::cross_entropy_test

@@ -14,7 +14,7 @@
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::dropout_test {
 namespace {
 
 using ops::Name;
@@ -168,4 +168,4 @@ TEST(Dropout, RefusesRatesThatLeaveNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::dropout_test

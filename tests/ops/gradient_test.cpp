@@ -6,7 +6,7 @@
 
 #include "gpu/verify/finite_differences.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::gradient_test {
 namespace {
 
 class Gradient : public testing::TestWithParam<ops::Op> {};
@@ -28,4 +28,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, Gradient,
                          test_name);
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::gradient_test

@@ -14,7 +14,7 @@
 #include "gpu/verify/op_run.h"
 #include "gpu/verify/reference.h"
 
-namespace warpscope::ops {
+namespace warpscope::ops::launch_test {
 namespace {
 
 using core::Precision;
@@ -120,4 +120,4 @@ TEST(Launch, EveryThreadOfAPoolMakesZerosOfSubnormals) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops
+}  // namespace warpscope::ops::launch_test

@@ -6,7 +6,7 @@
 
 #include "gpu/ops/step/step.h"
 
-namespace warpscope::ops::step {
+namespace warpscope::ops::step::loss_scale_test {
 namespace {
 
 constexpr float kMetricsOfAStep[kMetrics] = {0.5f, 0.25f, 2.0f};
@@ -100,4 +100,4 @@ TEST(Halt, AnOverflowIsNoUpdateEither) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops::step
+}  // namespace warpscope::ops::step::loss_scale_test

@@ -11,7 +11,7 @@
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/reference.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::mixed_cross_entropy_test {
 namespace {
 
 using core::Precision;
@@ -87,4 +87,4 @@ TEST(MixedCrossEntropy, WithNothingMixedIsThePlainOne) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::mixed_cross_entropy_test

@@ -12,16 +12,9 @@
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
+#include "tests/ops/print_variant.h"
 
-namespace warpscope::ops {
-
-static void PrintTo(const Variant& variant, std::ostream* stream) {
-  *stream << to_string(variant.op) << " " << variant.name << " on " << to_string(variant.device);
-}
-
-}  // namespace warpscope::ops
-
-namespace warpscope::verify {
+namespace warpscope::verify::norms_test {
 namespace {
 
 using core::Precision;
@@ -199,4 +192,4 @@ TEST(NormVariance, ComesBackFromItsReciprocalDeviation) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::norms_test

@@ -12,7 +12,7 @@
 #include "gpu/ops/optimizer/rules.h"
 #include "gpu/verify/op_check.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::optimizer_test {
 namespace {
 
 using core::Precision;
@@ -396,4 +396,4 @@ TEST(Rules, ANanIsNeitherClippedNorSigned) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::optimizer_test

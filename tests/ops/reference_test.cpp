@@ -12,7 +12,7 @@
 #include "gpu/ops/step/step.h"
 #include "gpu/verify/op_check.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::reference_test {
 namespace {
 
 using ops::Name;
@@ -507,4 +507,4 @@ TEST(Reference, BatchNormTracksNothingThatIsNotFiniteAndNothingOnceHalted) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::reference_test

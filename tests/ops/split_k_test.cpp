@@ -6,7 +6,7 @@
 
 #if WARPSCOPE_HAVE_CUDA
 
-namespace warpscope::ops::linear::split_k {
+namespace warpscope::ops::linear::split_k::split_k_test {
 namespace {
 
 using core::Precision;
@@ -81,6 +81,6 @@ TEST(SplitK, PartsStaySmall) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops::linear::split_k
+}  // namespace warpscope::ops::linear::split_k::split_k_test
 
 #endif  // WARPSCOPE_HAVE_CUDA

@@ -9,7 +9,7 @@
 
 #include "gpu/verify/op_check.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::step_test {
 namespace {
 
 using ops::Name;
@@ -135,4 +135,4 @@ TEST(MicroBatchRecord, AveragesTheMetricsAndLeavesThePositionToTheStepsEnd) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::step_test

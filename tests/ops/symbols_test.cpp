@@ -9,7 +9,7 @@
 #include "gpu/ops/host_values.h"
 #include "gpu/ops/op.h"
 
-namespace warpscope::ops {
+namespace warpscope::ops::symbols_test {
 namespace {
 
 /// Byte k as batch.gather leaves it in that precision.
@@ -38,4 +38,4 @@ TEST(Symbols, WhatHasNoPlaceIs0) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops
+}  // namespace warpscope::ops::symbols_test

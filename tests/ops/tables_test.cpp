@@ -17,7 +17,7 @@
 #include "gpu/verify/operands.h"
 #include "gpu/verify/reference.h"
 
-namespace warpscope::ops {
+namespace warpscope::ops::tables_test {
 namespace {
 
 using core::DeviceKind;
@@ -508,4 +508,4 @@ TEST(Tolerance, GrowsWithTheRootOfTheSumAndWithTheRoundoff) {
 }
 
 }  // namespace
-}  // namespace warpscope::ops
+}  // namespace warpscope::ops::tables_test

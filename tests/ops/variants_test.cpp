@@ -13,17 +13,9 @@
 #include "gpu/ops/op_tests.h"
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/op_shapes.h"
+#include "tests/ops/print_variant.h"
 
-namespace warpscope::ops {
-
-/// How GoogleTest prints a variant.
-static void PrintTo(const Variant& variant, std::ostream* stream) {
-  *stream << to_string(variant.op) << " " << variant.name << " on " << to_string(variant.device);
-}
-
-}  // namespace warpscope::ops
-
-namespace warpscope::verify {
+namespace warpscope::verify::variants_test {
 namespace {
 
 using core::DeviceKind;
@@ -217,4 +209,4 @@ TEST_P(NormalizingVariant, LetsNanThrough) {
 INSTANTIATE_TEST_SUITE_P(Variants, NormalizingVariant, testing::ValuesIn(normalizing_variants()), test_name);
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::variants_test

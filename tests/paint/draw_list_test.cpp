@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::draw_list_test {
 namespace {
 
 /// Draw lists made by hand: corner i of a list lies at (10 + i, 20 + i) of a display that begins at (10, 20).
@@ -99,4 +99,4 @@ TEST_F(TrianglesTest, WhatCannotBeSeenIsLeftOutAndNothingStaysOfTheFrameBefore) 
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::draw_list_test

@@ -17,7 +17,7 @@
 #include "tests/support/hidden_window.h"
 #include "ui/paint/x11_presenter.h"
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::frame_painter_test {
 namespace {
 
 constexpr int kWidth = 640, kHeight = 410;
@@ -218,4 +218,4 @@ TEST_F(FramePainterTest, GivesTheTexturesToOpenGlIfItFails) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::frame_painter_test

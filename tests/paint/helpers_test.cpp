@@ -10,7 +10,7 @@
 #include "tests/support/waiting.h"
 #include "ui/paint/painter.h"
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::helpers_test {
 namespace {
 
 TEST(Helpers, EachPieceIsDoneOnceAndAllBeforeRunReturns) {
@@ -42,4 +42,4 @@ TEST(Helpers, OtherThreadsHelp) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::helpers_test

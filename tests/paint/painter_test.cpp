@@ -16,7 +16,7 @@
 #include "gpu/core/error.h"
 #include "tests/paint/double_raster.h"
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::painter_test {
 namespace {
 
 constexpr std::uint32_t kBlack = 0xff000000u, kWhite = 0xffffffffu;
@@ -363,4 +363,4 @@ TEST_F(PainterTest, APictureWithoutPixelsIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::painter_test

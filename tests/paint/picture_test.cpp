@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::picture_test {
 namespace {
 
 Picture picture_of(int width, int height, const std::vector<std::uint8_t>& changed) {
@@ -60,4 +60,4 @@ TEST(ChangedAreas, HoldAllThatChangedOnceAndNothingOutsideThePicture) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::picture_test

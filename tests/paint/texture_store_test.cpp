@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::texture_store_test {
 namespace {
 
 TEST(TextureStore, KeepsTexelsAndTellsThatTheyChanged) {
@@ -44,4 +44,4 @@ TEST(TextureStore, HoldsNothingOnceItIsClosed) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::texture_store_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::tile_canvas_test {
 namespace {
 
 constexpr int kLeft = 32, kTop = 48, kWidth = 45, kHeight = 70;  // the tile leaves the picture on the right
@@ -149,4 +149,4 @@ TEST_F(TileCanvasTest, FourPixelsAtOnceAreAsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::tile_canvas_test

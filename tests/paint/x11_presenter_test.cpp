@@ -17,7 +17,7 @@
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
 
-namespace warpscope::ui::paint {
+namespace warpscope::ui::paint::x11_presenter_test {
 namespace {
 
 constexpr int kWidth = 640, kHeight = 401;
@@ -172,4 +172,4 @@ TEST_F(X11PresenterTest, FollowsTheSizeOfThePicture) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::paint
+}  // namespace warpscope::ui::paint::x11_presenter_test

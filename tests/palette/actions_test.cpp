@@ -11,7 +11,7 @@
 #include "tests/support/changes.h"
 #include "ui/palette/window_actions.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::actions_test {
 namespace {
 
 using training::Snapshot;
@@ -375,4 +375,4 @@ TEST_F(ActionsTest, EachSettingThatIsListedCanBeTyped) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::actions_test

@@ -12,7 +12,7 @@
 #include "tests/support/changes.h"
 #include "ui/settings/undo.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::command_lines_test {
 namespace {
 
 using training::Command;
@@ -122,4 +122,4 @@ TEST(CommandLines, ASecondChangeStartsFromTheOneOnItsWay) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::command_lines_test

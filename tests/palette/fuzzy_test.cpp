@@ -2,7 +2,7 @@
 
 #include "ui/palette/palette_box.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::fuzzy_test {
 namespace {
 
 using Places = std::vector<std::size_t>;
@@ -58,4 +58,4 @@ TEST(FuzzySort, EqualOnesStayInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::fuzzy_test

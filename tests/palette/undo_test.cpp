@@ -10,7 +10,7 @@
 #include "gpu/settings/setting.h"
 #include "tests/support/changes.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::undo_test {
 namespace {
 
 using training::Snapshot;
@@ -453,4 +453,4 @@ TEST(Changes, OfTheViewAreAllTold) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::undo_test

@@ -4,7 +4,7 @@
 
 #include "ui/text/terms.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::bench_rows_test {
 namespace {
 
 using core::Precision;
@@ -164,4 +164,4 @@ TEST(BenchSummary, CountsWhatWasTimed) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::bench_rows_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::confusion_figures_test {
 namespace {
 
 HeldOut matrix(int classes, std::vector<std::uint32_t> counts) {
@@ -144,4 +144,4 @@ TEST(ErrorColours, ShowAFewMistakesAndAreNoColourOfTheDiagonal) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::confusion_figures_test

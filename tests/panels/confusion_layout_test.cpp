@@ -4,7 +4,7 @@
 
 #include "ui/panels/confusion_matrix.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::confusion_layout_test {
 namespace {
 
 MatrixSpace space(float width, float height, int classes, float scale = 1) {
@@ -128,4 +128,4 @@ TEST(ConfusionLayout, FindsWhatIsUnderThePointer) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::confusion_layout_test

@@ -5,7 +5,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "ui/panels/selection_chip.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::cursor_test {
 namespace {
 
 TEST(Cursor, AnImageBringsItsClass) {
@@ -89,4 +89,4 @@ TEST(ImageSelection, KeepsToTheSelectedImages) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::cursor_test

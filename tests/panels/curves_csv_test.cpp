@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::curves_csv_test {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -68,4 +68,4 @@ TEST(CurvesCsv, OfALongCurveEveryExtremeStays) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::curves_csv_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::cut_texts_test {
 namespace {
 
 TEST(CutNumbers, ANumberIsLeftOutWholeRatherThanMadeAnother) {
@@ -22,4 +22,4 @@ TEST(CutNumbers, WordsWholeNumbersAndNamesStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::cut_texts_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::data_texts_test {
 namespace {
 
 TEST(ShownText, HasNothingThatCannotBeShown) {
@@ -22,4 +22,4 @@ TEST(SaidOfTexts, NamesWhatTheDataHold) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::data_texts_test

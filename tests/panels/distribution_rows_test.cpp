@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::distribution_rows_test {
 namespace {
 
 using statistics::Distribution;
@@ -235,4 +235,4 @@ TEST(ShareTexts, HaveAsManyDigitsAsTheyNeed) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::distribution_rows_test

@@ -5,7 +5,7 @@
 
 #include "ui/widgets/widgets.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::dock_tabs_test {
 namespace {
 
 using Places = std::vector<std::size_t>;
@@ -38,4 +38,4 @@ TEST(DockTabs, WhatIsSeenFitsBesideTheButton) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::dock_tabs_test

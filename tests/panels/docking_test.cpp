@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::docking_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -263,4 +263,4 @@ TEST_F(Dropping, OnItsOwnPlaceOrNoneIsNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::docking_test

@@ -7,7 +7,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "ui/jobs/features_controller.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::features_rows_test {
 namespace {
 
 using features::Pooling;
@@ -256,4 +256,4 @@ TEST(FeatureFigures, SayWhatWasUsedAgain) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::features_rows_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::frame_clock_test {
 namespace {
 
 TEST(Quantile, IsTheNearestValueFromAbove) {
@@ -34,4 +34,4 @@ TEST(FrameClock, QuantileOfTheWorkLeavesOutTheWaiting) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::frame_clock_test

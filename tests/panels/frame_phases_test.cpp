@@ -11,7 +11,7 @@
 #include "tests/core/temporary_folder.h"
 #include "ui/frame/trace.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::frame_phases_test {
 namespace {
 
 double wall = 100, cpu = 10, waited = 1;  // seconds that have passed for the frames of the test
@@ -92,4 +92,4 @@ TEST(FramePhasesDeathTest, ASlowFrameIsTracedWithItsPhasesAndAllAreInTheMeans) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::frame_phases_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::frame_schedule_test {
 namespace {
 
 constexpr double kNever = FrameSchedule::kNever;
@@ -146,4 +146,4 @@ TEST(FrameSchedule, SettlesOnceAfterARestThatOnlyItEnded) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::frame_schedule_test

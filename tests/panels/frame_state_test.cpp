@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::frame_state_test {
 namespace {
 
 TEST(FrameStates, WhatIsReplacedWithinAFrameLivesUntilTheNext) {
@@ -34,4 +34,4 @@ TEST(FrameStates, TheSameStateIsTakenOnce) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::frame_state_test

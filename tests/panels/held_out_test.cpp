@@ -8,7 +8,7 @@
 
 #include "tests/support/changes.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::held_out_test {
 namespace {
 
 using training::Evaluation;
@@ -277,4 +277,4 @@ TEST(NoPredictions, SaysWhenTheFirstCome) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::held_out_test

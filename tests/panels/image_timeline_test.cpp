@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::image_timeline_test {
 namespace {
 
 TEST(ImageTimeline, AStepStandsAtTheLastKeptOneThatIsNotAfterIt) {
@@ -25,4 +25,4 @@ TEST(ImageTimeline, TheNewestPicturesSayHowOldTheyAre) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::image_timeline_test

@@ -5,7 +5,7 @@
 
 #include "ui/panels/kernel_cells.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::kernel_rows_test {
 namespace {
 
 using ops::Op;
@@ -224,4 +224,4 @@ TEST(KernelRows, OnlyLayersWithAReasonAreExplained) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::kernel_rows_test

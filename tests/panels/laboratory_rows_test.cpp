@@ -6,7 +6,7 @@
 #include "ui/panels/ladder_rows.h"
 #include "ui/panels/verify_panel.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::laboratory_rows_test {
 namespace {
 
 training::LadderEntry entry(const char* name, double speed, double spread = 1) {
@@ -132,4 +132,4 @@ TEST(DeterminismRows, SayWhereBitsDifferFirst) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::laboratory_rows_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::latent_rows_test {
 namespace {
 
 using Polygon = std::vector<ImVec2>;
@@ -158,4 +158,4 @@ TEST(PlanePoints, OfAMapHaveNoAxes) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::latent_rows_test

@@ -8,7 +8,7 @@
 #include "gpu/core/error.h"
 #include "ui/panels/panel_table.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::layouts_test {
 namespace {
 
 using nlohmann::json;
@@ -138,4 +138,4 @@ TEST(Layouts, AGapGoesBackToThePlaceOfTheBuiltInLayout) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::layouts_test

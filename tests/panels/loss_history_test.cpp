@@ -9,7 +9,7 @@
 #include "tests/support/changes.h"
 #include "tests/support/points.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::loss_history_test {
 namespace {
 
 training::Point step(std::uint64_t number, float loss) {
@@ -464,4 +464,4 @@ TEST(StepTable, WhatNeverChangesTakesNoRoom) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::loss_history_test

@@ -9,7 +9,7 @@
 
 #include "ui/plot/draw_curve.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::loss_lines_test {
 namespace {
 
 using Runs = std::vector<std::unique_ptr<ShownTraining>>;
@@ -41,4 +41,4 @@ TEST(DashOfRun, AColourThatIsTheRunsOwnHasAWholeLine) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::loss_lines_test

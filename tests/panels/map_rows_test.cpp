@@ -8,7 +8,7 @@
 #include "ui/jobs/map_controller.h"
 #include "ui/widgets/value_field.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::map_rows_test {
 namespace {
 
 using Counts = std::vector<std::int64_t>;
@@ -101,4 +101,4 @@ TEST(MapFigures, TellOnlyWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::map_rows_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::marker_rows_test {
 namespace {
 
 TEST(ShortMarker, SaysWhatItIsNow) {
@@ -69,4 +69,4 @@ TEST(Labelled, ANameGoesBeforeTheShortText) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::marker_rows_test

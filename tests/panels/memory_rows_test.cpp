@@ -10,7 +10,7 @@
 #include "tests/support/tiny.h"
 #include "ui/panels/memory_panel.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::memory_rows_test {
 namespace {
 
 class MemoryRows : public testing::Test {
@@ -115,4 +115,4 @@ TEST(MemoryUnit, IsTheLargestOfWhichTheMapHasOne) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::memory_rows_test

@@ -9,7 +9,7 @@
 #include "tests/support/changes.h"
 #include "ui/panels/selection_text.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::menu_choices_test {
 namespace {
 
 using core::Precision;
@@ -189,4 +189,4 @@ TEST(AutomaticText, IsWhatRunsWithoutAChoiceAndWhatWouldRunBesideOne) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::menu_choices_test

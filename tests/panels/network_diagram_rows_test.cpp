@@ -12,7 +12,7 @@
 #include "gpu/plan/model_figures.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::network_diagram_rows_test {
 namespace {
 
 using ops::Op;
@@ -190,4 +190,4 @@ TEST(Diagram, LinesRunBesideEachOther) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::network_diagram_rows_test

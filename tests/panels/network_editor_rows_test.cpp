@@ -16,7 +16,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::network_editor_rows_test {
 namespace {
 
 using models::LayerKind;
@@ -417,4 +417,4 @@ TEST(NetworkPath, IsWhatAPersonMeans) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::network_editor_rows_test

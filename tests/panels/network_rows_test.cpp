@@ -13,7 +13,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "ui/panels/sum_view.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::network_rows_test {
 namespace {
 
 using tests::inspection_of;
@@ -215,4 +215,4 @@ TEST(SumRows, WordsTellTheFactorOfALayer) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::network_rows_test

@@ -11,7 +11,7 @@
 #include "tests/support/tiny.h"
 #include "ui/panels/network_rows.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::network_scene_test {
 namespace {
 
 using tests::inspection_of;
@@ -132,4 +132,4 @@ TEST(NetworkScenes, OfAnotherNetworkNothingOfTheOneBeforeIsSeen) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::network_scene_test

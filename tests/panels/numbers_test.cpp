@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::numbers_test {
 namespace {
 
 TEST(Numbers, ThousandsAreSeparated) {
@@ -55,4 +55,4 @@ TEST(Numbers, Compact) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::numbers_test

@@ -24,7 +24,7 @@
 #include "ui/panels/results_rows.h"
 #include "ui/panels/run_rows.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::one_figure_test {
 namespace {
 
 using nlohmann::json;
@@ -186,4 +186,4 @@ TEST(FigureTable, NamesAreUsedOnceAndExplained) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::one_figure_test

@@ -9,7 +9,7 @@
 
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::own_pictures_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ TEST_F(OwnPicturesTest, OfTwoSetsTheLastOneIsShown) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::own_pictures_test

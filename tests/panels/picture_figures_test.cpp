@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::picture_figures_test {
 namespace {
 
 const training::ImageShape kShape{2, 12, 12, 1};
@@ -135,4 +135,4 @@ TEST_F(HistoryFiguresTest, FiguresOfATrainingThatWentBackAreNotKept) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::picture_figures_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::picture_maker_test {
 namespace {
 
 const training::ImageShape kShape{3, 2, 2, 3};
@@ -139,4 +139,4 @@ TEST(PictureMaker, WithoutValuesThereIsNothingToWaitFor) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::picture_maker_test

@@ -8,7 +8,7 @@
 #include "tests/core/temporary_folder.h"
 #include "ui/panels/picture_rows.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::picture_memory_test {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ TEST_F(ImpossibleRows, PresetsAndPrecisionsOfAnotherDevice) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::picture_memory_test

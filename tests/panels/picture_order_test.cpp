@@ -4,7 +4,7 @@
 
 #include "ui/panels/picture_figures.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::picture_order_test {
 namespace {
 
 constexpr std::size_t kNow = index_of(PictureRow::now);
@@ -68,4 +68,4 @@ TEST(KeptPictureOrder, AnotherChoiceCountsAtOnce) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::picture_order_test

@@ -10,7 +10,7 @@
 #include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::picture_rows_test {
 namespace {
 
 using Images = std::vector<int>;
@@ -212,4 +212,4 @@ TEST(AutomaticRange, LeavesOutTheLargestOfManyPixels) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::picture_rows_test

@@ -8,7 +8,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::plot_export_test {
 namespace {
 
 class PlotFiles : public testing::Test {
@@ -78,4 +78,4 @@ TEST(SvgOfThePlot, HoldsWhatIsInView) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::plot_export_test

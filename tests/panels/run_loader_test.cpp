@@ -12,7 +12,7 @@
 #include "tests/support/waiting.h"
 #include "ui/panels/run_rows.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::run_loader_test {
 namespace {
 
 using tests::make_run;
@@ -133,4 +133,4 @@ TEST(StartedText, IsAsShortAsCanBe) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::run_loader_test

@@ -6,7 +6,7 @@
 
 #include "gpu/plan/presets.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::selection_text_test {
 namespace {
 
 core::DeviceInfo cpu() {
@@ -51,4 +51,4 @@ TEST(SelectionList, HasALineForEachVariant) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::selection_text_test

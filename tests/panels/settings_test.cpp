@@ -9,7 +9,7 @@
 #include "tests/core/temporary_folder.h"
 #include "ui/docking/layout.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::settings_test {
 namespace {
 
 class SettingsFile : public testing::Test {
@@ -171,4 +171,4 @@ TEST(Layout, RowsOfLargerTextFit) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::settings_test

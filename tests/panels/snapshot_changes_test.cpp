@@ -8,7 +8,7 @@
 
 #include "tests/support/changes.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::snapshot_changes_test {
 namespace {
 
 using training::Snapshot;
@@ -51,4 +51,4 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::snapshot_changes_test

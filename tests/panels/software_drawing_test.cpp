@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::software_drawing_test {
 namespace {
 
 std::string variable(const char* name) {
@@ -43,4 +43,4 @@ TEST(SoftwareDrawing, TakesAsManyThreadsAsTheEnvironmentSaysOrAFew) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::software_drawing_test

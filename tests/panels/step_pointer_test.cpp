@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui {
+namespace warpscope::ui::step_pointer_test {
 namespace {
 
 using Hand = StepPointer::Hand;
@@ -76,4 +76,4 @@ TEST(StepPointer, APointerThatRestsChangesNothing) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::step_pointer_test

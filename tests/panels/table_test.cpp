@@ -11,7 +11,7 @@
 #include "ui/widgets/fonts.h"
 #include "ui/widgets/theme.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::table_test {
 namespace {
 
 // With the gaps of 16 between them: 262 wide, 166 without "c", 100 without both.
@@ -200,4 +200,4 @@ TEST_F(TableTest, TellsOfTheColumnToSortByOnce) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::table_test

@@ -22,7 +22,7 @@
 #include "ui/panels/sum_view.h"
 #include "ui/settings/setting_spec.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::terms_test {
 namespace {
 
 struct NamedTable {
@@ -176,4 +176,4 @@ TEST(Terms, TheTipOfALabelHasTheSentenceFirst) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::terms_test

@@ -10,7 +10,7 @@
 #include "ui/panels/tinted_text.h"
 #include "ui/widgets/theme.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::text_rows_test {
 namespace {
 
 using Lines = std::vector<std::pair<std::size_t, std::size_t>>;
@@ -117,4 +117,4 @@ TEST(TypedField, TakesWhatHasRoomOfAPastedText) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::text_rows_test

@@ -10,7 +10,7 @@
 
 #include "ui/images/conversion.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::theme_test {
 namespace {
 
 using Triple = std::array<double, 3>;
@@ -131,4 +131,4 @@ TEST(SignedColours, BothSignsDifferForEveryEye) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::theme_test

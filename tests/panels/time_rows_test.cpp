@@ -8,7 +8,7 @@
 
 #include "tests/support/changes.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::time_rows_test {
 namespace {
 
 using ops::Op;
@@ -207,4 +207,4 @@ TEST(ShareHistory, IsThinnedEvenlyAndLosesNoSwitch) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::time_rows_test

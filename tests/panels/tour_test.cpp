@@ -6,7 +6,7 @@
 
 #include "ui/panels/panel_table.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::tour_test {
 namespace {
 
 TEST(Tour, HasSevenStopsAboutPanelsThatThereAre) {
@@ -46,4 +46,4 @@ TEST(Tour, IsSkippedAndTakenAgain) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::tour_test

@@ -14,7 +14,7 @@
 #include "ui/settings/setting_spec.h"
 #include "ui/text/terms.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::training_rows_test {
 namespace {
 
 using training::OptimizerSettings;
@@ -377,4 +377,4 @@ TEST(AgoText, HasOneUnit) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::training_rows_test

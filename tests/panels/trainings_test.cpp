@@ -13,7 +13,7 @@
 #include "tests/support/waiting.h"
 #include "ui/panels/loss_lines.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::trainings_test {
 namespace {
 
 using tests::append_text;
@@ -238,4 +238,4 @@ TEST_F(TrainingsTest, ChoosesWhatIsDrawn) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::trainings_test

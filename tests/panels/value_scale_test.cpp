@@ -6,7 +6,7 @@
 
 #include "ui/widgets/value_field.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::value_scale_test {
 namespace {
 
 constexpr ValueScale kRate{.low = 1e-6, .high = 1, .logarithmic = true};
@@ -101,4 +101,4 @@ TEST(ReadField, TakesNumbersAlone) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::value_scale_test

@@ -8,7 +8,7 @@
 #include "tests/core/temporary_folder.h"
 #include "ui/panels/picture_menu.h"
 
-namespace warpscope::ui {
+namespace warpscope::ui::weights_list_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ TEST_F(FindWeights, AListTellsWhenItHasFoundSomething) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui
+}  // namespace warpscope::ui::weights_list_test

@@ -11,7 +11,7 @@
 #include "tests/plan/cover_support.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::chain_match_test {
 namespace {
 
 using ops::Name;
@@ -180,4 +180,4 @@ TEST(ChainMatch, WhatALinkDoesNotTakeIsNotThere) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::chain_match_test

@@ -13,7 +13,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::cover_rules_test {
 namespace {
 
 using ops::Name;
@@ -269,4 +269,4 @@ TEST(CoverReasons, OfARefusalAreThoseOfTheBest) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::cover_rules_test

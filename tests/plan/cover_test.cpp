@@ -14,7 +14,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::cover_test {
 namespace {
 
 using core::DeviceKind;
@@ -450,4 +450,4 @@ TEST_F(HopperCover, AHeadOnTheLatentsIsConsistentInEveryPrecision) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::cover_test

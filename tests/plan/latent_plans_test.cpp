@@ -12,7 +12,7 @@
 #include "tests/support/plan_memory.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::latent_plans_test {
 namespace {
 
 using core::Precision;
@@ -91,4 +91,4 @@ TEST(LatentPlansOf, TheAutoencoderRunNoMoreThanTheirHalf) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::latent_plans_test

@@ -10,7 +10,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::lowering_test {
 namespace {
 
 using core::Precision;
@@ -189,4 +189,4 @@ TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::lowering_test

@@ -14,7 +14,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::memory_map_test {
 namespace {
 
 const core::DeviceInfo& cpu() {
@@ -109,4 +109,4 @@ TEST(MemoryMap, OfWhatCannotRunIsRefusedAsThePlanIs) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::memory_map_test

@@ -10,7 +10,7 @@
 #include "tests/support/plain_cover.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::memory_test {
 namespace {
 
 constexpr int kUnused = -1;
@@ -330,4 +330,4 @@ TEST(Memory, NeverTakesLessThanTheFullestNode) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::memory_test

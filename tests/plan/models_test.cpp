@@ -11,7 +11,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::models {
+namespace warpscope::models::models_test {
 namespace {
 
 /// What check_model says of the tiny model after `spoil`; "" if it takes it.
@@ -226,4 +226,4 @@ TEST(InitialParameters, LeavePaddingZero) {
 }
 
 }  // namespace
-}  // namespace warpscope::models
+}  // namespace warpscope::models::models_test

@@ -12,7 +12,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::normed_convolution_test {
 namespace {
 
 using core::Precision;
@@ -287,4 +287,4 @@ TEST(NormedConvolution, OthersRunWithAReasonWhereTheShapeIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::normed_convolution_test

@@ -13,7 +13,7 @@
 #include "tests/support/plan_memory.h"
 #include "tests/support/tiny_classifier.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::plan_test {
 namespace {
 
 using core::Precision;
@@ -300,4 +300,4 @@ TEST(Plan, AnOpThatIsNotChosenRunsByTheBestVariant) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::plan_test

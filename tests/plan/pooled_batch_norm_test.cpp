@@ -11,7 +11,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::pooled_batch_norm_test {
 namespace {
 
 using core::DeviceKind;
@@ -155,4 +155,4 @@ TEST(PooledBatchNorm, AnotherVariantRunsWhereItCannot) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::pooled_batch_norm_test

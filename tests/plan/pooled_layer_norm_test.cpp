@@ -10,7 +10,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::pooled_layer_norm_test {
 namespace {
 
 using core::Precision;
@@ -150,4 +150,4 @@ TEST_F(PooledLayerNorm, AWideLayerNormLeavesThePoolingToItself) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::pooled_layer_norm_test

@@ -8,7 +8,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::pooled_lines_test {
 namespace {
 
 using core::Precision;
@@ -187,4 +187,4 @@ TEST_F(PooledLines, OtherConvolutionsAreRefusedInASentence) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::pooled_lines_test

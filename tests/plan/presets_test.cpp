@@ -7,7 +7,7 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/variant.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::presets_test {
 namespace {
 
 using core::DeviceKind;
@@ -144,4 +144,4 @@ TEST(WithPrecision, KeepsWhatRunsAndReplacesWhatDoesNot) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::presets_test

@@ -11,7 +11,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::recomputed_batch_norm_test {
 namespace {
 
 using core::Precision;
@@ -259,4 +259,4 @@ TEST(RecomputedBatchNorm, WhatIsShownIsStored) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::recomputed_batch_norm_test

@@ -11,7 +11,7 @@
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::residual_sums_test {
 namespace {
 
 using core::Precision;
@@ -174,4 +174,4 @@ TEST(ResidualSums, WhatIsUpsampledIsStillInTheCall) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::residual_sums_test

@@ -11,7 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/ops/variant.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::selection_test {
 namespace {
 
 using core::Precision;
@@ -168,4 +168,4 @@ TEST_F(CpuSelection, AllTakesEachNameOfTheTable) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::selection_test

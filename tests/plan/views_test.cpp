@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::plan {
+namespace warpscope::plan::views_test {
 namespace {
 
 std::vector<std::tuple<bool, int, int>> list_of(const ViewSettings& settings) {
@@ -50,4 +50,4 @@ TEST(Views, CountAlike) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::views_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::axis_test {
 namespace {
 
 std::vector<std::string> labels(const Axis& axis, int wanted, Unit unit) {
@@ -78,4 +78,4 @@ TEST(Ticks, AnEmptyRangeHasNone) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::axis_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::bars_test {
 namespace {
 
 Bar bar(double value, double low, double high) {
@@ -45,4 +45,4 @@ TEST(BarAxis, IsThereWithoutBars) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::bars_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::draw_curve_test {
 namespace {
 
 constexpr float kLeft = 100, kBottom = 300, kTop = 50;
@@ -111,4 +111,4 @@ TEST_F(DrawCurve, WhatHasNoPlaceOnTheAxisIsAGap) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::draw_curve_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::grid_test {
 namespace {
 
 TEST(Grid, PlotsAreAboutTwiceAsWideAsHigh) {
@@ -30,4 +30,4 @@ TEST(Grid, EveryPlotHasACell) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::grid_test

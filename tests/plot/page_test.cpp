@@ -7,7 +7,7 @@
 
 #include "gpu/export/plot_layout.h"
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::page_test {
 namespace {
 
 runs::Plot plot_of(const std::string& title) {
@@ -91,4 +91,4 @@ TEST(PageTest, TextOfMarksRunsUpwards) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::page_test

@@ -5,7 +5,7 @@
 
 #include "tests/plot/plot_frames.h"
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::plot_test {
 namespace {
 
 // The pointer over a plot of y = 1 / x, x from 1 to 1,000.
@@ -137,4 +137,4 @@ TEST_F(PlotMouse, OnALogarithmicAxisWhatIsNotPositiveIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::plot_test

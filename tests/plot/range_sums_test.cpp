@@ -8,7 +8,7 @@
 
 #include "ui/plot/range_box.h"
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::range_sums_test {
 namespace {
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
@@ -135,4 +135,4 @@ TEST(FitText, SaysWhatTheSlopeMeansOnTheAxes) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::range_sums_test

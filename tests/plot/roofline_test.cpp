@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::roofline_test {
 namespace {
 
 RooflinePoint point(double intensity, double rate) {
@@ -74,4 +74,4 @@ TEST(GroupCeilings, ShareANameWhereTheyLieTogether) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::roofline_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::scatter_test {
 namespace {
 
 ScatterRange range_of(const std::vector<ScatterPoint>& points, bool logarithmic) {
@@ -37,4 +37,4 @@ TEST(Scatters, OfOnePointAndOfNoneHaveARange) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::scatter_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::smoothing_test {
 namespace {
 
 TEST(Smoother, AConstantStaysThatConstantFromTheFirstValueOn) {
@@ -63,4 +63,4 @@ TEST(Smoother, WeightForAnAverageOverSteps) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::smoothing_test

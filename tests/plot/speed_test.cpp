@@ -5,7 +5,7 @@
 
 #include "tests/plot/plot_frames.h"
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::speed_test {
 namespace {
 
 class PlotCost : public tests::PlotFrames {};
@@ -32,4 +32,4 @@ TEST_F(PlotCost, AHundredThousandPointsOfFourCurvesTakeNoMoreVerticesThanTenThou
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::speed_test

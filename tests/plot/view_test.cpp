@@ -6,7 +6,7 @@
 
 #include "ui/plot/flags.h"
 
-namespace warpscope::ui::plot {
+namespace warpscope::ui::plot::view_test {
 namespace {
 
 TEST(View, FitGrowsWithTheData) {
@@ -240,4 +240,4 @@ TEST(View, KnowsWhetherItEndsAtAPoint) {
 }
 
 }  // namespace
-}  // namespace warpscope::ui::plot
+}  // namespace warpscope::ui::plot::view_test

@@ -12,7 +12,7 @@
 #include "gpu/profiling/step_bench.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::profiling {
+namespace warpscope::profiling::bench_test {
 namespace {
 
 using core::Precision;
@@ -188,4 +188,4 @@ TEST(StepBench, TimesTheDefaultThePresetsAndTheFastest) {
 }
 
 }  // namespace
-}  // namespace warpscope::profiling
+}  // namespace warpscope::profiling::bench_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/plan_memory.h"
 
-namespace warpscope::profiling {
+namespace warpscope::profiling::contest_test {
 namespace {
 
 using Times = std::vector<double>;
@@ -122,4 +122,4 @@ TEST(Advise, HoldsTheBestOfTheOthersAgainstThePresentChoice) {
 }
 
 }  // namespace
-}  // namespace warpscope::profiling
+}  // namespace warpscope::profiling::contest_test

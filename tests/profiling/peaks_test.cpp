@@ -15,7 +15,7 @@
 #include "gpu/profiling/peak_kernels.h"
 #endif
 
-namespace warpscope::profiling {
+namespace warpscope::profiling::peaks_test {
 namespace {
 
 using core::Precision;
@@ -169,4 +169,4 @@ TEST(PeaksOnTheGpu, WarpgroupsOnHopperMultiplyFasterThanWarpsAndNoFasterThanTheC
 #endif
 
 }  // namespace
-}  // namespace warpscope::profiling
+}  // namespace warpscope::profiling::peaks_test

@@ -8,7 +8,7 @@
 #include "gpu/ops/chains.h"
 #include "gpu/profiling/bench.h"
 
-namespace warpscope::profiling {
+namespace warpscope::profiling::ranking_test {
 namespace {
 
 using core::Precision;
@@ -175,4 +175,4 @@ TEST(SumOfSingleOps, AddsTheBestOfEachThatACallCovers) {
 }
 
 }  // namespace
-}  // namespace warpscope::profiling
+}  // namespace warpscope::profiling::ranking_test

@@ -15,7 +15,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_text.h"
 
-namespace warpscope::profiling {
+namespace warpscope::profiling::step_bench_test {
 namespace {
 
 using core::Precision;
@@ -107,4 +107,4 @@ TEST(StepBench, LabelsAreClassesOfTheNetwork) {
 }
 
 }  // namespace
-}  // namespace warpscope::profiling
+}  // namespace warpscope::profiling::step_bench_test

@@ -24,7 +24,7 @@
 #include "tests/support/checkpoints.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::training {
+namespace warpscope::training::checkpoint_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -366,4 +366,4 @@ TEST_F(Checkpoints, SurviveWritersKilledAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::checkpoint_store_test

@@ -24,7 +24,7 @@
 #include "tests/support/checkpoints.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::training {
+namespace warpscope::training::checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -342,4 +342,4 @@ TEST(CheckpointForPeers, IsWrittenWhereTheEnvironmentSays) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::checkpoint_test

@@ -11,7 +11,7 @@
 #include "gpu/runs/text.h"
 #include "tests/runs/run_maker.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::curves_test {
 namespace {
 
 using tests::marker_line;
@@ -185,4 +185,4 @@ TEST(SvgTest, TextIsMadeFit) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::curves_test

@@ -10,7 +10,7 @@
 #include "tests/runs/run_maker.h"
 #include "tests/support/tiny.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::head_snapshot_test {
 namespace {
 
 using nlohmann::json;
@@ -71,4 +71,4 @@ TEST(HeadSnapshot, NonsenseIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::head_snapshot_test

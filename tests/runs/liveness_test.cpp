@@ -6,7 +6,7 @@
 #include "tests/core/temporary_folder.h"
 #include "tests/runs/run_lock.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::liveness_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -38,4 +38,4 @@ TEST(Liveness, WhereLocksAreNotSeenALongSilenceTells) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::liveness_test

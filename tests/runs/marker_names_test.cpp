@@ -5,7 +5,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::marker_names_test {
 namespace {
 
 TEST(MarkerNames, ComeBackAsTheyWereSaved) {
@@ -46,4 +46,4 @@ TEST(MarkerNames, ThatCannotBeWrittenAreToldWithThePath) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::marker_names_test

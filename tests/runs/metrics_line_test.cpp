@@ -5,7 +5,7 @@
 
 #include "gpu/runs/run_points.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::metrics_line_test {
 namespace {
 
 using Kind = MetricsLine::Kind;
@@ -135,4 +135,4 @@ TEST(MetricsLineTest, NothingOfALineStaysForTheNext) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::metrics_line_test

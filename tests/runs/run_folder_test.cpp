@@ -15,7 +15,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::run_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -331,4 +331,4 @@ TEST(DefaultRunDir, SaysWhyItCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::run_folder_test

@@ -12,7 +12,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::run_images_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -176,4 +176,4 @@ TEST(RunImages, AnIndexOfImpossibleSizesIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::run_images_test

@@ -15,7 +15,7 @@
 #include "gpu/runs/run_images.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::run_predictions_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -311,4 +311,4 @@ TEST_F(DamagedPredictions, AnyByteOfThePictureThatChangesIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::run_predictions_test

@@ -12,7 +12,7 @@
 #include "gpu/runs/run_folder.h"
 #include "tests/runs/run_maker.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::run_reader_test {
 namespace {
 
 using tests::append_text;
@@ -315,4 +315,4 @@ TEST_F(RunReaderTest, NamesAreFitForOneLine) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::run_reader_test

@@ -18,7 +18,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::run_recorder_test {
 namespace {
 
 using nlohmann::json;
@@ -364,4 +364,4 @@ TEST_F(Run, AFullDiskFailsTheTraining) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::run_recorder_test

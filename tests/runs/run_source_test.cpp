@@ -17,7 +17,7 @@
 #include "tests/support/changes.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::run_source_test {
 namespace {
 
 using nlohmann::json;
@@ -563,4 +563,4 @@ TEST_F(ViewedClassifier, DamagedPredictionsLeaveTheLastGoodOnesWithANotice) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::run_source_test

@@ -15,7 +15,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::run_status_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -262,4 +262,4 @@ TEST(RunStatusOfATrainer, AResetShowsTheFirstWeightsAgain) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::run_status_test

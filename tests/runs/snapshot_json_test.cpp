@@ -12,7 +12,7 @@
 #include "gpu/core/error.h"
 #include "tests/support/changes.h"
 
-namespace warpscope::training {
+namespace warpscope::training::snapshot_json_test {
 namespace {
 
 using nlohmann::json;
@@ -315,4 +315,4 @@ TEST(SnapshotJson, EveryStateHasAName) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::snapshot_json_test

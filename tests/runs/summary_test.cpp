@@ -11,7 +11,7 @@
 #include "gpu/runs/settings.h"
 #include "tests/runs/run_maker.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::summary_test {
 namespace {
 
 using nlohmann::json;
@@ -295,4 +295,4 @@ TEST(SettingsTest, ValuesAreShort) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::summary_test

@@ -10,7 +10,7 @@
 #include "gpu/runs/run_folder.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::unsaved_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST(Unsaved, TheOldestGoButForThoseInUse) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::unsaved_test

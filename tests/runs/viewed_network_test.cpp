@@ -9,7 +9,7 @@
 #include "tests/runs/run_maker.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::viewed_network_test {
 namespace {
 
 using nlohmann::json;
@@ -42,4 +42,4 @@ TEST(ViewedNetwork, IsTheOneOfNow) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::viewed_network_test

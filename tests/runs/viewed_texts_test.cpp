@@ -16,7 +16,7 @@
 #include "tests/runs/run_maker.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::runs {
+namespace warpscope::runs::viewed_texts_test {
 namespace {
 
 /// What is shown of a finished run of this model, which was wrong about these texts; they are stored as of char_cnn.
@@ -75,4 +75,4 @@ TEST(ViewedTexts, AreNotMadeOfImages) {
 }
 
 }  // namespace
-}  // namespace warpscope::runs
+}  // namespace warpscope::runs::viewed_texts_test

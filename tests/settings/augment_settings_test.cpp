@@ -9,7 +9,7 @@
 #include "gpu/settings/configuration.h"
 #include "gpu/settings/setting.h"
 
-namespace warpscope::training {
+namespace warpscope::training::augment_settings_test {
 namespace {
 
 constexpr AugmentSettings kAll{.flip = true, .crop = 3, .cutout = 7, .jitter = 0.18f, .mixup = 0.4f};
@@ -76,4 +76,4 @@ TEST(AugmentSettings, GoThroughAConfigurationAndBack) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::augment_settings_test

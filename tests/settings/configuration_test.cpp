@@ -16,7 +16,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::configuration_test {
 namespace {
 
 using nlohmann::json;
@@ -553,4 +553,4 @@ TEST(Change, LeavesOtherSettingsAndIsRefusedWhole) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::configuration_test

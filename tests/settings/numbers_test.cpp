@@ -9,7 +9,7 @@
 #include "gpu/core/random.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::numbers_test {
 namespace {
 
 using core::BadInput;
@@ -65,4 +65,4 @@ TEST(Numbers, FieldsOfJsonAreReadStrictly) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::numbers_test

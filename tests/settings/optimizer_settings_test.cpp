@@ -13,7 +13,7 @@
 #include "gpu/settings/setting.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::optimizer_settings_test {
 namespace {
 
 using core::BadInput;
@@ -216,4 +216,4 @@ TEST(OptimizerSettings, NesterovNeedsAVelocity) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::optimizer_settings_test

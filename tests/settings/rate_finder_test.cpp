@@ -10,7 +10,7 @@
 #include "gpu/core/random.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::rate_finder_test {
 namespace {
 
 using core::BadInput;
@@ -189,4 +189,4 @@ TEST(RateFinder, RefusesOptionsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::rate_finder_test

@@ -10,7 +10,7 @@
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::schedule_test {
 namespace {
 
 using core::BadInput;
@@ -264,4 +264,4 @@ TEST(Schedule, PreviewIsTheCurveFromStartToEnd) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::schedule_test

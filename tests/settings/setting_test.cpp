@@ -15,7 +15,7 @@
 #include "gpu/core/error.h"
 #include "gpu/settings/configuration.h"
 
-namespace warpscope::training {
+namespace warpscope::training::setting_test {
 namespace {
 
 const core::DeviceInfo kDevice = [] {
@@ -161,4 +161,4 @@ TEST(Settings, OfTheTableAloneCanBeLookedUp) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::setting_test

@@ -13,7 +13,7 @@
 #include "gpu/core/random.h"
 #include "tests/core/temporary_folder.h"
 
-namespace warpscope::training {
+namespace warpscope::training::stability_test {
 namespace {
 
 using core::BadInput;
@@ -408,4 +408,4 @@ TEST(TimeSpan, PrintsWhatItReadsBack) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::stability_test

@@ -13,7 +13,7 @@
 #include "gpu/ops/host_values.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::statistics {
+namespace warpscope::statistics::channel_peaks_test {
 namespace {
 
 using core::ElementType;
@@ -97,4 +97,4 @@ TEST_P(ChannelPeaks, NotANumberAnywhereIsSeen) {
 }
 
 }  // namespace
-}  // namespace warpscope::statistics
+}  // namespace warpscope::statistics::channel_peaks_test

@@ -16,7 +16,7 @@
 #include "gpu/statistics/distribution.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::statistics {
+namespace warpscope::statistics::count_values_test {
 namespace {
 
 using core::ElementType;
@@ -233,4 +233,4 @@ TEST_P(Counting, OfNothingFiniteHasNoRange) {
 }
 
 }  // namespace
-}  // namespace warpscope::statistics
+}  // namespace warpscope::statistics::count_values_test

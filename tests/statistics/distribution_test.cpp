@@ -10,7 +10,7 @@
 
 #include "gpu/core/random.h"
 
-namespace warpscope::statistics {
+namespace warpscope::statistics::distribution_test {
 namespace {
 
 /// Counted on the CPU, as a whole.
@@ -89,4 +89,4 @@ TEST(Distributions, HaveTheMomentsOfTheirNumbers) {
 }
 
 }  // namespace
-}  // namespace warpscope::statistics
+}  // namespace warpscope::statistics::distribution_test

@@ -13,7 +13,7 @@
 #include "gpu/ops/host_values.h"
 #include "tests/support/device_case.h"
 
-namespace warpscope::statistics {
+namespace warpscope::statistics::live_units_test {
 namespace {
 
 using core::ElementType;
@@ -104,4 +104,4 @@ TEST_P(LiveUnits, AreFoundInTensorsOfEverySizeAndType) {
 }
 
 }  // namespace
-}  // namespace warpscope::statistics
+}  // namespace warpscope::statistics::live_units_test

@@ -4,7 +4,7 @@
 
 #include "gpu/plan/presets.h"
 
-namespace warpscope::training {
+namespace warpscope::training::ladder_test {
 namespace {
 
 class LadderTest : public testing::Test {
@@ -130,4 +130,4 @@ TEST_F(LadderTest, KeepsTheFirstAndTheLatestOfVeryMany) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::ladder_test

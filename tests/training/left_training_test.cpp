@@ -20,7 +20,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::left_training_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -400,4 +400,4 @@ TEST(Unsaved, WhereItCannotBeKeptItIsTold) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::left_training_test

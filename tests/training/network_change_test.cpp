@@ -26,7 +26,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::network_change_test {
 namespace {
 
 using tests::FeedLog;
@@ -514,4 +514,4 @@ TEST(NetworkChange, ALayerThatIsNoMoreIsLookedAtInSilence) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::network_change_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::training {
+namespace warpscope::training::pace_test {
 namespace {
 
 constexpr double kShare = 0.1, kLeast = 0.5;
@@ -50,4 +50,4 @@ TEST(Pace, WhatIsForgottenIsDueAtOnceAndThenWaitsForItsOwnCost) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::pace_test

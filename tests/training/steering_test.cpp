@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace warpscope::training {
+namespace warpscope::training::steering_test {
 namespace {
 
 TrainingSettings watched_settings() {
@@ -78,4 +78,4 @@ TEST(Steering, GoesOnFromJson) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::steering_test

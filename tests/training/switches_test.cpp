@@ -14,7 +14,7 @@
 #include "tests/support/changes.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::switches_test {
 namespace {
 
 using core::Precision;
@@ -148,4 +148,4 @@ TEST(RandomSwitches, OfTheGpuNeitherStopNorLeakNorSpoilTheTraining) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::switches_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/points.h"
 
-namespace warpscope::training {
+namespace warpscope::training::thinned_points_test {
 namespace {
 
 std::vector<std::uint64_t> steps_of(const ThinnedPoints& points) {
@@ -51,4 +51,4 @@ TEST(ThinnedPoints, AReturnTakesThePointsOfThatGeneration) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::thinned_points_test

@@ -17,7 +17,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::trainer_commands_test {
 namespace {
 
 using tests::all_of;
@@ -484,4 +484,4 @@ TEST(Command, SurvivesThreeHundredInRandomOrder) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::trainer_commands_test

@@ -10,7 +10,7 @@
 #include "tests/support/tiny_trainer.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::training {
+namespace warpscope::training::trainer_inspection_test {
 namespace {
 
 using tests::tiny_trainer_options;
@@ -139,4 +139,4 @@ TEST(TrainerHistory, IsNotThereWithoutPictures) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::trainer_inspection_test

@@ -25,7 +25,7 @@
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::trainer_runs_test {
 namespace {
 
 using ops::UpdateRule;
@@ -498,4 +498,4 @@ TEST(Command, AnotherOptimizerPutsAMarkerAndKeepsTheWeights) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::trainer_runs_test

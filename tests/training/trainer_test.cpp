@@ -16,7 +16,7 @@
 #include "tests/support/tiny_engine.h"
 #include "tests/support/tiny_trainer.h"
 
-namespace warpscope::training {
+namespace warpscope::training::trainer_test {
 namespace {
 
 using tests::FeedLog;
@@ -506,4 +506,4 @@ TEST(Trainer, HasNoPicturesIfNoneAreAskedFor) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::trainer_test

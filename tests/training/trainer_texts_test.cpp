@@ -11,7 +11,7 @@
 #include "tests/support/tiny_trainer.h"
 #include "tests/support/waiting.h"
 
-namespace warpscope::training {
+namespace warpscope::training::trainer_texts_test {
 namespace {
 
 using tests::wait_for_state;
@@ -123,4 +123,4 @@ TEST(TrainerTexts, OfTheHeldOutSetAreAnswered) {
 }
 
 }  // namespace
-}  // namespace warpscope::training
+}  // namespace warpscope::training::trainer_texts_test

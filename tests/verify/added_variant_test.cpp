@@ -12,7 +12,7 @@
 #include "gpu/verify/verify.h"
 #include "tests/support/plan_memory.h"
 
-namespace warpscope::plan {
+namespace warpscope::plan::added_variant_test {
 namespace {
 
 using core::Precision;
@@ -91,4 +91,4 @@ TEST(AddedVariant, IsChosenTrainedWithAndProvedWhileAnOldPlanGoesOn) {
 }
 
 }  // namespace
-}  // namespace warpscope::plan
+}  // namespace warpscope::plan::added_variant_test

@@ -24,7 +24,7 @@
 #include "tests/support/double_network.h"
 #include "tests/support/random_model.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::attribution_test {
 namespace {
 
 constexpr std::size_t kImages = 2;
@@ -250,4 +250,4 @@ TEST(Attribution, OfANetworkThatReconstructsIsRefused) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::attribution_test

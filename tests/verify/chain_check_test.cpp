@@ -14,7 +14,7 @@
 #include "gpu/verify/op_shapes.h"
 #include "gpu/verify/verify.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::chain_check_test {
 namespace {
 
 using core::Precision;
@@ -359,4 +359,4 @@ TEST(VariantText, NamesTheLargestSetOfCoveredOps) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::chain_check_test

@@ -15,7 +15,7 @@
 
 #include "gpu/ops/step/step.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::op_check_test {
 namespace {
 
 using core::ElementType;
@@ -343,4 +343,4 @@ TEST(HostValues, NanNeverCompares) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::op_check_test

@@ -14,7 +14,7 @@
 #include "tests/support/double_network.h"
 #include "tests/support/random_model.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::random_networks_test {
 namespace {
 
 constexpr int kImages = 2;  // of the batch of a NetworkCase
@@ -122,4 +122,4 @@ TEST(RandomNetworks, AreTrainedAlikeByAllVariants) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::random_networks_test

@@ -11,7 +11,7 @@
 #include "gpu/verify/op_check.h"
 #include "gpu/verify/op_shapes.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::table_chains_test {
 namespace {
 
 using core::Precision;
@@ -83,4 +83,4 @@ TEST(TableChains, AreMetByTheLoopsOfTheirOps) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::table_chains_test

@@ -12,7 +12,7 @@
 #include "gpu/verify/op_shapes.h"
 #include "gpu/verify/reference_cases.h"
 
-namespace warpscope::verify {
+namespace warpscope::verify::verify_test {
 namespace {
 
 using core::Precision;
@@ -161,4 +161,4 @@ TEST(NetworkCheck, AllowsMoreWhereRoundingIsCoarser) {
 }
 
 }  // namespace
-}  // namespace warpscope::verify
+}  // namespace warpscope::verify::verify_test
