@@ -43,21 +43,21 @@ def overwrite(file, name, value):
 
 NORMED = """input = [32, 32, 3]
 loss = "cross_entropy"
-classes = 3
+classes = 10
 layers = [
   {type = "conv2d", channels = 2},
   {type = "batch_norm"},
   {type = "maxpool2d"},
   {type = "global_average_pool"},
-  {type = "linear", features = 3},
+  {type = "linear", features = 10},
 ]
 """
 
 
 class InitialWeights(ProgramCase):
     def arguments(self, *more):
-        return ["train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", "4", "--test-images", "12",
-                "--steps", "1", *more]
+        return ["train", "--device", "cpu", "--precision", "fp32", "--data", self.small_data(), "--batch", "4",
+                "--test-images", "12", "--steps", "1", *more]
 
     def test_a_classifier_begins_with_the_encoder_of_a_run(self):
         run, begun, plain = self.path("run"), self.path("begun.safetensors"), self.path("plain.safetensors")
@@ -93,7 +93,7 @@ class InitialWeights(ProgramCase):
     def normed_weights(self):
         """Weights of NORMED, as PyTorch's state_dict has them: numbers that 16 bits hold, and the counter of the batch norm."""
         shapes = {"conv1.weight": [2, 3, 3, 3], "conv1.bias": [2], "bn1.weight": [2], "bn1.bias": [2], "bn1.running_mean": [2],
-                  "bn1.running_var": [2], "fc1.weight": [3, 2], "fc1.bias": [3]}
+                  "bn1.running_var": [2], "fc1.weight": [10, 2], "fc1.bias": [10]}
         numbers = {name: [(i % 5 - 2) / 4 if "var" not in name else 1 for i in range(math.prod(shape))]
                    for name, shape in shapes.items()}
         return {name: ("F32", shape, struct.pack(f"<{len(numbers[name])}f", *numbers[name])) for name, shape in shapes.items()}

@@ -31,8 +31,8 @@ def tensors_in(file):
 
 class Joint(ProgramCase):
     def train(self, *more, joint="0.1", steps=2, batch=4, images=IMAGES):
-        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--batch", str(batch),
-                                 "--test-images", str(images), "--steps", str(steps), "--joint", joint, *more)
+        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", self.small_data(), "--batch",
+                                 str(batch), "--test-images", str(images), "--steps", str(steps), "--joint", joint, *more)
         self.assert_succeeded(ended)
         return ended
 

@@ -27,7 +27,7 @@ class RunFolder(ProgramCase):
     def test_a_run_is_recorded_whole(self):
         run_dir = self.path("runs", "first")
         # At this rate random images do not diverge: rounded figures could not be compared.
-        ended = self.train("--run-dir", run_dir, "--lr", "0.0005", "--seed", "5", steps=3)
+        ended = self.train("--run-dir", run_dir, "--lr", "0.0005", "--seed", "5", data=self.cifar10(), steps=3)
         self.assert_succeeded(ended)
 
         run = read_run(run_dir)

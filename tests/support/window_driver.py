@@ -97,8 +97,37 @@ class WindowCase(ProgramCase):
     def window_arguments(self, *more, size="1280x800", data=None, run_dir=None):
         """A training on the CPU, four images at a time, at a rate at which random images do not diverge."""
         sized = ["--window-size", size] if size else []
-        return ["--device", "cpu", "--data", data or self.cifar10(), "--batch", "4", "--optimizer", "sgd", "--lr",
+        return ["--device", "cpu", "--data", data or self.small_data(), "--batch", "4", "--optimizer", "sgd", "--lr",
                 "0.0005", "--test-images", "8", "--run-dir", run_dir or self.run_dir, *sized, *more]
+
+    def data_for(self, model):
+        """The built-in digits for a network that takes them, which are drawn in no time; else pictures of its shape."""
+        return "builtin" if model == "mlp" else self.small_data()
+
+    def small_autoencoder(self):
+        """The file of a network with the layers of the autoencoder and few channels. A step takes it a tenth of the time, and
+        so does a look at what it makes of the test images, before which the training goes on for fifty times as long."""
+        file = self.path("small.toml")
+        with open(file, "w", encoding="utf-8") as text:
+            text.write("""input = [32, 32, 3]
+loss = "mse"
+layers = [
+  {type = "conv2d", name = "conv1", channels = 8},
+  {type = "relu", name = "relu1"},
+  {type = "maxpool2d", name = "pool1"},
+  {type = "conv2d", name = "conv2", channels = 8},
+  {type = "relu", name = "relu2"},
+  {type = "maxpool2d", name = "pool2"},
+  {type = "conv2d", name = "conv3", channels = 8},
+  {type = "relu", name = "relu3"},
+  {type = "upsample2d", name = "up3"},
+  {type = "conv2d", name = "conv4", channels = 8},
+  {type = "relu", name = "relu4"},
+  {type = "upsample2d", name = "up4"},
+  {type = "conv2d", name = "conv5", channels = 3},
+]
+""")
+        return file
 
     def open_window(self, *more, until="running", **options):
         """Starts the program and waits until its window shows a training in the state `until`."""

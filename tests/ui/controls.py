@@ -3,7 +3,8 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import losses_of, main, markers_of, read_metrics, read_run, steps_of, wait_until  # noqa: E402
+from warpscope_program import (SMALL_TRAINING_SET, losses_of, main, markers_of, read_metrics, read_run,  # noqa: E402
+                               steps_of, wait_until)
 from window_driver import WindowCase, center  # noqa: E402
 
 
@@ -87,6 +88,9 @@ class Transport(WindowCase):
 
 
 class Choices(WindowCase):
+    def window_arguments(self, *more, model=None, **options):
+        return super().window_arguments("--model", model or self.small_autoencoder(), *more, **options)
+
     def test_click_switches_a_variant_and_the_training_goes_on(self):
         self.open_window()
         self.wait_for_step(self.process, self.run_dir, 1)
@@ -111,7 +115,7 @@ class Choices(WindowCase):
             wait_until(lambda: self.drawn("list") == ("",), f"{opener} to close again", self.process)
 
     def test_escape_closes_a_list_of_a_menu_before_the_menu(self):
-        self.wait_for_images(self.open_paused(data="builtin", size="1600x1000"))
+        self.wait_for_images(self.open_paused(size="1600x1000"))
         self.click("images.rows")
         wait_until(lambda: self.layout().get("images.other.preset"), "the menu of rows", self.process)
         place = self.item("images.other.preset")
@@ -139,7 +143,7 @@ class Choices(WindowCase):
         wait_until(lambda: (self.grab(menu) == before).all(), "the first name in the menu", self.process)
 
     def test_a_chosen_op_that_was_covered_runs_by_itself(self):
-        self.open_window("--model", "classifier")
+        self.open_window(model="classifier")
         self.wait_for_step(self.process, self.run_dir, 1)
         self.choose("kernels.relu.forward", "kernels.relu.forward=loops")
         marker = self.wait_for_marker("relu.forward: onednn -> loops")
@@ -205,17 +209,17 @@ class Choices(WindowCase):
         self.wait_for_step(self.process, self.run_dir, step + 1)
         point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
         self.assertAlmostEqual(point["learning_rate"], 0.001, places=6)
-        self.assertAlmostEqual(point["epoch"], (4 * step + 2) / 50000, places=9)
+        self.assertAlmostEqual(point["epoch"], (4 * step + 2) / SMALL_TRAINING_SET, places=9)
 
     def test_a_batch_that_is_too_large_is_told_and_changes_nothing(self):
         step = self.open_paused()
-        self.enter("training.batch", "60000")
+        self.enter("training.batch", str(SMALL_TRAINING_SET + 1))
         self.item("training.batch_refusal")
         self.click("toolbar.step")
         self.wait_for_step(self.process, self.run_dir, step + 1)
         self.assertEqual(markers_of(self.run_dir), [])
         point = [line for line in read_metrics(self.run_dir) if "loss" in line][-1]
-        self.assertAlmostEqual(point["epoch"], 4 * (step + 1) / 50000, places=9)
+        self.assertAlmostEqual(point["epoch"], 4 * (step + 1) / SMALL_TRAINING_SET, places=9)
 
     def test_keys_typed_into_a_field_do_not_steer(self):
         step = self.open_paused()

@@ -8,9 +8,10 @@ from window_driver import WindowCase  # noqa: E402
 
 
 class Cursor(WindowCase):
-    def window_arguments(self, *more, model="autoencoder", test_images=8):
-        return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", str(test_images),
-                "--precision", "fp32", "--run-dir", self.run_dir, "--window-size", "1600x1000", *more]
+    def window_arguments(self, *more, model=None, test_images=8):
+        model = model or self.small_autoencoder()
+        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4", "--test-images",
+                str(test_images), "--precision", "fp32", "--run-dir", self.run_dir, "--window-size", "1600x1000", *more]
 
     def seen(self, kind):
         """The newest event of one kind."""

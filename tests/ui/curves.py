@@ -186,7 +186,7 @@ class Plots(Curves):
         self.xdotool("keyup", "shift")
 
     def test_the_step_under_the_pointer_is_the_one_whose_pictures_are_shown(self):
-        last = self.open_with_steps(steps=12, data="builtin")
+        last = self.open_with_steps(steps=12)
         left, middle, _ = self.places()
         self.point_at(*left)
         early = wait_until(lambda: self.curves()["cursor"], "the step under the pointer", self.process)

@@ -10,9 +10,10 @@ from window_driver import WindowCase, center, colors_in  # noqa: E402
 class Latent(WindowCase):
     PANEL = "latent"
 
-    def window_arguments(self, *more, model="autoencoder", test_images=8, size="1600x1000"):
-        return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", str(test_images),
-                "--precision", "fp32", "--window-size", size, *more]
+    def window_arguments(self, *more, model=None, test_images=8, size="1600x1000"):
+        model = model or self.small_autoencoder()
+        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4", "--test-images",
+                str(test_images), "--precision", "fp32", "--window-size", size, *more]
 
     def open_latent(self, **options):
         self.open_window(**options)
@@ -35,7 +36,7 @@ class Latent(WindowCase):
         self.drag((left, top), (right, top), (right, bottom), (left, bottom), (left, top + 4))
 
     def test_the_plane_shows_test_images_and_follows_the_one_clicked(self):
-        found = self.open_latent()
+        found = self.open_latent(model="autoencoder")
         self.assertEqual((found["layer"], found["numbers"], found["decodes"]), ("pool2", 8192, True))
         self.assertGreater(found["count"], 1)
         self.assertGreater(colors_in(self.grab(self.item("latent.map"))), 50)

@@ -11,7 +11,7 @@ class NetworkEditor(WindowCase):
     PANEL = "network"
 
     def window_arguments(self, *more, model="mlp", size="1600x1000"):
-        return ["--model", model, "--device", "cpu", "--data", "builtin", "--batch", "4", "--test-images", "8",
+        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4", "--test-images", "8",
                 "--precision", "fp32", "--window-size", size, *more]
 
     def open_view(self, view, *more, **options):
@@ -38,16 +38,18 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
 
     def test_a_small_window_scrolls_to_all_layers(self):
         self.open_view("edit", model=self.deep(), size="900x600")
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
         x, y = center(self.item("network.add"))
-        for turn in range(60):
-            self.xdotool("click", "5")
+        for turn in range(6):
+            self.xdotool("click", "--repeat", "10", "--delay", "1", "5")
             self.point_at(x + turn % 2, y)
         last = self.item("network.row.20")
         self.assertGreaterEqual(last.h, 24)
         self.click("network.row.20")
         self.wait_for("the last layer", focus="scale1")
-        for turn in range(60):
-            self.xdotool("click", "4")
+        for turn in range(6):
+            self.xdotool("click", "--repeat", "10", "--delay", "1", "4")
             self.point_at(x + turn % 2, y)
         self.click("network.duplicate")
         self.wait_for("another one behind it", changed=True, focus="scale2")

@@ -138,7 +138,7 @@ class Predictions(WindowCase):
 
 class Reconstructions(WindowCase):
     def test_networks_that_reconstruct_keep_their_images(self):
-        self.open_paused(data="builtin")
+        self.open_paused()
         self.item("images.difference.0")
         for tab in ("images.Predictions", "images.Confusion"):
             self.assertNotIn(tab, self.layout())
