@@ -10,6 +10,7 @@
 #include "gpu/data/halves.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/picture.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::data {
 namespace {
@@ -131,12 +132,11 @@ OwnImages read_own_images(std::span<const fs::path> paths, const ImageShape& sha
     }
   }
   if (beyond > 0) {
-    result.refused.push_back(
-        fmt::format("{} more pictures were left out: {} are shown at once", beyond, kMostOwnImages));
+    result.left_out = fmt::format("{} more {} left out: {} are shown at once", files::grouped(beyond),
+                                  beyond == 1 ? "picture was" : "pictures were", kMostOwnImages);
   }
-  for (std::string told : {tell_left_out(list), tell_turned(turned)}) {
-    if (!told.empty()) result.refused.push_back(std::move(told));
-  }
+  add_notice(tell_left_out(list), result.left_out);
+  result.turned = tell_turned(turned);
   return result;
 }
 

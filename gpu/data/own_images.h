@@ -18,10 +18,11 @@ inline constexpr std::size_t kMostOwnImages = 256;
 
 /// Pictures from files, in the order of the list, those of a folder by name.
 struct OwnImages {
-  ImageSet set;                    ///< without labels
-  std::vector<std::string> names;  ///< of the files, one an image
-  std::vector<std::string>
-      refused;  ///< a sentence for each file that was not taken; then what else is to be known
+  ImageSet set;                      ///< without labels
+  std::vector<std::string> names;    ///< of the files, one an image
+  std::vector<std::string> refused;  ///< a sentence for each file or folder of which nothing was taken
+  std::string left_out;              ///< sentences about those that are told by their number; "" for none
+  std::string turned;                ///< tell_turned()
 };
 
 /// Files that are to be read as pictures.

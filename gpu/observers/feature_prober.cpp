@@ -17,6 +17,7 @@
 #include "gpu/classifiers/standardize.h"
 #include "gpu/core/error.h"
 #include "gpu/features/collect.h"
+#include "gpu/files/file.h"
 #include "gpu/observers/latent_pass.h"
 #include "gpu/observers/look.h"
 #include "gpu/observers/observer_table.h"
@@ -128,7 +129,8 @@ class FeatureProber final : public Observer {
     const std::unique_ptr<core::Stream> stream = cpu->make_stream();
     std::vector<float> rows = columns_of(*cpu, *stream, pass);
     if (!std::ranges::all_of(rows, [](float value) { return std::isfinite(value); })) {
-      probe.problem = fmt::format("The latents of step {} hold numbers that are not finite.", probe.step);
+      probe.problem =
+          fmt::format("The latents of step {} hold numbers that are not finite.", files::grouped(probe.step));
       return probe;
     }
     const std::size_t learned = pass.count() * 2 / 3;

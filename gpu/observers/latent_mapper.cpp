@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/inspect/pca.h"
 #include "gpu/observers/latent_pass.h"
 #include "gpu/observers/look.h"
@@ -59,9 +60,9 @@ class LatentMapper final : public Observer {
     map.weights = std::make_shared<const std::vector<float>>(pass.weights());
     const bool finite = std::ranges::all_of(map.values, [](float value) { return std::isfinite(value); });
     if (!finite || pass.count() < 2) {
-      map.problem = finite
-                        ? "There are too few test images for a map."
-                        : fmt::format("The latents of step {} hold numbers that are not finite.", map.step);
+      map.problem = finite ? "There are too few test images for a map."
+                           : fmt::format("The latents of step {} hold numbers that are not finite.",
+                                         files::grouped(map.step));
       return made;
     }
     map.count = pass.count();

@@ -84,9 +84,10 @@ constexpr std::array kWindowFigures{
            "Planned before the first step, and the same in Results, Memory, Ladder and `warpscope models`."},
     Figure{"", "training memory", "What this training holds on the device in all.",
            "Its step memory, weights, optimizer, data, and the plans of tests and pictures; asked twice a "
-           "second."},
+           "second while it is open, so a run that has ended has its last answer."},
     Figure{"", "device memory", "What all programs together hold of the memory of the device that trains.",
-           "As the driver or the system tells it, twice a second."},
+           "As the driver or the system tells it, twice a second while the training is open; a run that has "
+           "ended has the last answer."},
 };
 
 const Figure* find(std::span<const Figure> figures, std::string_view name) {

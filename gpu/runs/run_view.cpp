@@ -262,7 +262,7 @@ void RunView::add_to_history(const training::ImageIndex& index) {
       image_history_->add(images);
     } catch (const core::Error& error) {
       complain(images_objection_, fmt::format("the images of {} after step {} cannot be shown: {}", name_,
-                                              index.pictures[next].step, error.what()));
+                                              files::grouped(index.pictures[next].step), error.what()));
     }
   }
 }

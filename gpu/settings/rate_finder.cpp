@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/require.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::training {
 namespace {
@@ -149,7 +150,8 @@ void RateFinder::note(double loss) {
 RateFinderResult RateFinder::result() const {
   RateFinderResult result{points_, std::nullopt, std::nullopt, ""};
   if (!done_) {
-    result.text = fmt::format("{} of {} steps done", steps_done_, options_.steps);
+    result.text =
+        fmt::format("{} of {} steps done", files::grouped(steps_done_), files::grouped(options_.steps));
     return result;
   }
   result.text = degenerate(options_, points_);

@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/require.h"
+#include "gpu/files/file.h"
 #include "gpu/settings/numbers.h"
 
 namespace warpscope::training {
@@ -100,30 +101,31 @@ Verdict observe(const SpikeSettings& settings, SpikeState& state, double loss, b
 }
 
 std::string describe(const Verdict& verdict, std::uint64_t step, double loss) {
+  const std::string number = files::grouped(step);
   switch (verdict.stability) {
     case Stability::fine:
       return "";
     case Stability::not_finite:
       // The sign of what is not a number says nothing.
-      return fmt::format("the loss of step {} is not finite ({})", step,
+      return fmt::format("the loss of step {} is not finite ({})", number,
                          std::isnan(loss) ? std::abs(loss) : loss);
     case Stability::spike:
       return fmt::format(
-          "the loss of step {}, {:.4g}, is {:.1f} standard deviations above its mean of {:.4g}", step, loss,
+          "the loss of step {}, {:.4g}, is {:.1f} standard deviations above its mean of {:.4g}", number, loss,
           verdict.z, verdict.mean);
     case Stability::leap:
       return fmt::format(
           "the loss has leapt to {:.4g} at step {}: of the last {} steps at least {} were above {:.4g}, far "
           "beyond a "
           "network that has learned nothing",
-          loss, step, kWatched, kLeaping, verdict.bound);
+          loss, number, kWatched, kLeaping, verdict.bound);
     case Stability::forgotten:
       return fmt::format(
           "the network has forgotten what it had learned: the loss of step {} is {:.4g}, and of the last {} "
           "steps at least {} were above {:.4g}, half the loss of a network that has learned nothing, and "
           "above "
           "twice the mean before them",
-          step, loss, kWatchedLong, kForgetting, verdict.bound);
+          number, loss, kWatchedLong, kForgetting, verdict.bound);
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/training/run_keeper.h"
@@ -82,7 +83,7 @@ void RunKeeper::resume(Steering& steering) {
                                             std::move(tally));
   open_checkpoints();
   for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
-  const std::string resumed = fmt::format("resumed at step {}", step);
+  const std::string resumed = fmt::format("resumed at step {}", files::grouped(step));
   publishing_.mark(step, resumed, resumed);
 }
 

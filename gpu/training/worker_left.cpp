@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/training/engine_change.h"
 #include "gpu/training/worker.h"
 
@@ -159,7 +160,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
   show_anew();
   remember();
   publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
-  mark(fmt::format("back at step {}, where the training was left", target.engine.steps));
+  mark(fmt::format("back at step {}, where the training was left", files::grouped(target.engine.steps)));
   if (view_.state == TrainerState::finished || steering_.diverged()) view_.state = TrainerState::paused;
   clip_by_default();
   if (keeper_->writes_checkpoints()) {

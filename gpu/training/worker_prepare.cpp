@@ -17,6 +17,7 @@
 #include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
 #include "gpu/files/checksum.h"
+#include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 #include "gpu/plan/views.h"
 #include "gpu/runs/find_checkpoint.h"
@@ -65,7 +66,7 @@ void Trainer::Worker::prepare() {
       publishing_.log(LogLevel::warning,
                       fmt::format("the run is at its end already, with {} steps of {}: ask for more epochs "
                                   "or steps to go on",
-                                  view_.step, view_.steps_planned));
+                                  files::grouped(view_.step), files::grouped(view_.steps_planned)));
     }
   }
   remember();

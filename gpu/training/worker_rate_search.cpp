@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -17,7 +18,7 @@ void Trainer::Worker::start_rate_search(const RateFinderOptions& options) {
   rate_search_.emplace(RateSearchRun{std::move(finder), engine_->state()});
   view_.rate_search = std::make_shared<RateSearch>(RateSearch{true, 0.0, {}});
   publishing_.log(LogLevel::info, fmt::format("looking for a learning rate: {} steps from {:g} to {:g}",
-                                              options.steps, options.low, options.high));
+                                              files::grouped(options.steps), options.low, options.high));
   publish(true);
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/training/worker.h"
 
 namespace warpscope::training {
@@ -152,10 +153,11 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
   // Running statistics of norms can be what is wrong: no training loss shows these.
   const bool was_finite = !view_.evaluation || std::isfinite(view_.evaluation->loss);
   if (!std::isfinite(evaluation->loss) && was_finite && !steering_.diverged()) {
-    publishing_.log(LogLevel::warning,
-                    fmt::format("the {} loss of step {} is not finite ({}), unlike the training's: look for "
-                                "numbers that are not among weights and running statistics",
-                                to_string(evaluation->split), evaluation->step, evaluation->loss));
+    publishing_.log(
+        LogLevel::warning,
+        fmt::format("the {} loss of step {} is not finite ({}), unlike the training's: look for "
+                    "numbers that are not among weights and running statistics",
+                    to_string(evaluation->split), files::grouped(evaluation->step), evaluation->loss));
   }
   view_.evaluation = evaluation;
   const Split steering = data_->validation.count > 0 ? Split::validation : Split::test;

@@ -60,7 +60,9 @@ TEST(OwnImages, AreReadFromFilesAndFoldersInOrder) {
   const std::vector<fs::path> paths{folder.path() / "one.png", folder.path() / "more"};
   const OwnImages images = read_own_images(paths, {8, 8, 3});
   EXPECT_EQ(images.names, (std::vector<std::string>{"one.png", "a.png", "b.PNG"}));
-  EXPECT_EQ(images.refused, std::vector<std::string>{"1 of 4 files was left out: .txt (1) is not read"});
+  EXPECT_TRUE(images.refused.empty());
+  EXPECT_EQ(images.left_out, "1 of 4 files was left out: .txt (1) is not read");
+  EXPECT_EQ(images.turned, "");
   EXPECT_EQ(images.set.count, 3);
   EXPECT_EQ(images.set.shape(), (ImageShape{8, 8, 3}));
   ASSERT_EQ(images.set.pixels.size(), 3u * 8 * 8 * 3);
@@ -105,8 +107,20 @@ TEST(OwnImages, AreAtMostAsManyAsAreShownAtOnce) {
   const std::vector<fs::path> paths{folder.path()};
   const OwnImages images = read_own_images(paths, {2, 2, 3});
   EXPECT_EQ(images.names.size(), kMostOwnImages);
-  ASSERT_EQ(images.refused.size(), 1u);
-  EXPECT_NE(images.refused.front().find("3 more"), std::string::npos) << images.refused.front();
+  EXPECT_TRUE(images.refused.empty());
+  EXPECT_EQ(images.left_out, "3 more pictures were left out: 256 are shown at once");
+}
+
+TEST(OwnImages, ThatWereTurnedAreTakenAndTold) {
+  const tests::TemporaryFolder folder;
+  tests::write_grey(folder.path() / "a.png", 5);
+  tests::write_upside_down(folder.path() / "a.png", folder.path() / "b.png");
+  const std::vector<fs::path> paths{folder.path()};
+  const OwnImages images = read_own_images(paths, {3, 3, 3});
+  EXPECT_EQ(images.names, (std::vector<std::string>{"a.png", "b.png"}));
+  EXPECT_TRUE(images.refused.empty());
+  EXPECT_EQ(images.left_out, "");
+  EXPECT_EQ(images.turned, "1 picture was turned as its EXIF orientation says");
 }
 
 }  // namespace

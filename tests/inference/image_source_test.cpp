@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stb_image_write.h>
-#include <zlib.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
 #include "gpu/data/own_images.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/data/idx_files.h"
+#include "tests/data/picture_files.h"
 
 namespace warpscope::inference::image_source_test {
 namespace {
@@ -116,15 +116,7 @@ TEST_F(Pictures, OfOtherKindsAreCounted) {
 
 TEST_F(Pictures, ThatWereTurnedAreTold) {
   write_picture(folder.path() / "a.png", 5);
-  std::string bytes = tests::read_text(folder.path() / "a.png");
-  constexpr std::size_t kBehindHeader = 33;
-  const std::string exif(
-      "\0\0\0\x1a"
-      "eXIfMM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0\3\0\0\0\0\0\0",
-      34);
-  const auto crc = crc32(0, reinterpret_cast<const Bytef*>(exif.data() + 4), 30);
-  bytes.insert(kBehindHeader, exif + tests::big_endian(static_cast<std::uint32_t>(crc)));
-  tests::write_text(folder.path() / "b.png", bytes);
+  tests::write_upside_down(folder.path() / "a.png", folder.path() / "b.png");
   const auto source = open(folder.path());
   std::vector<std::uint8_t> pixels;
   EXPECT_EQ(source->remark(), "");

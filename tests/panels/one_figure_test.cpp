@@ -160,6 +160,10 @@ TEST_F(OneFigure, IsWhatResultsShow) {
   const RunFigures figures = runs::summarize(run);
   EXPECT_EQ(cells.at("mean train loss"), fmt::format("{:.5f}", figures.final_train_loss));
   EXPECT_EQ(cells.at("mean train accuracy"), fmt::format("{:.2f}", 100 * figures.final_train_accuracy));
+  EXPECT_EQ(cells.at("validation loss"), fmt::format("{:.5f}", figures.validation_loss));
+  EXPECT_EQ(cells.at("validation accuracy"), fmt::format("{:.2f}", 100 * figures.validation_accuracy));
+  EXPECT_EQ(cells.at("test loss"), fmt::format("{:.5f}", figures.test_loss));
+  EXPECT_EQ(cells.at("test accuracy"), fmt::format("{:.2f}", 100 * figures.accuracy));
   EXPECT_FALSE(cells.contains("train accuracy")) << "that of one batch says little";
 }
 

@@ -8,6 +8,7 @@
 #include <stb_image_write.h>
 
 #include "tests/core/temporary_folder.h"
+#include "tests/data/picture_files.h"
 
 namespace warpscope::ui::own_pictures_test {
 namespace {
@@ -59,6 +60,20 @@ TEST_F(OwnPicturesTest, WhereNoneCanBeReadThoseBeforeStay) {
   EXPECT_EQ(own.images(), before);
   EXPECT_NE(own.message().find("missing.png"), std::string::npos);
   EXPECT_NE(own.message().find("no picture could be read"), std::string::npos);
+}
+
+TEST_F(OwnPicturesTest, OnlyWhatIsLeftOutIsToldAsLeftOut) {
+  tests::write_upside_down(picture("a.png"), folder.path() / "turned.png");
+  tests::write_text(folder.path() / "text.png", "no picture");
+  own.open({folder.path() / "a.png", folder.path() / "turned.png", folder.path() / "text.png",
+            folder.path() / "missing.png"},
+           {2, 2, 3});
+  wait();
+  EXPECT_NE(own.message().find("text.png is no picture"), std::string::npos) << own.message();
+  EXPECT_NE(
+      own.message().find(" (and 1 more); 2 pictures; 1 picture was turned as its EXIF orientation says"),
+      std::string::npos)
+      << own.message();
 }
 
 TEST_F(OwnPicturesTest, OfTwoSetsTheLastOneIsShown) {

@@ -274,6 +274,28 @@ TEST(ResultsRows, AClassifierHasAnAccuracyAndTheSplitItsName) {
   EXPECT_EQ(find(cells, "train PSNR"), nullptr);
 }
 
+TEST(ResultsRows, TheTestAtTheEndHidesNoValidation) {
+  training::Snapshot snapshot;
+  training::Evaluation evaluation;
+  evaluation.split = training::Split::validation;
+  evaluation.loss = snapshot.figures.validation_loss = 0.25;
+  evaluation.psnr = snapshot.figures.validation_psnr = 20;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
+  EXPECT_EQ(find(loss_cells(snapshot), "test loss"), nullptr);
+  evaluation.split = training::Split::test;
+  evaluation.loss = snapshot.figures.test_loss = 0.5;
+  evaluation.psnr = snapshot.figures.psnr = 10;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
+  const auto cells = loss_cells(snapshot);
+  EXPECT_EQ(find(cells, "validation loss")->value, "0.25000");
+  EXPECT_EQ(find(cells, "validation PSNR")->value, "20.00");
+  EXPECT_EQ(find(cells, "test loss")->value, "0.50000");
+  EXPECT_EQ(find(cells, "test PSNR")->value, "10.00");
+  evaluation.split = training::Split::validation;
+  snapshot.evaluation = std::make_shared<const training::Evaluation>(evaluation);
+  EXPECT_EQ(find(loss_cells(snapshot), "test loss"), nullptr) << "the training has gone on since";
+}
+
 TEST(ResultsRows, EvaluationsOfSeveralViewsSaySo) {
   training::Snapshot snapshot;
   snapshot.classifies = true;

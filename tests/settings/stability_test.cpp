@@ -303,6 +303,9 @@ TEST(SpikeMonitor, DescribesWhatItSaw) {
     EXPECT_EQ(describe({Stability::not_finite, 0, 1}, 812, nan), "the loss of step 812 is not finite (nan)");
   EXPECT_EQ(describe({Stability::spike, 9.23, 0.52}, 812, 3.41),
             "the loss of step 812, 3.41, is 9.2 standard deviations above its mean of 0.52");
+  EXPECT_TRUE(
+      holds(describe({Stability::spike, 9.23, 0.52}, 21763, 3.41), {"the loss of step 21,763, 3.41,"}))
+      << "as steps are written everywhere";
 }
 
 TEST(SpikeMonitor, RefusesSettingsOutOfRange) {

@@ -95,7 +95,7 @@ class Unrecorded(WindowCase):
         steps = self.assert_kept(self.close_window())
         self.open_window()
         self.click("unsaved.go_on")
-        wait_until(lambda: f"resumed at step {steps}" in markers_of(self.kept()[0]), "it to go on", self.process)
+        wait_until(lambda: f"resumed at step {steps:,}" in markers_of(self.kept()[0]), "it to go on", self.process)
         wait_until(lambda: self.events("step")[-1]["step"] > steps, "a later step", self.process)
         kept = self.kept()  # with the one that was left for it, if that took two seconds
         self.point_at(*center(self.item("status.memory")))  # it moves with the frames a second beside it

@@ -131,6 +131,30 @@ class Comparing(WindowCase):
         wait_until(lambda: pixels_near(self.grab(self.item("images.original.0")), (200, 30, 40), 2) == 0,
                    "the held-out images", self.process)
 
+    def test_a_persons_own_images_are_the_newest_whatever_step_is_chosen(self):
+        last = self.open_paused(steps=8, data="builtin", size="1600x1000")
+        self.wait_for_images(last)
+
+        def shown(condition, what):
+            wait_until(lambda: condition(self.events("images")[-1]["step"]), what, self.process)
+        place = self.item("images.time")
+        first = (place.x + 8, place.y + place.h // 2)
+        self.drag(first, (first[0] + 2, first[1]))
+        self.point_away()
+        shown(lambda step: step < last, "pictures of an earlier step")
+        red = self.path("red.png")
+        Image.new("RGB", (64, 64), (200, 30, 40)).save(red)
+        self.clipboard = Clipboard(self.display, f"{red}\n")
+        self.key("ctrl+v")
+        self.item("images.own")
+        shown(lambda step: step == last, "the newest ones")
+        self.wait_for_row("now")
+        self.drag(first, (first[0] + 2, first[1]))
+        self.point_away()
+        shown(lambda step: step == last, "what stays")
+        self.click("images.own")
+        shown(lambda step: step < last, "the earlier step of the held-out images")
+
     def test_images_are_sorted_by_the_figure_that_is_chosen(self):
         self.wait_for_images(self.open_paused(size="1600x1000"))
 

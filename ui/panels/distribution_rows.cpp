@@ -325,8 +325,9 @@ std::string tip_of(const DistributionMoment& moment, std::size_t layer, Quantity
                    core::Precision precision) {
   std::string text = fmt::format("step {}", with_thousands(moment.step));
   if (quantity == Quantity::updates) {
-    text += moment.update_steps == 1 ? ", the change by one step"
-                                     : fmt::format(", the mean change by {} steps", moment.update_steps);
+    text += moment.update_steps == 1
+                ? ", the change by one step"
+                : fmt::format(", the mean change by {} steps", with_thousands(moment.update_steps));
   }
   const Distribution* const one = moment.find(layer, quantity);
   if (one == nullptr) return text + fmt::format(": no {}", training::name_of(quantity));

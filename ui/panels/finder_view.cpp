@@ -108,7 +108,7 @@ void FinderView::draw_start(const Frame& frame) {
                   fmt::format("{} steps whose learning rate rises from {:g} to {:g}, to see where the loss "
                               "falls fastest and where it blows up. Weights and optimizer state come back "
                               "afterwards. Another command meanwhile ends the test.",
-                              options_.steps, options_.low, options_.high),
+                              with_thousands(options_.steps), options_.low, options_.high),
                   able)) {
     frame.send(training::FindRate{options_});
   }
@@ -140,7 +140,7 @@ void FinderView::draw_range(const Frame& frame, Refusal& refusal) {
   box(high_, kHigh, "last rate", &options_.high, false, options_.low);
   if ((refusal.field == kLow || refusal.field == kHigh) && !refusal.text.empty())
     return draw_refusal(frame, refusal);
-  const std::string steps = fmt::format("{} steps", options_.steps);
+  const std::string steps = fmt::format("{} steps", with_thousands(options_.steps));
   if (text_width(frame.fonts.small, steps) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
   caption(frame, steps);
 }

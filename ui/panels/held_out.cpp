@@ -166,6 +166,14 @@ std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, 
       kView, with_thousands(known));
 }
 
+std::string count_unit(const HeldOut& held_out, std::uint64_t shown) {
+  const auto known = static_cast<std::uint64_t>(held_out.count());
+  const std::string things = fmt::format("{}s", held_out.thing());
+  if (held_out.evaluated() <= known) return things;
+  const std::string worst = fmt::format("worst of {} {}", with_thousands(held_out.evaluated()), things);
+  return shown == known ? worst : fmt::format("of the {} {}", with_thousands(known), worst);
+}
+
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice) {
   if (!choice.images.empty()) {
     return none_selected_text(choice.images.size(), matching(held_out, choice));

@@ -100,6 +100,9 @@ std::uint64_t matching(const HeldOut& held_out, const PredictionChoice& choice);
 /// How many of which images the grid shows, in one sentence or two. `shown`: images of the choice that are
 /// known.
 std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, std::uint64_t shown);
+/// What stands behind the number `shown`: "images"; in a view that knows only some of them "worst of 2,000 images", "of
+/// the 256 worst of 2,000 images".
+std::string count_unit(const HeldOut& held_out, std::uint64_t shown);
 /// Why the grid is empty, in a sentence.
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);
 /// Why there are no predictions, and when the first come, as it is said of images.

@@ -44,24 +44,33 @@ void ImageTimeline::play(const Frame& frame, const std::vector<std::uint64_t>& s
   redraw_at(frame, next_);
 }
 
-std::string age_text(std::uint64_t newest_step, std::uint64_t shown_step) {
-  if (newest_step <= shown_step) return "now";
-  const std::uint64_t age = newest_step - shown_step;
-  return fmt::format("{} step{} ago, step {}", with_thousands(age), age == 1 ? "" : "s",
-                     with_thousands(shown_step));
+std::optional<std::uint64_t> past_step(const Frame& frame, bool own) {
+  if (own || frame.cursor == nullptr || !frame.history) return std::nullopt;
+  return frame.cursor->step;
 }
 
-void ImageTimeline::draw(const Frame& frame, std::uint64_t shown_step) {
+std::string age_text(std::uint64_t newest_step, std::optional<std::uint64_t> shown_step) {
+  if (!shown_step) return "-";
+  if (newest_step <= *shown_step) return "now";
+  const std::uint64_t age = newest_step - *shown_step;
+  return fmt::format("{} step{} ago, step {}", with_thousands(age), age == 1 ? "" : "s",
+                     with_thousands(*shown_step));
+}
+
+void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_step, bool own) {
   if (height(frame) == 0) return;
   const float s = frame.scale;
   Cursor& cursor = *frame.cursor;
   const std::vector<std::uint64_t> steps = frame.history->steps();
-  const bool enough = steps.size() > 1;
+  const bool enough = steps.size() > 1 && !own;
   if (!enough || !cursor.step) playing_ = false;
+  ImGui::BeginDisabled(own);
   if (icon_button(
           frame, "images.play", playing_ ? Icon::pause : Icon::play,
-          playing_ ? "Stop here"
-                   : "Play the pictures of the steps so far, from the step that is chosen or else the first",
+          own ? kNoOwnHistory
+          : playing_
+              ? "Stop here"
+              : "Play the pictures of the steps so far, from the step that is chosen or else the first",
           enough)) {
     playing_ = !playing_;
     next_ = ImGui::GetTime() + kSecondsAPicture;
@@ -69,19 +78,22 @@ void ImageTimeline::draw(const Frame& frame, std::uint64_t shown_step) {
   }
   play(frame, steps);
   ImGui::SameLine(0, 8 * s);
-  bool newest = !cursor.step;
+  const std::optional<std::uint64_t> past = past_step(frame, own);
+  bool newest = !past;
   const float button = text_button_width(frame, "newest") + 8 * s;
   const auto last = static_cast<float>(steps.size());
   // One place more than there are pictures: the newest, which is not kept.
-  float place = cursor.step ? static_cast<float>(kept_index(steps, *cursor.step)) : last;
-  const std::string text =
-      cursor.step ? "step " + with_thousands(steps.empty() ? 0 : steps[kept_index(steps, *cursor.step)])
-                  : age_text(frame.snapshot.step, shown_step);
+  float place = past ? static_cast<float>(kept_index(steps, *past)) : last;
+  const std::string text = past
+                               ? "step " + with_thousands(steps.empty() ? 0 : steps[kept_index(steps, *past)])
+                               : age_text(frame.snapshot.step, shown_step);
   const float width = std::max(40 * s, ImGui::GetContentRegionAvail().x - button - 8 * s);
-  if (slider(frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), width,
-             "Pictures of earlier steps. They are kept at steps that lie evenly on a logarithm, 64 MiB at "
-             "the most.",
-             false, steps.empty() ? "now" : "step " + with_thousands(steps.back())) &&
+  if (slider(
+          frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), width,
+          own ? kNoOwnHistory
+              : "Pictures of earlier steps. They are kept at steps that lie evenly on a logarithm, 64 MiB at "
+                "the most.",
+          false, steps.empty() ? "now" : "step " + with_thousands(steps.back())) &&
       enough) {
     playing_ = false;
     const auto index = static_cast<std::size_t>(std::lround(place));
@@ -92,13 +104,16 @@ void ImageTimeline::draw(const Frame& frame, std::uint64_t shown_step) {
     }
   }
   ImGui::SameLine(0, 8 * s);
-  if (toggle(frame, "images.newest", "newest", &newest, "Follow the training: always its newest pictures")) {
+  if (toggle(frame, "images.newest", "newest", &newest,
+             own ? "Images of your own always follow the training."
+                 : "Follow the training: always its newest pictures")) {
     if (newest) {
       cursor.step.reset();
     } else if (enough) {
       cursor.step = steps.back();
     }
   }
+  ImGui::EndDisabled();
 }
 
 void PictureCurve::update(const Frame& frame, PictureMetric metric, int image) {
@@ -120,17 +135,20 @@ void PictureCurve::update(const Frame& frame, PictureMetric metric, int image) {
   }
 }
 
+void PictureCurve::draw_none(const Frame& frame, float height, const char* why) {
+  ImGui::BeginChild("images.no_curve", ImVec2(ImGui::GetContentRegionAvail().x, height));
+  centered_text(frame, why);
+  ImGui::EndChild();
+}
+
 void PictureCurve::draw(const Frame& frame, float height) {
   const char* const word = kPictureMetrics[static_cast<std::size_t>(metric_)];
-  const ImVec2 size(ImGui::GetContentRegionAvail().x, height);
   if (mean_.size() < 2) {
-    ImGui::BeginChild("images.no_curve", size);
-    centered_text(frame, figures_.moments().size() < 2
-                             ? "The curve begins with the second picture that is kept."
-                             : "The curve is being computed.");
-    ImGui::EndChild();
-    return;
+    return draw_none(frame, height,
+                     figures_.moments().size() < 2 ? "The curve begins with the second picture that is kept."
+                                                   : "The curve is being computed.");
   }
+  const ImVec2 size(ImGui::GetContentRegionAvail().x, height);
   plot::Extent extent = mean_.extent(0, mean_.size());
   extent.include(of_image_.extent(0, of_image_.size()));
   if (extent.empty()) extent = {0, 1};

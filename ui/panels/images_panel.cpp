@@ -55,13 +55,18 @@ void ImagesPanel::update(const std::shared_ptr<training::ImageExchange>& exchang
     }
   }
   if (view_) view_->update(settings.conversion, prepared);
-  shows_past_ = view_ && frame.cursor != nullptr && frame.cursor->step && frame.history;
-  if (shows_past_) past_.show(*frame.history, *frame.cursor->step, settings.conversion, frame.textures);
-  shows_past_ = shows_past_ && past_.view() != nullptr;
+  past_step_ = view_ ? past_step(frame, shown_own(frame) != nullptr) : std::nullopt;
+  if (past_step_) past_.show(*frame.history, *past_step_, settings.conversion, frame.textures);
+  if (past_.view() == nullptr) past_step_.reset();
+}
+
+/// A person's own images, where there is a network to ask.
+std::shared_ptr<const data::OwnImages> ImagesPanel::shown_own(const Frame& frame) const {
+  return frame.request == nullptr ? nullptr : own_.images();
 }
 
 interop::ImageView* ImagesPanel::shown_view() const {
-  return shows_past_ ? past_.view() : view_.get();
+  return past_step_ ? past_.view() : view_.get();
 }
 
 bool ImagesPanel::advance(const std::shared_ptr<training::ImageExchange>& exchange) {
@@ -182,9 +187,10 @@ void ImagesPanel::draw(const Frame& frame) {
                        (enlarged_.is_open() && settings.choices.shows(PictureRow::other));
   look.choosing = menu_.is_open();
   look.together = enlarged_.is_open();
-  look.own = frame.request == nullptr ? nullptr : own_.images();
+  look.own = shown_own(frame);
+  look.past = past_step_;
   desk_.update(frame, look, *shown_view());
-  PictureScene scene = make_scene(settings, desk_, *shown_view(), shows_past_,
+  PictureScene scene = make_scene(settings, desk_, *shown_view(), past_step_.has_value(),
                                   look.own ? look.own->names : std::vector<std::string>{});
   scene.newest_step = frame.snapshot.step;
   arrange(frame, scene);
@@ -222,8 +228,8 @@ void ImagesPanel::arrange(const Frame& frame, PictureScene& scene) {
   if (data && !own) labels = data->test.labels;
   const OrderChoice choice{settings.order,      settings.metric,
                            settings.choices,    own || labels.empty() ? kAllClasses : settings.wanted_class,
-                           desk_.shape().count, scene.past ? std::optional(scene.step()) : std::nullopt};
-  order_.update(choice, {scene.figures, desk_.changes(), scene.step()}, labels, ImGui::GetTime(),
+                           desk_.shape().count, scene.past ? scene.step() : std::nullopt};
+  order_.update(choice, {scene.figures, desk_.changes(), scene.step().value_or(0)}, labels, ImGui::GetTime(),
                 grid_.hovered());
   if (order_.renewal()) redraw_at(frame, *order_.renewal());
   scene.images = order_.images();
@@ -254,7 +260,7 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float s = frame.scale;
   const float zoom = zoom_buttons_width(frame, kWidestZoom);
   const PictureMetric metric = settings.metric;
-  const std::string step = with_thousands(scene.step());
+  const std::string step = scene.step_text();
   const float step_width =
       text_width(frame.fonts.small, "step") + text_width(frame.fonts.numbers, step) + 22 * s;
   // A narrow panel keeps the zoom and leaves out the step, and before that the mean, since each image shows its own
@@ -313,17 +319,21 @@ void ImagesPanel::draw_pictures(const Frame& frame, PictureScene& scene) {
   };
   if (settings.curve) {
     next(curve);
-    const std::int64_t image = frame.cursor == nullptr ? 0 : frame.cursor->image;
-    curve_.update(frame, settings.metric,
-                  static_cast<int>(std::min<std::int64_t>(image, desk_.shape().count - 1)));
-    curve_.draw(frame, curve - gap);
+    if (scene.names.empty()) {
+      const std::int64_t image = frame.cursor == nullptr ? 0 : frame.cursor->image;
+      curve_.update(frame, settings.metric,
+                    static_cast<int>(std::min<std::int64_t>(image, desk_.shape().count - 1)));
+      curve_.draw(frame, curve - gap);
+    } else {
+      PictureCurve::draw_none(frame, curve - gap, kNoOwnHistory);
+    }
   }
   if (compared) {
     next(row);
     draw_difference_figures(frame, scene);
   }
   next(ImageTimeline::height(frame));
-  timeline_.draw(frame, scene.step());
+  timeline_.draw(frame, scene.step(), !scene.names.empty());
   if (!difference) return;
   next(row);
   draw_scale_choice(frame, scene);

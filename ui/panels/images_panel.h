@@ -76,11 +76,12 @@ class ImagesPanel {
   void arrange(const Frame& frame, PictureScene& scene);
   /// What is shown: the pictures of an earlier step if one is chosen, else the newest.
   interop::ImageView* shown_view() const;
+  std::shared_ptr<const data::OwnImages> shown_own(const Frame& frame) const;
 
   std::shared_ptr<training::ImageExchange> exchange_;
   std::unique_ptr<interop::ImageView> view_;
   interop::PastImages past_;
-  bool shows_past_ = false;
+  std::optional<std::uint64_t> past_step_;  ///< whose pictures `past_` shows
   ImageTimeline timeline_;
   std::string failure_;  ///< why there is no view
   PictureDesk desk_;

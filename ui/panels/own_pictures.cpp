@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "gpu/data/notices.h"
+#include "ui/text/numbers.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -40,12 +43,17 @@ std::string count_text(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "picture" : "pictures");
 }
 
+/// What was not taken, what was, and what was done to it.
 std::string describe(const data::OwnImages& images) {
-  const std::string shown = images.set.count == 0 ? "no picture could be read" : count_text(images.set.count);
-  if (images.refused.empty()) return shown;
-  const std::size_t more = images.refused.size() - 1;
-  return fmt::format("{}{}; {}", images.refused.front(), more == 0 ? "" : fmt::format(" (and {} more)", more),
-                     shown);
+  std::string told;
+  if (!images.refused.empty()) {
+    const std::size_t more = images.refused.size() - 1;
+    told = images.refused.front() + (more == 0 ? "" : fmt::format(" (and {} more)", with_thousands(more)));
+  }
+  data::add_notice(images.left_out, told);
+  data::add_notice(images.set.count == 0 ? "no picture could be read" : count_text(images.set.count), told);
+  data::add_notice(images.turned, told);
+  return told;
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class OwnPictures {
   bool reading() const { return job_.valid(); }
   /// nullptr if there are none.
   const std::shared_ptr<const data::OwnImages>& images() const { return images_; }
-  /// What advance() has to say: "7 pictures", "a.txt is no picture ...; 6 others are shown".
+  /// What advance() has to say: "7 pictures", "a.txt is no picture ...; 6 pictures".
   const std::string& message() const { return message_; }
 
  private:

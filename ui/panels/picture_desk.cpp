@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "ui/frame/frame_phases.h"
-#include "ui/input/cursor.h"
+#include "ui/panels/image_timeline.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -106,7 +106,6 @@ void PictureDesk::shutdown() {
 
 void PictureDesk::ask(const Frame& frame, const PictureLook& look) {
   PictureNeeds needs;
-  const bool past = frame.cursor != nullptr && frame.cursor->step && frame.history;
   needs.now = needs_now(look);
   needs.count = shape_.count;
   needs.own = look.own;
@@ -114,7 +113,7 @@ void PictureDesk::ask(const Frame& frame, const PictureLook& look) {
   // The history has the pictures of an earlier step.
   const bool now_alone =
       asked_.request.reconstructors.size() == 1 && asked_.place[index_of(PictureRow::now)] == 0;
-  if (past && !own_ && now_alone) asked_ = {{}, asked_.place};
+  if (look.past && now_alone) asked_ = {{}, asked_.place};
   if (frame.request == nullptr) return;
   if (!asked_.empty()) frame.request->comparison = asked_.request;
   if (look.choosing) {
@@ -128,11 +127,10 @@ void PictureDesk::take(const Frame& frame, const PictureLook& look) {
   source_.shape = shape_;
   for (Row& row : rows_) row.why_not.clear();
   take_comparison(frame);
-  const bool past = frame.cursor != nullptr && frame.cursor->step && frame.history && !own_;
   const bool view_of_run = frame.request == nullptr;
-  // What the view shows of the step that the cursor points at needs no values here.
-  if (frame.history && needs_now(look) && (past || view_of_run)) {
-    take_moment(frame, PictureRow::now, past ? *frame.cursor->step : ~std::uint64_t{0});
+  // What the view shows of an earlier step needs no values here.
+  if (frame.history && needs_now(look) && (look.past || view_of_run)) {
+    take_moment(frame, PictureRow::now, look.past.value_or(~std::uint64_t{0}));
   }
   const bool earlier = look.choices.shows(PictureRow::earlier) ||
                        look.choices.minuend == PictureRow::earlier ||
@@ -208,7 +206,7 @@ void PictureDesk::explain(const Frame& frame, const PictureLook& look) {
                                       : kUnderWay);
   }
   say(PictureRow::original, kUnderWay);
-  say(PictureRow::earlier, own_             ? "No earlier pictures are kept of images of your own."
+  say(PictureRow::earlier, own_             ? kNoOwnHistory
                            : !frame.history ? "No earlier pictures are kept of this run."
                                             : "Nothing is kept yet.");
   if (difference_is_made() || is_of_view(PictureRow::difference)) return;
@@ -291,14 +289,20 @@ std::vector<float> PictureDesk::pixel(PictureRow row, int image, int y, int x) c
           values->begin() + static_cast<std::ptrdiff_t>(place + channels)};
 }
 
-std::uint64_t PictureScene::step() const {
-  const bool values = !names.empty() || desk.draws_values(PictureRow::now);
-  return (values ? desk.step(PictureRow::now) : std::nullopt).value_or(view.shown().step);
+std::optional<std::uint64_t> PictureScene::step() const {
+  const std::optional<std::uint64_t> of_values = desk.step(PictureRow::now);
+  if (!names.empty()) return of_values;
+  return desk.draws_values(PictureRow::now) && of_values ? of_values : view.shown().step;
+}
+
+std::string PictureScene::step_text() const {
+  const std::optional<std::uint64_t> known = step();
+  return known ? with_thousands(*known) : "-";
 }
 
 std::string PictureScene::name(PictureRow row) const {
   if (row == PictureRow::now && past) return "step " + with_thousands(view.shown().step);
-  if (row == PictureRow::now && newest_step > step()) return "newest";
+  if (row == PictureRow::now && step() && newest_step > *step()) return "newest";
   const PictureChoices& choices = settings.choices;
   if (row == PictureRow::difference && !is_plain_difference(choices))
     return fmt::format("{} \u2212 {}", name(choices.minuend), name(choices.subtrahend));

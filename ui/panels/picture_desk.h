@@ -30,12 +30,13 @@ struct PictureLook {
   bool choosing = false;       ///< the menu that offers A/B is open
   bool together = false;       ///< all rows are to be of one and the same step, where there are values of one
   std::shared_ptr<const data::OwnImages> own;
+  std::optional<std::uint64_t> past;  ///< past_step()
 };
 
 class PictureDesk {
  public:
   /// Once a frame in which the panel is drawn: asks the training for what is missing, takes what has come.
-  /// `view` shows the images of now, or of the step that the cursor points at.
+  /// `view` shows the images of now, or of PictureLook::past.
   void update(const Frame& frame, const PictureLook& look, const interop::ImageView& view);
   /// Between frames: true if pictures or figures have been made that were not there. Never waits.
   bool advance();
@@ -130,14 +131,16 @@ struct PictureScene {
   PictureSettings& settings;
   const PictureDesk& desk;
   interop::ImageView& view;
-  bool past = false;               ///< `now` is an earlier step, which the slider has chosen
+  bool past = false;  ///< `now` is an earlier step, which the slider has chosen; never of own images
   std::vector<PictureRow> rows;    ///< from above
   std::vector<int> images;         ///< in their order
   std::vector<std::string> names;  ///< of a person's own images; empty of others
   std::uint64_t newest_step = 0;   ///< of the training
 
-  /// The training step after which the reconstructions in the row `now` were made.
-  std::uint64_t step() const;
+  /// The training step after which the reconstructions in the row `now` were made; nothing while it has none.
+  std::optional<std::uint64_t> step() const;
+  /// "1,200"; "-" while there is none.
+  std::string step_text() const;
   /// "now", "newest" where the training has gone on since, "bf16", "step 1,200": what stands before a row.
   std::string name(PictureRow row) const;
   std::vector<PictureRow> measured;  ///< those of `rows` that have figures; `now` if there are none

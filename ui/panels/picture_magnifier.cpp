@@ -210,7 +210,7 @@ void title_line(const Frame& frame, const PictureScene& scene, const images::Gri
   ImGui::SameLine(0, 16 * s);
   caption(frame, "step");
   ImGui::SameLine(0, 6 * s);
-  row_text(frame, frame.fonts.numbers, frame.palette.text, with_thousands(scene.step()));
+  row_text(frame, frame.fonts.numbers, frame.palette.text, scene.step_text());
   const std::vector<double>& figures = scene.figures[index_of(PictureRow::now)];
   if (static_cast<std::size_t>(hit.image) >= figures.size()) return;
   ImGui::SameLine(0, 16 * s);

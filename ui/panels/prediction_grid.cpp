@@ -296,9 +296,10 @@ void PredictionGrid::draw_choices(const Frame& frame, const HeldOut& held_out, b
   ImGui::SameLine(0, 12 * s);
   const std::string count = with_thousands(order_.size());
   const bool texts = held_out.has_texts();
-  const char* const unit = texts ? "texts" : "images";
-  const float width = text_width(frame.fonts.numbers, count) + text_width(frame.fonts.small, unit) + 5 * s;
-  if (ImGui::GetContentRegionAvail().x < width) return ImGui::NewLine();
+  const float room =
+      ImGui::GetContentRegionAvail().x - text_width(frame.fonts.numbers, count) - std::floor(5 * s);
+  if (room < text_width(frame.fonts.small, texts ? "texts" : "images")) return ImGui::NewLine();
+  const std::string unit = ellipsize(frame.fonts.small, count_unit(held_out, order_.size()), room);
   value_with_unit(
       frame, count, unit,
       fmt::format(

@@ -11,6 +11,8 @@
 namespace warpscope::ui {
 namespace {
 
+using training::Split;
+
 constexpr const char* kUnknown = "-";
 
 std::string decibels(double mean_squared_error) {
@@ -51,25 +53,46 @@ std::vector<ResultCell> train_cells(const training::Snapshot& snapshot) {
 }
 
 /// Which held-out images the last evaluation was of, or the first will be.
-std::string split_of(const training::Snapshot& snapshot) {
-  if (snapshot.evaluation) return std::string(to_string(snapshot.evaluation->split));
-  return snapshot.validation_images > 0 ? "validation" : "test";
+Split split_of(const training::Snapshot& snapshot) {
+  if (snapshot.evaluation) return snapshot.evaluation->split;
+  return snapshot.validation_images > 0 ? Split::validation : Split::test;
 }
 
-std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot) {
-  const auto& evaluation = snapshot.evaluation;
-  const std::string split = split_of(snapshot);
-  const std::string when = evaluation ? fmt::format("At step {}.", with_thousands(evaluation->step)) : "";
+/// Those whose figures are shown. The test at the end comes right behind the last evaluation of the validation images,
+/// which stays; a test that validation images have followed is of an earlier training and not shown.
+std::vector<Split> splits_of(const training::Snapshot& snapshot) {
+  const bool validated = !std::isnan(snapshot.figures.validation_loss);
+  const bool tested = !std::isnan(snapshot.figures.test_loss);
+  const Split last = split_of(snapshot);
+  if (last == Split::test && validated) return {Split::validation, Split::test};
+  if (!snapshot.evaluation && last == Split::validation && tested) return {Split::validation, Split::test};
+  return {last};
+}
+
+/// By the last evaluation where that was of these images, else by what the run tells of them.
+std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot, Split split) {
+  const bool last = snapshot.evaluation && snapshot.evaluation->split == split;
+  const bool validation = split == Split::validation;
+  const training::RunFigures& run = snapshot.figures;
+  const double of_run = validation ? run.validation_loss : run.test_loss;
+  const bool known = last || !std::isnan(of_run);
+  const double loss = last ? snapshot.evaluation->loss : of_run;
+  const std::string name(to_string(split));
+  const std::string when = last ? fmt::format("At step {}.", with_thousands(snapshot.evaluation->step)) : "";
   const std::string several = views_sentence(snapshot);
   std::vector<ResultCell> cells;
-  cells.push_back({split + " loss", evaluation ? compact_number(evaluation->loss) : kUnknown,
+  cells.push_back({name + " loss", known ? compact_number(loss) : kUnknown,
                    several.empty() ? "" : fmt::format("{} views", snapshot.test_views), when + several});
   if (snapshot.classifies) {
-    cells.push_back({split + " accuracy", evaluation ? percent(evaluation->accuracy) : kUnknown,
-                     evaluation ? "%" : "", when + several});
+    const double accuracy = last         ? snapshot.evaluation->accuracy
+                            : validation ? run.validation_accuracy
+                                         : run.accuracy;
+    cells.push_back(
+        {name + " accuracy", known ? percent(accuracy) : kUnknown, known ? "%" : "", when + several});
   } else {
-    cells.push_back({split + " PSNR", evaluation ? fmt::format("{:.2f}", evaluation->psnr) : kUnknown,
-                     evaluation ? "dB" : "", when});
+    const double psnr = last ? snapshot.evaluation->psnr : validation ? run.validation_psnr : run.psnr;
+    cells.push_back(
+        {name + " PSNR", known ? fmt::format("{:.2f}", psnr) : kUnknown, known ? "dB" : "", when});
   }
   return cells;
 }
@@ -79,7 +102,7 @@ std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
   if (!(snapshot.settings->optimizer.joint > 0)) return {};
   const auto& evaluation = snapshot.evaluation;
   const bool judged = evaluation && evaluation->head;
-  const std::string split = split_of(snapshot);
+  const std::string split(to_string(split_of(snapshot)));
   std::vector<ResultCell> cells;
   cells.push_back({split + " head loss", judged ? compact_number(evaluation->head_loss) : kUnknown, "", ""});
   cells.push_back({split + " head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown,
@@ -124,7 +147,9 @@ double ago_text_end(double seconds) {
 
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
   std::vector<ResultCell> cells = train_cells(snapshot);
-  for (ResultCell& cell : held_out_cells(snapshot)) cells.push_back(std::move(cell));
+  for (const Split split : splits_of(snapshot)) {
+    for (ResultCell& cell : held_out_cells(snapshot, split)) cells.push_back(std::move(cell));
+  }
   for (ResultCell& cell : head_cells(snapshot)) cells.push_back(std::move(cell));
   return cells;
 }

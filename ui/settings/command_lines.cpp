@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/plan/presets.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {
@@ -79,8 +80,8 @@ class Line {
     return "Run the next step twice and compare the bits";
   }
   std::string operator()(const training::FindRate& find) const {
-    return fmt::format("Find a learning rate: {} steps from {:g} to {:g}", find.settings.steps,
-                       find.settings.low, find.settings.high);
+    return fmt::format("Find a learning rate: {} steps from {:g} to {:g}",
+                       with_thousands(find.settings.steps), find.settings.low, find.settings.high);
   }
   std::string operator()(const training::RollBack&) const {
     return fmt::format("Back to earlier weights, with --lr {:g}", snapshot_.divergence.back_rate);
