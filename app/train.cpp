@@ -67,10 +67,6 @@ double program_seconds() {
 constexpr int kShownImages = 16;
 constexpr double kImageSeconds = 10;
 
-std::string clock_text(double seconds) {
-  return charts::clock_text(std::round(seconds));
-}
-
 /// What the data set has: "images" or "texts".
 std::string_view items_of(const Snapshot& now) {
   return now.data && now.data->test.texts ? "texts" : "images";
@@ -80,7 +76,7 @@ std::string time_left(const Snapshot& now) {
   if (now.steps_planned == 0 || now.images_per_second <= 0) return "";
   const double steps = static_cast<double>(now.steps_planned - std::min(now.step, now.steps_planned));
   const double images = steps * now.settings->batch * std::max(1, now.settings->optimizer.accumulate);
-  return fmt::format("  {} left", clock_text(images / now.images_per_second));
+  return fmt::format("  {} left", charts::clock_text(images / now.images_per_second));
 }
 
 constexpr std::size_t kBarWidth = 24;
@@ -261,7 +257,8 @@ void print_summary(const Snapshot& end, const training::Point& test, const train
                                   ? static_cast<std::int64_t>(end.evaluation->image_losses.size())
                                   : end.test_images;
   files::print("\n");
-  files::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch, clock_text(end.seconds));
+  files::print("steps        {} (epoch {:.2f}) in {}\n", end.step, end.epoch,
+               charts::clock_text(end.seconds));
   const auto averaged = std::min<std::uint64_t>(end.figures.steps, training::FigureTally::kFinalSteps);
   files::print("train loss   {:.6f}, mean of the last {} step{}\n", end.figures.final_train_loss, averaged,
                averaged == 1 ? "" : "s");

@@ -38,7 +38,7 @@ double time_step(double step) {
 
 std::string tick_label(double value, double step, Unit unit) {
   if (unit == Unit::count) return with_thousands(value);
-  if (unit == Unit::seconds && step >= 1) return clock_text(value + 1e-6);
+  if (unit == Unit::seconds && step >= 1) return clock_text(value);
   const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
   if (unit == Unit::seconds) return fmt::format("{:.{}f} s", value, decimals);
   if (decimals <= 5) return with_thousands(value, decimals);

@@ -71,7 +71,7 @@ std::string bytes_text(double bytes) {
 
 std::string clock_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
-  const auto whole = static_cast<std::int64_t>(std::max(0.0, seconds));
+  const auto whole = static_cast<std::int64_t>(std::round(std::max(0.0, seconds)));
   const std::int64_t hours = whole / 3600, minutes = whole / 60 % 60;
   if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
   return fmt::format("{}:{:02}", minutes, whole % 60);

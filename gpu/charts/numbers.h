@@ -21,7 +21,7 @@ std::string with_thousands(double value, int decimals = 0);
 std::string si_number(double value, int digits = 3);
 /// "1.20 GiB", "812 MiB", "64 B".
 std::string bytes_text(double bytes);
-/// "0:12", "12:07", "1:02:03".
+/// "0:12", "12:07", "1:02:03": to the nearest second.
 std::string clock_text(double seconds);
 /// `digits` digits after the point below 1, `digits` significant ones above, an exponent only below 0.0001
 /// and from 1e6: "0.04213", "12.500", "1.25e-07".

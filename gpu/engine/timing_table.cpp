@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/quantile.h"
 #include "gpu/ops/cost.h"
 
 namespace warpscope::training {
@@ -26,7 +27,7 @@ Measured TimingTable::measured(const Row& row) {
   std::vector<double> sorted = row.recent;
   std::sort(sorted.begin(), sorted.end());
   const std::size_t count = sorted.size();
-  return {sorted[count / 2], sorted[count - 1 - count / 4] - sorted[count / 4], count};
+  return {core::quantile(sorted, 0.5), sorted[count - 1 - count / 4] - sorted[count / 4], count};
 }
 
 void TimingTable::adopt(const plan::Plan& plan, core::Precision precision) {

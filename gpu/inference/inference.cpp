@@ -9,8 +9,8 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/phases.h"
+#include "gpu/core/quantile.h"
 #include "gpu/ops/op.h"
-#include "gpu/profiling/samples.h"
 
 namespace warpscope::inference {
 namespace {
@@ -105,7 +105,7 @@ class Inference::Stopwatch {
 Latency latency_of(std::vector<double> microseconds) {
   if (microseconds.empty()) return {};
   std::ranges::sort(microseconds);
-  return {profiling::quantile(microseconds, 0.5), profiling::quantile(microseconds, 0.99)};
+  return {core::quantile(microseconds, 0.5), core::quantile(microseconds, 0.99)};
 }
 
 double Outcome::images_per_second() const {

@@ -119,7 +119,7 @@ struct Progress {
   std::uint64_t step = 0;           ///< steps whose loss has arrived
   double epoch = 0;                 ///< passes over the training images, fractional
   double seconds = 0;               ///< of training, pauses not counted
-  double images_per_second = 0;     ///< median over the last second of steps
+  double images_per_second = 0;     ///< median over the steps of the last second of training
   MetricValues last;                ///< of the last step
   MetricValues last_test;           ///< of the last evaluation of the images that steer
   std::uint64_t skipped_steps = 0;  ///< steps whose gradients overflowed, since the start or reset

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
+
+#include "gpu/core/quantile.h"
 
 namespace warpscope::profiling {
 namespace {
@@ -27,18 +28,11 @@ class Clock {
 
 }  // namespace
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
-}
-
 Spread spread_of(std::vector<double> microseconds) {
   if (microseconds.empty()) return {};
   std::ranges::sort(microseconds);
-  return {static_cast<int>(microseconds.size()), quantile(microseconds, 0.5), quantile(microseconds, 0.1),
-          quantile(microseconds, 0.9)};
+  const auto part = [&](double share) { return core::quantile(microseconds, share); };
+  return {static_cast<int>(microseconds.size()), part(0.5), part(0.1), part(0.9)};
 }
 
 std::vector<double> time_samples(core::Device& device, core::Stream& stream, const SampleLimits& limits,

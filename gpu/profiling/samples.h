@@ -16,10 +16,7 @@ struct Spread {
   double p90 = 0;
 };
 
-/// The time below which `share` of the `sorted` ones are, of which there is at least one.
-double quantile(const std::vector<double>& sorted, double share);
-
-/// Quantiles by linear interpolation between the sorted times. Zeros for none.
+/// By core::quantile. Zeros for none.
 Spread spread_of(std::vector<double> microseconds);
 
 /// How long to measure.

@@ -75,7 +75,7 @@ SeriesFigures make_series() {
 
 constexpr std::array kWindowFigures{
     Figure{"", "images/s now", "How many images the training takes in a second.",
-           "The median over the steps of the last second, by the device's clock."},
+           "The median over the steps of the last second, by the device's clock; while the training runs."},
     Figure{"", "its images/s", "How many images the training takes in a second with what stands in this row.",
            "The median over its steps whose time is known; not while something is measured beside the "
            "training."},

@@ -16,6 +16,7 @@
 #include "gpu/files/utf8.h"
 #include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/snapshot_json.h"
+#include "gpu/runs/step_speeds.h"
 
 namespace warpscope::runs {
 namespace {
@@ -28,7 +29,6 @@ constexpr auto kQuietForLock = std::chrono::seconds(3);  ///< a running training
 constexpr auto kLockInterval = std::chrono::seconds(2);
 /// Where locks of other machines are not seen: more than the longest time between two heartbeats.
 constexpr auto kQuietForDeath = std::chrono::seconds(12);
-constexpr std::size_t kRowsOfSpeed = 100;
 
 bool ended(TrainerState state) {
   return state == TrainerState::finished || state == TrainerState::failed;
@@ -63,18 +63,15 @@ void take_newest(const PointTable& table, training::Split split, training::Metri
   }
 }
 
-double median_speed(const PointTable& steps) {
+/// As the training that wrote them would tell it.
+double speed_of_last_second(const PointTable& steps) {
   const Series* const series = steps.find("images_per_second");
-  if (series == nullptr) return 0;
-  std::vector<double> speeds;
-  const std::size_t count = series->values.size();
-  for (std::size_t i = count - std::min(count, kRowsOfSpeed); i < count; ++i) {
-    if (series->values[i] > 0) speeds.push_back(series->values[i]);
-  }
-  if (speeds.empty()) return 0;
-  const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
-  std::nth_element(speeds.begin(), middle, speeds.end());
-  return *middle;
+  if (series == nullptr || steps.size() == 0) return 0;
+  std::size_t first = steps.size() - 1;
+  while (first > 0 && steps.seconds[first - 1] > steps.seconds.back() - 1) --first;
+  training::StepSpeeds speeds;
+  for (std::size_t i = first; i < steps.size(); ++i) speeds.add(steps.seconds[i], series->values[i]);
+  return speeds.median().value_or(0);
 }
 
 /// For a network that takes texts: what the kept bytes stand for, as far as they tell.
@@ -333,7 +330,7 @@ void RunView::describe_by_points(const RunPoints& points) {
   now.epoch = std::isnan(steps.epoch.back()) ? now.epoch : steps.epoch.back();
   now.seconds = std::isnan(steps.seconds.back()) ? now.seconds : steps.seconds.back();
   now.last = MetricColumns(steps, training::Split::train).at(steps.size() - 1).values;
-  if (!status_) now.images_per_second = median_speed(steps);
+  if (!status_) now.images_per_second = speed_of_last_second(steps);
   now.figures = tally_.figures();
   const bool validated = points.tests.find("validation_loss") != nullptr;
   take_newest(points.tests, validated ? training::Split::validation : training::Split::test, now.last_test);

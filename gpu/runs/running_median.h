@@ -10,7 +10,7 @@
 
 namespace warpscope::training {
 
-/// Exact: the number at place size() / 2 of those in order. A number costs O(log n).
+/// Exact: of those in order the one in the middle, of an even count the mean of the two there. A number costs O(log n).
 class RunningMedian {
  public:
   void add(float value) {
@@ -33,7 +33,9 @@ class RunningMedian {
   }
   /// NaN if there is none.
   double value() const {
-    return upper_.empty() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(upper_.front());
+    if (upper_.empty()) return std::numeric_limits<double>::quiet_NaN();
+    const auto above = static_cast<double>(upper_.front());
+    return upper_.size() > lower_.size() ? above : (static_cast<double>(lower_.front()) + above) / 2;
   }
 
  private:

@@ -18,14 +18,26 @@ constexpr double kLeastChange = 0.02;
 /// A fall of the smoothed loss by fewer of its standard deviations is taken for noise too.
 constexpr double kLeastDeviations = 6;
 
+/// A rise by more of them is none of hard images, which a sweep meets a hundred times over.
+constexpr double kBlowUpDeviations = 10;
+
 constexpr int kLeastSteps = 20;
 constexpr int kMostSteps = 100'000;
 constexpr double kMostSmoothing = 0.98;
 
+/// Steps over which smoothing averages.
+int memory_of(const RateFinderOptions& options) {
+  return static_cast<int>(std::lround(1 / (1 - options.smoothing)));
+}
+
 /// Points at the start over which smoothing has little to average: no suggestion is taken from these.
 std::size_t settling(const RateFinderOptions& options) {
-  const int memory = static_cast<int>(std::lround(1 / (1 - options.smoothing)));
-  return static_cast<std::size_t>(std::max(1, std::min(memory, options.steps / 10)));
+  return static_cast<std::size_t>(std::max(1, std::min(memory_of(options), options.steps / 10)));
+}
+
+/// The standard deviation of the smoothed loss, were the losses independent, from their variance.
+double smoothed_deviation(double variance, double smoothing) {
+  return std::sqrt(variance * (1 - smoothing) / (1 + smoothing));
 }
 
 std::size_t best_of(const std::vector<RatePoint>& points) {
@@ -69,7 +81,7 @@ double noise(const std::vector<RatePoint>& points, std::size_t best, double smoo
     squares += difference * difference;
   }
   const double variance = squares / (2 * static_cast<double>(std::max<std::size_t>(best, 1)));
-  return std::sqrt(variance * (1 - smoothing) / (1 + smoothing));
+  return smoothed_deviation(variance, smoothing);
 }
 
 double share(double change, double of) {
@@ -83,19 +95,28 @@ std::string degenerate(const RateFinderOptions& options, const std::vector<RateP
     return "the loss is not finite before any update, so no rate is to blame: go back to weights with a "
            "finite loss";
   }
-  if (points.size() <= first) {
+  const std::size_t best = best_of(points);
+  const bool rose =
+      share(points.back().smoothed - points[best].smoothed, points[best].smoothed) >= kLeastChange;
+  // Soon after smoothing has settled it cannot be told whether the loss fell.
+  if (points.size() <= first || (points.size() <= 2 * first && rose)) {
     return fmt::format("the loss blew up near a rate of {:.3g} already: start from a rate lower than {:g}",
                        points.back().rate, options.low);
   }
-  const std::size_t best = best_of(points);
   const double start = points[first].smoothed;
   const double fell = share(start - points[best].smoothed, start);
   const double least = kLeastDeviations * noise(points, best, options.smoothing);
-  if (best > first && fell >= kLeastChange && start - points[best].smoothed < least) {
+  const bool fell_a_little = best > first && fell >= kLeastChange && start - points[best].smoothed < least;
+  // Whether it rose from the start is seen where the rate is still low; later on it may have blown up.
+  const std::size_t early = std::min(2 * first, points.size() - 1);
+  const bool rose_later = best <= first && rose &&
+                          points[early].smoothed - points[first - 1].smoothed <=
+                              kLeastDeviations * noise(points, early, options.smoothing);
+  if (fell_a_little || rose_later) {
     return "the loss falls by no more than its noise: take more images a step, or try from new weights";
   }
   if (best > first && fell >= kLeastChange) return "";
-  if (share(points.back().smoothed - points[best].smoothed, points[best].smoothed) >= kLeastChange) {
+  if (rose) {
     return fmt::format(
         "the loss rose from the start, lowest at a rate of {:.3g}: start from a rate lower than {:g}",
         points[best].rate, options.low);
@@ -142,9 +163,22 @@ void RateFinder::note(double loss) {
   }
   average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
   const double smoothed = average_ / (1 - std::pow(options_.smoothing, steps_done_));
-  best_ = points_.empty() ? smoothed : std::min(best_, smoothed);
+  if (!points_.empty()) falls_ += std::pow(std::max(0.0, points_.back().loss - loss), 2);
   points_.push_back({rate, loss, smoothed});
-  done_ = steps_done_ == options_.steps || smoothed > options_.blow_up * best_;
+  const std::size_t first = settling(options_);
+  if (points_.size() >= first) best_ = points_.size() == first ? smoothed : std::min(best_, smoothed);
+  done_ = steps_done_ == options_.steps || (points_.size() >= 2 * first && blew_up());
+}
+
+bool RateFinder::blew_up() const {
+  const double least = options_.blow_up * best_, smoothed = points_.back().smoothed;
+  const double deviation =
+      smoothed_deviation(falls_ / static_cast<double>(points_.size() - 1), options_.smoothing);
+  if (smoothed <= least || smoothed - best_ <= kBlowUpDeviations * deviation) return false;
+  const auto last = std::min<std::ptrdiff_t>(memory_of(options_), std::ssize(points_));
+  return 2 * std::count_if(points_.end() - last, points_.end(),
+                           [&](const RatePoint& point) { return point.loss > least; }) >=
+         last;
 }
 
 RateFinderResult RateFinder::result() const {

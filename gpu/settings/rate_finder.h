@@ -5,8 +5,13 @@
 //
 //   m_i = b m_(i-1) + (1 - b) l_i,   s_i = m_i / (1 - b^(i+1)),   b = smoothing
 //
-// The test ends after N steps, at a loss that is not finite, or once s_i is above blow_up times its lowest so
-// far. The lowest s is at `best`. To find the steepest descent, s_0 ... s_best is smoothed once more from the
+// The test ends after N steps, at a loss that is not finite, or once the loss blows up: s_i and at least half of the
+// last 1 / (1 - b) losses are above blow_up times the lowest s since smoothing has settled, and s_i is ten of its
+// standard deviations above that. These are taken from the falls from one loss to the next, which a rise does not
+// touch: where the loss is small, a few images that are hard make ten times of it and more, and the next ones are easy
+// again. It is judged once there are twice as many steps as smoothing takes to settle.
+//
+// The lowest s is at `best`. To find the steepest descent, s_0 ... s_best is smoothed once more from the
 // end to the start in the same way, which takes back the delay of the first smoothing; the suggestion is the
 // rate at which this falls most from the point before to the point after. The cautious suggestion is a tenth
 // of the rate at `best`.
@@ -69,8 +74,11 @@ class RateFinder {
  private:
   RateFinderOptions options_;
   std::vector<RatePoint> points_;
+  bool blew_up() const;
+
   double average_ = 0;  ///< m
-  double best_ = 0;     ///< lowest s so far
+  double best_ = 0;     ///< lowest s since smoothing has settled
+  double falls_ = 0;    ///< squares of the differences to the loss before, where that was larger
   int steps_done_ = 0;
   bool done_ = false;
 };

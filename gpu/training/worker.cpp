@@ -190,6 +190,7 @@ void Trainer::Worker::publish(bool force) {
       last_ladder_ = now;
       measure_energy();
       view_.ladder = ladder_.entries();
+      view_.images_per_second = speeds_.median().value_or(view_.images_per_second);
     }
     view_.next_evaluation = next_evaluation();
     view_.timings = engine_->timings().timings();
@@ -198,7 +199,6 @@ void Trainer::Worker::publish(bool force) {
       for (const OpTiming& timing : view_.timings) view_.step_microseconds += timing.microseconds;
     }
   }
-  view_.images_per_second = speeds_.median().value_or(view_.images_per_second);
   publishing_.publish(now);
 }
 

@@ -11,6 +11,7 @@
 
 #include "gpu/core/phases.h"
 #include "gpu/engine/engine.h"
+#include "gpu/runs/step_speeds.h"
 #include "gpu/settings/configuration.h"
 #include "gpu/training/energy_use.h"
 #include "gpu/training/inbox.h"
@@ -20,7 +21,6 @@
 #include "gpu/training/run_keeper.h"
 #include "gpu/training/showing.h"
 #include "gpu/training/steering.h"
-#include "gpu/training/step_speeds.h"
 #include "gpu/training/trainer.h"
 #include "gpu/training/watching.h"
 
@@ -146,6 +146,7 @@ class Trainer::Worker {
   Steering steering_;
   Ladder ladder_;
   StepSpeeds speeds_;
+  double last_step_seconds_ = 0;  ///< of the last step that had a time of its own
   LeftTrainings left_;
   ProgressOfCopies copies_;
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused

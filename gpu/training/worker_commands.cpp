@@ -263,7 +263,8 @@ void Trainer::Worker::handle_reset() {
   publish(true);  // the points of the old curve leave before the restart
   engine_->reset();
   steering_ = {};
-  speeds_ = {};
+  speeds_.clear();
+  last_step_seconds_ = 0;
   steps_to_run_ = 0;
   showing_.restart();
   keeper_->begin_training();

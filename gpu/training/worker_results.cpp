@@ -61,8 +61,8 @@ void Trainer::Worker::drain() {
 }
 
 void Trainer::Worker::note_step(const StepResult& step) {
-  speeds_.add(step.step_seconds, step.batch);
-  view_.seconds += step.step_seconds > 0 ? step.step_seconds : speeds_.last_seconds();
+  if (step.step_seconds > 0) last_step_seconds_ = step.step_seconds;
+  view_.seconds += last_step_seconds_;
   view_.step = step.step;
   view_.epoch = step.epoch;
   // Where losses are not scaled a step is only left out because its loss is not finite, which is told otherwise. Where
@@ -70,6 +70,7 @@ void Trainer::Worker::note_step(const StepResult& step) {
   const bool scaled = view_.selection.precision == core::Precision::fp16;
   const bool skipped = scaled && step.skipped;
   view_.last = values_of(step, scaled, !settings().optimizer.per_sample, view_.classifies);
+  speeds_.add(view_.seconds, static_cast<double>(view_.last[Metric::images_per_second]));
   view_.skipped_steps += skipped;
   const bool slowed =
       step.timed && device_->kind() == core::DeviceKind::cuda;  // by the events between kernels

@@ -56,6 +56,8 @@ TEST_F(Timings, AreMediansOfTheLastSamples) {
   for (const double time : {5.0, 1.0, 100.0}) add(time);
   EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 5.0);
   EXPECT_EQ(table.samples(), 3);
+  add(8.0);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 6.5) << "the mean of the two in the middle";
   for (int i = 0; i < 31; ++i) add(7.0);
   EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").microseconds, 7.0);
   EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").samples, 31) << "older ones are forgotten";

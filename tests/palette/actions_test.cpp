@@ -326,6 +326,8 @@ TEST_F(ActionsTest, ASettingIsTypedWithItsValue) {
   EXPECT_EQ(set_by("loss spike 5"), tests::change("zscore", 5.0).settings);
   EXPECT_EQ(set_by("micro-batches 2"), tests::change("accumulate", 2).settings);
   EXPECT_EQ(set_by("crop 4"), tests::change("crop", 4).settings);
+  EXPECT_EQ(set_by("lr 0,02"), set_by("lr 0.02"));
+  EXPECT_EQ(set_by("batch 1,024"), tests::change("batch", 1024).settings);
   EXPECT_EQ(set_by("flip on"), tests::change("flip", true).settings);
   EXPECT_EQ(set_by("clip norm 1"), tests::change("clip_norm", 1.0).settings);
   EXPECT_EQ(set_by("epochs 4"), tests::change("epochs", 4).settings);
@@ -337,7 +339,8 @@ TEST_F(ActionsTest, ASettingIsTypedWithItsValue) {
 }
 
 TEST_F(ActionsTest, WhatIsTypedIsRefusedByTheSettingsOwnRules) {
-  EXPECT_EQ(typed("lr 0").why_not, "Learning rate must be a number above 0.");
+  EXPECT_EQ(typed("lr 0").why_not, "Learning rate must be above 0.");
+  EXPECT_EQ(typed("lr 1,000").why_not, "1,000 may mean 1 or 1000: type the learning rate without the comma.");
   EXPECT_EQ(typed("lr fast").why_not, "Learning rate must be a number above 0.");
   EXPECT_EQ(typed("batch 0").why_not, "Batch must be a whole number from 1 to 65,536.");
   EXPECT_EQ(typed("batch 2.5").why_not, "Batch must be a whole number from 1 to 65,536.");

@@ -5,13 +5,6 @@
 namespace warpscope::ui::frame_clock_test {
 namespace {
 
-TEST(Quantile, IsTheNearestValueFromAbove) {
-  EXPECT_EQ(quantile({}, 0.5), 0);
-  EXPECT_EQ(quantile({7}, 0.99), 7);
-  EXPECT_EQ(quantile({3, 1, 2}, 0.5), 2);
-  EXPECT_EQ(quantile({4, 3, 2, 1}, 0.99), 4);
-}
-
 TEST(FrameClock, CountsTheFramesOfTheLastSecond) {
   FrameClock clock;
   EXPECT_EQ(clock.frames_in_last_second(0), 0);

@@ -101,6 +101,8 @@ TEST(TimeChange, IsThatOfMediansOfEnoughSamples) {
   EXPECT_EQ(change_of(sampled(25, 100)).difference, training::Difference::less);
   EXPECT_EQ(change_text(change_of(sampled(25, 100)), false), "0.25\u00d7 the time");
   EXPECT_EQ(change_text(change_of(sampled(25, 100)), true), "0.25\u00d7");
+  EXPECT_EQ(change_of(sampled(25, 100)).before, 100) << "the ratio is that of the times in the row";
+  EXPECT_EQ(change_of(sampled(25, 0)).tip, "") << "never switched";
   EXPECT_EQ(change_of(sampled(120, 100)).difference, training::Difference::more);
   EXPECT_EQ(change_text(change_of(sampled(120, 100)), false), "1.20\u00d7 the time");
   for (const KernelCost& few : {sampled(25, 100, 3), sampled(25, 100, 31, 3)}) {
@@ -124,16 +126,22 @@ TEST(TimeChange, OfAStepIsWhatTheLadderSays) {
   before.timed = now.timed = 500;
   before.spread = now.spread = 100;
   before.batch = now.batch = 8;
-  const TimeChange change = change_of_step({before, now});
+  // One by one the ops took 1.97 times as long: figures of another kind, which do not stand beside that ratio.
+  const KernelCost step{.microseconds = 7085, .previous_microseconds = 3601};
+  const TimeChange change = change_of_step({before, now}, step);
+  EXPECT_EQ(change.before, 0);
   EXPECT_EQ(change.difference, training::Difference::more);
   EXPECT_EQ(change_text(change, false), "1.11\u00d7 the time");
-  EXPECT_NE(change.tip.find("12,549 images/s before, 11,294 now"), std::string::npos) << change.tip;
+  EXPECT_NE(change.tip.find("12,549 images/s before, 11,294 since"), std::string::npos) << change.tip;
+  EXPECT_NE(change.tip.find("sampled ops, each launched by itself, add up to 7,085 \u00b5s; 3,601 before"),
+            std::string::npos)
+      << change.tip;
   now.batch = 16;
-  EXPECT_EQ(change_text(change_of_step({before, now}), false), "-");
+  EXPECT_EQ(change_text(change_of_step({before, now}, step), false), "-");
   now.batch = 8;
   now.timed = 2;
-  EXPECT_EQ(change_text(change_of_step({before, now}), false), "-");
-  EXPECT_EQ(change_text(change_of_step({before}), false), "-");
+  EXPECT_EQ(change_text(change_of_step({before, now}, step), false), "-");
+  EXPECT_EQ(change_text(change_of_step({before}, step), false), "-");
 }
 
 TEST(StepCost, HasNoPreviousTimeBeforeTheFirstSwitch) {

@@ -40,7 +40,10 @@ TEST(Numbers, Bytes) {
 
 TEST(Numbers, Clock) {
   EXPECT_EQ(clock_text(0), "0:00");
-  EXPECT_EQ(clock_text(12.9), "0:12");
+  EXPECT_EQ(clock_text(2.516), "0:03") << "to the nearest second";
+  EXPECT_EQ(clock_text(12.4), "0:12");
+  EXPECT_EQ(clock_text(59.7), "1:00");
+  EXPECT_EQ(clock_text(3599.6), "1:00:00");
   EXPECT_EQ(clock_text(727), "12:07");
   EXPECT_EQ(clock_text(3723), "1:02:03");
   EXPECT_EQ(clock_text(NAN), "-");

@@ -1,6 +1,7 @@
 // One recorded run is told by run.json, `warpscope runs`, the window, CSV and the curves: what has one name is one
 // number.
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "gpu/core/quantile.h"
 #include "gpu/export/export.h"
 #include "gpu/runs/curves.h"
 #include "gpu/runs/figure_table.h"
@@ -165,6 +167,35 @@ TEST_F(OneFigure, IsWhatResultsShow) {
   EXPECT_EQ(cells.at("test loss"), fmt::format("{:.5f}", figures.test_loss));
   EXPECT_EQ(cells.at("test accuracy"), fmt::format("{:.2f}", 100 * figures.accuracy));
   EXPECT_FALSE(cells.contains("train accuracy")) << "that of one batch says little";
+}
+
+TEST_F(OneFigure, OnlyATrainingThatRunsHasASpeedOfNow) {
+  training::Snapshot snapshot = viewed();
+  snapshot.images_per_second = 4321;
+  ASSERT_EQ(snapshot.state, training::TrainerState::finished);
+  EXPECT_EQ(speed_of(snapshot).label, std::string("median images/s"));
+  EXPECT_EQ(fmt::format("{:.8g}", speed_of(snapshot).images_per_second),
+            fmt::format("{:.8g}", run.head["median_images_per_second"].get<double>()));
+  snapshot.state = training::TrainerState::paused;
+  EXPECT_EQ(speed_of(snapshot).label, std::string("median images/s"));
+  snapshot.state = training::TrainerState::running;
+  EXPECT_EQ(speed_of(snapshot).label, std::string("images/s now"));
+  EXPECT_EQ(speed_of(snapshot).images_per_second, 4321);
+  EXPECT_EQ(speed_of({}).images_per_second, 0);
+  for (const char* const label : {"median images/s", "images/s now"})
+    EXPECT_NE(training::find_figure(label), nullptr) << label;
+}
+
+TEST_F(OneFigure, TheSpeedOfTheLastSecondIsTakenFromItsSteps) {
+  const runs::PointTable& steps = run.points.steps;
+  std::vector<double> speeds;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps.seconds[i] > steps.seconds.back() - 1)
+      speeds.push_back(steps.find("images_per_second")->values[i]);
+  }
+  std::sort(speeds.begin(), speeds.end());
+  ASSERT_GE(speeds.size(), 13u) << "thirteen steps a second";
+  EXPECT_DOUBLE_EQ(viewed().images_per_second, core::quantile(speeds, 0.5));
 }
 
 TEST(FigureTable, NamesAreUsedOnceAndExplained) {

@@ -58,7 +58,8 @@ TEST(SettingSpec, TheSpikeThresholdCanBeOffAndTypedBeyondItsSlider) {
   const ValueSpec spec = spec_of(training::setting("zscore"));
   EXPECT_EQ(value_at(*spec.scale, 0), 0);
   EXPECT_EQ(field_text(0, false, spec.zero_text), "off");
-  EXPECT_EQ(read_field("off", spec.zero_text), 0.0);
+  EXPECT_EQ(read_field(spec, "off").refusal, "");
+  EXPECT_EQ(read_field(spec, "off").value, 0.0);
   for (const double position : {0.0, 0.1, 0.5, 1.0}) {
     EXPECT_TRUE(is_valid(spec.limits, value_at(*spec.scale, position))) << position;
   }

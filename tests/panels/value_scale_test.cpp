@@ -90,14 +90,57 @@ TEST(FieldText, HasFourDigitsOrAWord) {
   EXPECT_EQ(field_text(0, false, ""), "0");
 }
 
-TEST(ReadField, TakesNumbersAlone) {
-  EXPECT_EQ(read_field("0.25", ""), 0.25);
-  EXPECT_EQ(read_field("1e-3", "off"), 1e-3);
-  EXPECT_EQ(read_field("off", "off"), 0.0);
-  EXPECT_FALSE(read_field("off", "").has_value());
-  EXPECT_FALSE(read_field("", "").has_value());
-  EXPECT_FALSE(read_field("1.2.3", "").has_value());
-  EXPECT_FALSE(read_field("0.5x", "").has_value());
+const ValueSpec kRateField{.name = "rate",
+                           .label = "learning rate",
+                           .tip = "",
+                           .limits = {.least = 0, .most = 1e6, .above_least = true}};
+const ValueSpec kBatchField{
+    .name = "batch", .label = "batch", .tip = "", .limits = {.least = 1, .most = 65536, .integer = true}};
+const ValueSpec kClipField{.name = "clip",
+                           .label = "clip norm",
+                           .tip = "",
+                           .limits = {.least = 0, .most = 100},
+                           .scale = {},
+                           .zero_text = "off"};
+
+double taken(const ValueSpec& spec, std::string_view text) {
+  const TypedValue typed = read_field(spec, text);
+  EXPECT_EQ(typed.refusal, "") << text;
+  return typed.value;
+}
+
+TEST(ReadField, TakesNumbersOnly) {
+  EXPECT_EQ(taken(kRateField, "0.25"), 0.25);
+  EXPECT_EQ(taken(kRateField, " 5e-4 "), 5e-4);
+  EXPECT_EQ(taken(kClipField, "off"), 0.0);
+  EXPECT_EQ(taken(kBatchField, "64"), 64);
+  for (const char* const text :
+       {"off", "", " ", "abc", "nan", "inf", "-nan", "1.2.3", "0.5x", "r 0.02r", ",", ",1,2", "0,,1"})
+    EXPECT_EQ(read_field(kRateField, text).refusal, "learning rate must be a number above 0") << text;
+  EXPECT_EQ(read_field(kRateField, "-1").refusal, "learning rate must be above 0");
+  EXPECT_EQ(read_field(kRateField, "1e300").refusal, "learning rate must be above 0 and at most 1e+06");
+}
+
+TEST(ReadField, ACommaInANumberThatIsNotWholeIsADecimalComma) {
+  EXPECT_EQ(taken(kRateField, "0,001"), 0.001);
+  EXPECT_EQ(taken(kRateField, "0,1"), 0.1);
+  EXPECT_EQ(taken(kRateField, "2,5e-4"), 2.5e-4);
+  EXPECT_EQ(taken(kRateField, "12,0625"), 12.0625);
+}
+
+TEST(ReadField, CommasBetweenGroupsOfThreeDigitsAreLeftOut) {
+  EXPECT_EQ(taken(kBatchField, "21,763"), 21763);
+  EXPECT_EQ(taken(kRateField, "1,234.5"), 1234.5);
+  EXPECT_EQ(taken(kRateField, "1,000,000"), 1e6);
+  for (const char* const text : {"1,0", "1,00", "0,001", "2,1763", "1,0000", "64,", ",640", "1,000.0"})
+    EXPECT_EQ(read_field(kBatchField, text).refusal, "batch must be a whole number from 1 to 65,536") << text;
+}
+
+TEST(ReadField, WhatMayMeanTwoNumbersIsRefused) {
+  EXPECT_EQ(read_field(kRateField, "1,000").refusal,
+            "1,000 may mean 1 or 1000: type the learning rate without the comma");
+  EXPECT_EQ(read_field(kRateField, "12,345").refusal,
+            "12,345 may mean 12.345 or 12345: type the learning rate without the comma");
 }
 
 }  // namespace

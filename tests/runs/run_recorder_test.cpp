@@ -187,7 +187,7 @@ TEST_F(Run, FinalLossIsTheMeanOfTheLastFiftySteps) {
     EXPECT_DOUBLE_EQ(figures.epochs, static_cast<double>(steps) / 10);
     EXPECT_DOUBLE_EQ(figures.seconds, static_cast<double>(steps) / 100);
     EXPECT_FLOAT_EQ(static_cast<float>(figures.median_images_per_second),
-                    static_cast<float>(10 * (steps / 2 + 1)));
+                    static_cast<float>(5 * (steps + 1)));
   }
 }
 
@@ -220,7 +220,7 @@ TEST_F(Run, PointsFromBeforeItWasGoneOnWithCount) {
   recorder.finish("finished", "");
   EXPECT_EQ(run()["steps"], 75);
   EXPECT_DOUBLE_EQ(run()["final_train_loss"].get<double>(), (26 + 75) / 2.0);
-  EXPECT_DOUBLE_EQ(run()["median_images_per_second"].get<double>(), 10 * (75 / 2 + 1));
+  EXPECT_DOUBLE_EQ(run()["median_images_per_second"].get<double>(), 5 * (75 + 1));
 }
 
 TEST_F(Run, ResultsAreThoseSinceTheLastReset) {

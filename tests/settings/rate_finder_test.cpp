@@ -166,6 +166,34 @@ TEST(RateFinder, NoiseAloneSuggestsNothing) {
   }
 }
 
+/// The loss of a batch of few images that are nearly all learned: one that is not makes hundreds of the others.
+double loss_of_few_images(std::uint64_t seed, std::uint64_t step) {
+  return 1e-3 *
+         std::exp(2.5 * (core::random_unit(seed, 2 * step) + core::random_unit(seed, 2 * step + 1) - 1) * 2);
+}
+
+TEST(RateFinder, HardImagesAtASmallLossAreNoBlowUp) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::uint64_t step = 0;
+    const RateFinder finder = sweep({}, [&](double) { return loss_of_few_images(seed, step++); });
+    EXPECT_EQ(finder.steps_done(), 100) << seed << ": " << finder.result().text;
+    EXPECT_EQ(finder.result().text.find("blew up"), std::string::npos) << finder.result().text;
+  }
+}
+
+TEST(RateFinder, ABlowUpAmongHardImagesIsSeen) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::uint64_t step = 0;
+    const RateFinder finder = sweep({}, [&](double rate) {
+      return loss_of_few_images(seed, step++) + std::min(20.0, std::pow(rate / 0.05, 3));
+    });
+    EXPECT_LT(finder.steps_done(), 100) << seed;
+    EXPECT_GT(finder.next_rate(), 0.005) << seed;
+    EXPECT_EQ(finder.result().text.find("blew up near"), std::string::npos) << finder.result().text;
+    EXPECT_EQ(finder.result().text.find("from the start"), std::string::npos) << finder.result().text;
+  }
+}
+
 TEST(RateFinder, SuggestsNothingBeforeItIsDone) {
   RateFinder finder({});
   for (int i = 0; i < 50; ++i) finder.note(valley(finder.next_rate(), 1e-6, 1));

@@ -20,7 +20,7 @@ except ImportError as error:
 ACCENT = (0x8C, 0x9E, 0xFF)
 TRAIN_CURVE = (0x56, 0xB4, 0xE9)
 TEST_CURVE = (0xE6, 0x9F, 0x00)
-KEYS = {".": "period", " ": "space", ":": "colon"}
+KEYS = {".": "period", ",": "comma", " ": "space", ":": "colon"}
 
 Rectangle = collections.namedtuple("Rectangle", "x y w h")
 

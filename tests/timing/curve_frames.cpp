@@ -12,6 +12,7 @@
 #include <ctime>
 #include <vector>
 
+#include "gpu/core/quantile.h"
 #include "ui/panels/loss_history.h"
 #include "ui/plot/plot.h"
 #include "ui/widgets/fonts.h"
@@ -80,8 +81,8 @@ void tell(const char* what, Scene& scene, const LossHistory& history,
     times.push_back(frame(scene, history, 100 + 5 * static_cast<float>(i), measured));
   const double first = times.front();
   std::sort(times.begin(), times.end());
-  std::printf("  %-28s first %7.2f ms   median %6.2f ms   p99 %6.2f ms\n", what, first, times[kFrames / 2],
-              times[kFrames * 99 / 100]);
+  std::printf("  %-28s first %7.2f ms   median %6.2f ms   p99 %6.2f ms\n", what, first,
+              core::quantile(times, 0.5), core::quantile(times, 0.99));
 }
 
 // Frames from a change of the curves until they are whole: the longest of them, by the processor and by the clock, and

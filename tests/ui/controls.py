@@ -224,6 +224,9 @@ class Choices(WindowCase):
     def test_keys_typed_into_a_field_do_not_steer(self):
         step = self.open_paused()
         self.enter("training.learning_rate", "r 0.02r")
+        self.item("training.learning_rate_refusal")
+        self.assertEqual(markers_of(self.run_dir), [])
+        self.enter("training.learning_rate", "0,02")
         # Commands keep their order: what the keys would have steered would be there before this.
         self.wait_for_marker("learning rate: 0.0005 -> 0.02")
         self.assertEqual(self.settled_step(), step)

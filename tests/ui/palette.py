@@ -29,7 +29,7 @@ class Palette(WindowCase):
     def test_a_typed_setting_is_set_and_a_wrong_one_refused(self):
         self.open_paused()
         self.open_palette("lr 0")
-        self.wait_for_palette(refusal="Learning rate must be a number above 0.")
+        self.wait_for_palette(refusal="Learning rate must be above 0.")
         self.key("Return", "Escape")
         self.wait_for_palette(open=False)
         self.open_palette("lr 0.02")

@@ -1,7 +1,8 @@
 #include "ui/frame/frame_clock.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "gpu/core/quantile.h"
 
 namespace warpscope::ui {
 namespace {
@@ -18,15 +19,12 @@ void keep(std::vector<double>& ring, std::size_t& next, double value) {
   next = (next + 1) % kFrames;
 }
 
-}  // namespace
-
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  const auto last = static_cast<double>(values.size() - 1);
-  const auto index = static_cast<std::ptrdiff_t>(std::ceil(part * last));
-  std::nth_element(values.begin(), values.begin() + index, values.end());
-  return values[static_cast<std::size_t>(index)];
+std::vector<double> sorted(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
 }
+
+}  // namespace
 
 void FrameClock::add(double start, double work, double swapped) {
   starts_.push_back(start);
@@ -39,9 +37,10 @@ void FrameClock::add(double start, double work, double swapped) {
   keep(swapped_, next_swapped_, swapped);
   if (renewed_ >= 0 && start - renewed_ < kRenewSeconds) return;
   renewed_ = start;
-  shown_work_ = quantile(works_, 0.5);
-  shown_p99_work_ = quantile(works_, 0.99);
-  shown_p99_swapped_ = quantile(swapped_, 0.99);
+  const std::vector<double> works = sorted(works_);
+  shown_work_ = core::quantile(works, 0.5);
+  shown_p99_work_ = core::quantile(works, 0.99);
+  shown_p99_swapped_ = core::quantile(sorted(swapped_), 0.99);
 }
 
 int FrameClock::frames_in_last_second(double now) const {

@@ -7,9 +7,6 @@
 
 namespace warpscope::ui {
 
-/// The `part` quantile (0.5: the median) of `values`, the nearest one from above; 0 if there is none.
-double quantile(std::vector<double> values, double part);
-
 /// Figures of the frames of the last second, and of the last 240.
 class FrameClock {
  public:

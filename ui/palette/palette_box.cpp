@@ -308,8 +308,9 @@ void PaletteBox::draw_footer(const Frame& frame) const {
   const std::string& refusal = rows_[static_cast<std::size_t>(chosen_)].action.why_not;
   if (!refusal.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.palette.warning);
-    ImGui::PushTextWrapPos(ImGui::GetWindowWidth() - (kPad + kTextPad) * s);
-    ImGui::TextUnformatted(refusal.c_str());
+    const float end = ImGui::GetWindowWidth() - (kPad + kTextPad) * s;
+    ImGui::PushTextWrapPos(end);
+    ImGui::TextUnformatted(wrapped(frame.fonts.text, refusal, end - ImGui::GetCursorPosX()).c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
     trace_item("palette.refusal");

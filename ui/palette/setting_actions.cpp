@@ -85,14 +85,12 @@ std::size_t named_length(const std::string& query, const Setting& setting) {
 std::string value_refusal(const Setting& setting, const std::string& text, training::Value& value) {
   if (setting.field.kind == training::Kind::integer || setting.field.kind == training::Kind::real) {
     const ValueSpec spec = spec_of(setting);
-    const auto number = read_field(text, spec.zero_text);
-    if (!number || !is_valid(spec.limits, *number)) {
-      return fmt::format("{} must be {}", spec.label, range_text(spec.limits, number.value_or(0)));
-    }
+    const TypedValue typed = read_field(spec, text);
+    if (!typed.refusal.empty()) return typed.refusal;
     if (spec.limits.integer) {
-      value = static_cast<std::int64_t>(*number);
+      value = static_cast<std::int64_t>(typed.value);
     } else {
-      value = *number;
+      value = typed.value;
     }
   }
   if (setting.field.kind == training::Kind::boolean) {

@@ -295,11 +295,7 @@ void FeaturesControls::draw(const Frame& frame, FeaturesController& controller, 
   changed = draw_classifier(frame, controller) || changed;
   changed = draw_c(frame, controller) || changed;
   changed = draw_gamma(frame, controller) || changed;
-  if (!refusal_.empty()) {
-    row_text(frame, frame.fonts.small, frame.palette.warning,
-             ellipsize(frame.fonts.small, refusal_, ImGui::GetContentRegionAvail().x));
-    tooltip(frame, refusal_);
-  }
+  if (!refusal_.empty()) paragraph(frame.fonts.small, frame.palette.warning, refusal_);
   ImGui::PopStyleVar();
   ImGui::EndChild();
   if (!changed) return;

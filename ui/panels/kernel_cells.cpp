@@ -172,6 +172,8 @@ KernelCost step_cost(const std::vector<KernelRow>& rows) {
 
 TimeChange change_of(const KernelCost& cost) {
   TimeChange change;
+  if (cost.previous_microseconds <= 0) return change;
+  change.before = cost.previous_microseconds;
   change.difference = training::difference(cost.before(), cost.now());
   if (cost.covered) {
     change.tip = "Not compared: it runs inside another call now and has no time of its own.";
@@ -191,7 +193,7 @@ TimeChange change_of(const KernelCost& cost) {
   return change;
 }
 
-TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder) {
+TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder, const KernelCost& step) {
   TimeChange change;
   if (ladder.size() < 2) return change;
   const training::LadderEntry &before = ladder[ladder.size() - 2], &now = ladder.back();
@@ -209,11 +211,16 @@ TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder) {
   }
   change.ratio = before.images_per_second / now.images_per_second;
   change.tip =
-      fmt::format("Whole steps, as in Ladder: {} images/s before, {} now{}.",
+      fmt::format("Whole steps, as in Ladder: {} images/s before, {} since{}.",
                   with_thousands(before.images_per_second, 0), with_thousands(now.images_per_second, 0),
                   change.difference == training::Difference::noise
                       ? ", which is within the noise: nearer than the steps of each spread"
                       : "");
+  if (step.microseconds > 0 && step.previous_microseconds > 0) {
+    change.tip +=
+        fmt::format("\nIts sampled ops, each launched by itself, add up to {} \u00b5s; {} before.",
+                    with_thousands(step.microseconds, 0), with_thousands(step.previous_microseconds, 0));
+  }
   return change;
 }
 
@@ -341,15 +348,15 @@ void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost
                   bytes_text(cost.bytes)));
 }
 
-void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, const TimeChange& change,
-              std::string_view previous) {
-  const bool known = cost.previous_microseconds > 0;
-  if (!known) return;
-  const float right = cell.max.x - ratio_width(frame, cell.max.x - cell.min.x);
-  number_left_of(frame, cell, right, microseconds_text(frame, cost.previous_microseconds),
-                 frame.palette.muted);
+void was_cell(const Frame& frame, const Cell& cell, const TimeChange& change, std::string_view previous) {
+  if (change.tip.empty()) return;
+  if (change.before > 0) {
+    const float right = cell.max.x - ratio_width(frame, cell.max.x - cell.min.x);
+    number_left_of(frame, cell, right, microseconds_text(frame, change.before), frame.palette.muted);
+  }
   draw_change(frame, cell, change);
   if (!item(cell)) return;
+  if (change.before <= 0) return tooltip(frame, change.tip);
   tooltip(frame,
           fmt::format("Microseconds before the last switch{}{}, and what part of them the time now is.\n{}",
                       previous.empty() ? "" : ", with ", previous, change.tip));

@@ -72,12 +72,14 @@ KernelCost step_cost(const std::vector<KernelRow>& rows);
 /// How the time of a call or of a step has changed with the last switch.
 struct TimeChange {
   training::Difference difference = training::Difference::unknown;
-  double ratio = 0;  ///< the present time over the former one; 0 where they cannot be compared
-  std::string tip;   ///< what was compared, or why nothing was
+  double ratio = 0;   ///< the present time over the former one; 0 where they cannot be compared
+  double before = 0;  ///< microseconds that stand beside the ratio; 0: none of its kind
+  std::string tip;    ///< what was compared, or why nothing was
 };
 TimeChange change_of(const KernelCost& cost);
-/// For whole steps, by the last two rungs of the ladder: so it says what the Ladder says.
-TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder);
+/// For whole steps, by the last two rungs of the ladder: so it says what the Ladder says. The sampled ops of `step`, which
+/// are launched one by one, may add up to another ratio: only the tip tells it.
+TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder, const KernelCost& step);
 /// "0.25x the time"; "-" where they cannot be compared. `brief`: "0.25x".
 std::string change_text(const TimeChange& change, bool brief);
 
@@ -115,8 +117,7 @@ void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, do
 /// Floating-point operations a second, in rate_unit().
 void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
 void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost);
-/// The time before the last switch and how it has changed. `previous` names the variant before.
-void was_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, const TimeChange& change,
-              std::string_view previous);
+/// What `change` says: the time before the last switch, and how it has changed. `previous` names the variant before.
+void was_cell(const Frame& frame, const Cell& cell, const TimeChange& change, std::string_view previous);
 
 }  // namespace warpscope::ui

@@ -79,7 +79,7 @@ void draw_numbers(const Frame& frame, Table& table, const KernelCost& cost, cons
     draw(kRate, [&](const Cell& cell) { rate_cell(frame, cell, cost); });
     draw(kBandwidth, [&](const Cell& cell) { bandwidth_cell(frame, cell, cost); });
   }
-  draw(kWas, [&](const Cell& cell) { was_cell(frame, cell, cost, change, previous); });
+  draw(kWas, [&](const Cell& cell) { was_cell(frame, cell, change, previous); });
 }
 
 // In place of the numbers of an op that the call of `by` covers.
@@ -98,7 +98,8 @@ void draw_total(const Frame& frame, Table& table, const KernelCost& step) {
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.strong,
             table.cell_min(kOp).x + std::floor(16 * frame.scale), table.baseline(), frame.palette.text,
             "whole step");
-  draw_numbers(frame, table, step, step, frame.palette.text, change_of_step(*frame.snapshot.ladder), {});
+  draw_numbers(frame, table, step, step, frame.palette.text, change_of_step(*frame.snapshot.ladder, step),
+               {});
 }
 
 bool begin_steering_combo(const Frame& frame, const char* name, const std::string& preview, float width,

@@ -74,7 +74,7 @@ void MarkerNamesBox::draw_field(const Frame& frame, std::size_t i, bool focus) {
   caption(frame, fmt::format("after step {}", with_thousands(marker.step)));
   const std::string line = marker_line(marker.marker.text);
   ImGui::PushTextWrapPos(360 * s);
-  ImGui::TextUnformatted(line.c_str());
+  ImGui::TextUnformatted(wrapped(frame.fonts.text, line, 340 * s).c_str());
   if (line != marker.marker.text) draw_changes(frame, i);
   ImGui::PopTextWrapPos();
   ImGui::SetNextItemWidth(320 * s);

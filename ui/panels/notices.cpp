@@ -73,9 +73,10 @@ void Notices::draw_bar(const Frame& frame) {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float width = std::min(480 * s, display.x - 32 * s), button = ImGui::GetFrameHeight();
   const float left = 16 * s, top = 10 * s, wrap = width - left - button - 20 * s;
-  const std::string text = unfolded_ ? fmt::format("{}\n{}", text_, details_) : text_;
   // The scroll bar, where there is one, takes a part of the width.
   const float narrow = wrap - ImGui::GetStyle().ScrollbarSize;
+  const std::string text =
+      wrapped(frame.fonts.text, unfolded_ ? fmt::format("{}\n{}", text_, details_) : text_, narrow);
   const ImVec2 text_size = ImGui::CalcTextSize(text.c_str(), nullptr, false, narrow);
   const float more = details_.empty() ? 0 : button + 4 * s;
   const float room = std::max(button, std::floor(display.y / 3) - 2 * top - more);

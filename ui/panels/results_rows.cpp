@@ -145,6 +145,12 @@ double ago_text_end(double seconds) {
   return (std::floor(std::max(0.0, seconds) / unit) + 1) * unit;
 }
 
+Speed speed_of(const training::Snapshot& snapshot) {
+  if (snapshot.state == training::TrainerState::running) return {"images/s now", snapshot.images_per_second};
+  const double median = snapshot.figures.median_images_per_second;
+  return {"median images/s", std::isnan(median) ? 0 : median};
+}
+
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot) {
   std::vector<ResultCell> cells = train_cells(snapshot);
   for (const Split split : splits_of(snapshot)) {

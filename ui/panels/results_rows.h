@@ -32,6 +32,13 @@ std::string ago_text(double seconds);
 /// When, also in seconds from the event, that text gives way to the next.
 double ago_text_end(double seconds);
 
+/// How fast the training is while it runs, else how fast it was: what has stopped has no "now".
+struct Speed {
+  const char* label;             ///< "images/s now", "median images/s": a figure of gpu/runs/figure_table.h
+  double images_per_second = 0;  ///< 0 if it is not known
+};
+Speed speed_of(const training::Snapshot& snapshot);
+
 /// Losses and what belongs to them: accuracy where the model classifies, else the signal-to-noise ratio.
 std::vector<ResultCell> loss_cells(const training::Snapshot& snapshot);
 

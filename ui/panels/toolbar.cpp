@@ -9,6 +9,7 @@
 
 #include "ui/panels/data_texts.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/panels/results_rows.h"
 #include "ui/panels/selection_text.h"
 #include "ui/settings/steering.h"
 #include "ui/text/terms.h"
@@ -180,9 +181,10 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const bool any = snapshot.step > 0;
   std::vector<Piece> pieces;
-  pieces.push_back(number_piece(
-      frame, 1, snapshot.images_per_second > 0 ? speed_text(snapshot.images_per_second) : "-", "999,999",
-      said_of_data(frame, "images/s now"), said_of_data(frame, explain("images/s now"))));
+  const Speed speed = speed_of(snapshot);
+  pieces.push_back(
+      number_piece(frame, 1, speed.images_per_second > 0 ? speed_text(speed.images_per_second) : "-",
+                   "999,999", said_of_data(frame, speed.label), said_of_data(frame, explain(speed.label))));
   pieces.push_back(number_piece(frame, 3, any ? with_thousands(snapshot.epoch, 2) : "-", "99.99", "epochs",
                                 said_of_data(frame, explain("epochs"))));
   std::string steps = with_thousands(snapshot.step);

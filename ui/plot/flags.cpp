@@ -38,7 +38,8 @@ void draw_group_tooltip(const Frame& frame, std::span<const Marker> markers, con
     ImGui::PopStyleColor();
     ImGui::PopFont();
     ImGui::PushTextWrapPos(420 * s);
-    ImGui::TextUnformatted((marker.line.empty() ? marker.text : marker.line).c_str());
+    ImGui::TextUnformatted(
+        wrapped(frame.fonts.text, marker.line.empty() ? marker.text : marker.line, 400 * s).c_str());
     ImGui::PopTextWrapPos();
     shortened = shortened || (!marker.line.empty() && marker.line != marker.text);
   }

@@ -85,17 +85,18 @@ void trace_tip(std::string_view text) {
 
 // Below the rectangle, or above it where there is no room, so that it and its neighbours stay in view; over it where
 // there is no room above either.
-void show_tooltip(const Frame& frame, std::string_view text, ImVec2 min, ImVec2 max) {
+void show_tooltip(const Frame& frame, std::string_view said, ImVec2 min, ImVec2 max) {
   const float s = frame.scale, gap = 6 * s;
   const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
   const float wrap = tip_wrap(frame);
+  const std::string text = wrapped(frame.fonts.text, said, wrap);
   ImGui::PushFont(frame.fonts.text);
   const ImVec2 size = ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap);
   const float height = size.y + 2 * padding.y;
   const float x = std::max(gap, std::min(min.x, display.x - size.x - 2 * padding.x - gap));
   const float y = max.y + gap + height < display.y ? max.y + gap : std::max(gap, min.y - gap - height);
   frame_of_tip() = ImGui::GetFrameCount();
-  trace_tip(text);
+  trace_tip(said);
   ImGui::SetNextWindowPos(ImVec2(std::floor(x), std::floor(y)));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, padding);
   ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0f);
@@ -134,8 +135,9 @@ void cut_text_tip(const Frame& frame) {
   if (frame_of_tip() != ImGui::GetFrameCount()) show_tooltip(frame, cut->whole, cut->min, cut->max);
 }
 
-void pointer_tip(const Frame& frame, std::string_view text) {
+void pointer_tip(const Frame& frame, std::string_view said) {
   const float s = frame.scale, wrap = tip_wrap(frame);
+  const std::string text = wrapped(frame.fonts.text, said, wrap);
   frame_of_tip() = ImGui::GetFrameCount();
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
   ImGui::PushFont(frame.fonts.text);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "ui/frame/trace.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
@@ -26,9 +29,59 @@ float room_behind(const Frame& frame, std::string_view text) {
 // The part of a slider at its left end that stands for 0.
 constexpr double kZeroPart = 0.04;
 constexpr double kSaidLimit = 1e6;
+constexpr float kLeastRefusal = 120;  // design pixels of a row in which a refusal begins
 
 double logarithmic_start(const ValueScale& scale) {
   return scale.zero ? kZeroPart : 0.0;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::string replaced(std::string_view text, std::string_view comma) {
+  std::string result;
+  for (const char c : text) {
+    if (c == ',') {
+      result += comma;
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+// Nothing where it is not finite either.
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+// True if the commas stand as in "21,763", which no number begins with 0; digits behind a point may follow in one that
+// need not be `integer`.
+bool parts_thousands(std::string_view text, bool integer) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t point = std::min(text.find('.'), text.size());
+  if (integer && point < text.size()) return false;
+  const auto digits = [](std::string_view part) {
+    return std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (point < text.size() && !digits(text.substr(point + 1))) return false;
+  text = text.substr(0, point);
+  std::size_t comma = text.find(',');
+  if (comma == text.npos || comma < 1 || comma > 3 || text.front() == '0' || !digits(text.substr(0, comma)))
+    return false;
+  while (comma < text.size()) {
+    const std::size_t next = std::min(text.find(',', comma + 1), text.size());
+    if (next - comma != 4 || !digits(text.substr(comma + 1, 3))) return false;
+    comma = next;
+  }
+  return true;
 }
 
 }  // namespace
@@ -83,13 +136,24 @@ std::string field_text(double value, bool integer, std::string_view zero_text) {
   return integer ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, value >= 1000 ? 7 : 4);
 }
 
-std::optional<double> read_field(std::string_view text, std::string_view zero_text) {
-  if (!zero_text.empty() && text == zero_text) return 0.0;
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return value;
+TypedValue read_field(const ValueSpec& spec, std::string_view text) {
+  text = without_blanks(text);
+  if (!spec.zero_text.empty() && text == spec.zero_text) text = "0";
+  const bool grouped = parts_thousands(text, spec.limits.integer);
+  const bool decimal =
+      !spec.limits.integer && text.find('.') == text.npos && std::ranges::count(text, ',') == 1;
+  const std::optional<double> whole = grouped ? number_in(replaced(text, "")) : std::nullopt;
+  std::optional<double> value = decimal ? number_in(replaced(text, ".")) : std::nullopt;
+  if (whole && value) {
+    return {0, fmt::format("{} may mean {:g} or {:.0f}: type the {} without the comma", text, *value, *whole,
+                           spec.label)};
+  }
+  if (!value) value = whole ? whole : number_in(text);
+  if (value && is_valid(spec.limits, *value)) return {*value, ""};
+  std::string range = range_text(spec.limits, value.value_or(0));
+  constexpr std::string_view kNumber = "a number ";
+  if (value && range.starts_with(kNumber)) range.erase(0, kNumber.size());  // it is one
+  return {0, fmt::format("{} must be {}", spec.label, range)};
 }
 
 float value_left(const Frame& frame) {
@@ -118,7 +182,7 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   typing_ = typing_ && frame_ + 1 >= ImGui::GetFrameCount();
   frame_ = ImGui::GetFrameCount();
   if (!typing_) text_ = shown;
-  char buffer[32] = {};
+  char buffer[128] = {};
   text_.copy(buffer, sizeof buffer - 1);
   ImGui::PushFont(frame.fonts.numbers);
   // Numbers are a pixel smaller than text: the same frame height as the other controls.
@@ -130,8 +194,7 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   if (std::exchange(wants_keys_, false)) ImGui::SetKeyboardFocusHere();
   const bool entered =
       ImGui::InputText(fmt::format("##{}", spec.name).c_str(), buffer, sizeof buffer,
-                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific |
-                           ImGuiInputTextFlags_AutoSelectAll);
+                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
   ImGui::PopStyleVar();
   ImGui::PopFont();
   text_ = buffer;
@@ -150,16 +213,11 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
       was_typing && !typing_ && !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false);
   // The text may have fewer digits than the value: Enter on what stands there changes nothing, nor does a look.
   if (!(entered || (left && text_ != first_)) || text_ == shown) return edit;
-  const auto value = read_field(text_, spec.zero_text);
-  if (value && is_valid(spec.limits, *value)) {
-    edit.changed = edit.finished = true;
-    edit.value = *value;
-  } else {
-    std::string range = range_text(spec.limits, value.value_or(0));
-    constexpr std::string_view kNumber = "a number ";
-    if (value && range.starts_with(kNumber)) range.erase(0, kNumber.size());  // it is one
-    edit.refusal = fmt::format("{} must be {}", spec.label, range);
-  }
+  // Every character reaches this: one that the box would drop makes another number of the rest.
+  TypedValue typed = read_field(spec, text_);
+  edit.refusal = std::move(typed.refusal);
+  edit.changed = edit.finished = edit.refusal.empty();
+  if (edit.finished) edit.value = typed.value;
   return edit;
 }
 
@@ -229,10 +287,20 @@ void take_refusal(const std::string& name, const ValueEdit& edit, Refusal& refus
 }
 
 void draw_refusal(const Frame& frame, const Refusal& refusal) {
-  row_text(frame, frame.fonts.small, frame.palette.warning,
-           ellipsize(frame.fonts.small, refusal.text, ImGui::GetContentRegionAvail().x));
-  trace_item(refusal.field + "_refusal");
-  tooltip(frame, refusal.text);
+  if (ImGui::GetContentRegionAvail().x < kLeastRefusal * frame.scale) ImGui::NewLine();
+  const ImFont* const font = frame.fonts.small;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::vector<std::string> lines = wrap(font, refusal.text, ImGui::GetContentRegionAvail().x);
+  float width = 0, height = ImGui::GetFrameHeight(), baseline = row_baseline(frame, at.y);
+  for (const std::string& line : lines) {
+    draw_text(ImGui::GetWindowDrawList(), font, at.x, baseline, frame.palette.warning, line);
+    width = std::max(width, text_width(font, line));
+    baseline += line_height(font);
+  }
+  const float more = line_height(font) * static_cast<float>(lines.empty() ? 0 : lines.size() - 1);
+  ImGui::Dummy(ImVec2(width, height + more));
+  if (ImGui::IsItemVisible())
+    trace_rectangle(refusal.field + "_refusal", at, ImVec2(at.x + width, at.y + height));
 }
 
 }  // namespace warpscope::ui

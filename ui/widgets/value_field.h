@@ -43,9 +43,6 @@ std::string range_text(const ValueLimits& limits, double refused = 0);
 /// "0.005", "1e-08", "64" in four digits (integers with all of theirs); `zero_text` for 0 unless it is "".
 std::string field_text(double value, bool integer, std::string_view zero_text);
 
-/// The number that was typed; 0 for `zero_text`. Nothing if it is none.
-std::optional<double> read_field(std::string_view text, std::string_view zero_text);
-
 struct ValueSpec {
   std::string name;   ///< "training.momentum": the box; the slider is "training.momentum_slider"
   std::string label;  ///< "momentum"
@@ -56,6 +53,17 @@ struct ValueSpec {
   std::string
       unit{};  ///< "epochs", after the slider where there is room, or after the box if there is no slider
 };
+
+/// What was typed into a field.
+struct TypedValue {
+  double value = 0;
+  std::string refusal;  ///< why it is no value of the field; "" if it is one
+};
+
+/// Reads the text of a field: a finite number as C++ writes it, or `zero_text` for 0, with blanks around it. In a field
+/// of whole numbers commas may part groups of three digits ("21,763"); in another one a comma is a decimal comma
+/// ("0,001"); several, or one before a point, part groups ("1,234.5"). There "1,000" may mean either: it is refused.
+TypedValue read_field(const ValueSpec& spec, std::string_view text);
 
 /// What a person did with a field in this frame.
 struct ValueEdit {
@@ -74,7 +82,8 @@ struct Refusal {
 
 /// `refusal` after an edit of the field `name`: a value that is taken ends it.
 void take_refusal(const std::string& name, const ValueEdit& edit, Refusal& refusal);
-/// In what is left of the row: the refusal, small and cut where it does not fit, traced as "<field>_refusal".
+/// In what is left of the row, in as many lines as it takes, or below where little is left: the refusal, small, whose
+/// first line is traced as "<field>_refusal".
 void draw_refusal(const Frame& frame, const Refusal& refusal);
 
 /// One such row. It shows `current` until it is touched. Escape gives up what was typed.

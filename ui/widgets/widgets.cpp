@@ -16,10 +16,6 @@ ImFont* mutable_font(const ImFont* font) {
   return const_cast<ImFont*>(font);
 }
 
-float line_height(const ImFont* font) {
-  return std::floor(1.2f * font_size(font));
-}
-
 }  // namespace
 
 std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t active, float gap,
@@ -131,20 +127,12 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
 void centered_text(const Frame& frame, std::string_view text) {
   const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
   const ImFont* const font = frame.fonts.text;
-  const float wrap = std::max(1.0f, std::min(room.x - 16 * frame.scale, 560 * frame.scale));
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const char* const end = text.data() + text.size();
-    const char* cut = font->CalcWordWrapPositionA(font_size(font) / font->FontSize, text.data(), end, wrap);
-    if (cut == text.data()) cut = end;
-    lines.emplace_back(text.data(), static_cast<std::size_t>(cut - text.data()));
-    text.remove_prefix(lines.back().size());
-    while (text.starts_with(' ')) text.remove_prefix(1);
-  }
+  const float most = std::max(1.0f, std::min(room.x - 16 * frame.scale, 560 * frame.scale));
+  const std::vector<std::string> lines = wrap(font, text, most);
   const float line = std::floor(1.25f * font_size(font)), height = line * static_cast<float>(lines.size());
   float baseline =
       at.y + std::max(0.0f, (room.y - height) / 2) + font->Ascent * ImGui::GetIO().FontGlobalScale;
-  for (const std::string_view each : lines) {
+  for (const std::string& each : lines) {
     const float left = at.x + std::max(0.0f, (room.x - text_width(font, each)) / 2);
     draw_text(ImGui::GetWindowDrawList(), font, left, baseline, frame.palette.muted, each);
     baseline += line;
@@ -340,6 +328,10 @@ std::string sentence(std::string text) {
   return text.back() == '.' ? text : text + ".";
 }
 
+float line_height(const ImFont* font) {
+  return std::floor(1.2f * font_size(font));
+}
+
 std::vector<std::string> wrap(const ImFont* font, std::string_view text, float width) {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -355,6 +347,24 @@ std::vector<std::string> wrap(const ImFont* font, std::string_view text, float w
     }
   }
   return lines;
+}
+
+std::string wrapped(const ImFont* font, std::string_view text, float width) {
+  std::string result;
+  for (bool more = true; more;) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    more = end < text.size();
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (text_width(font, line) <= width) {
+      result.append(line);  // as it is, with the room before and between its words
+    } else {
+      for (const std::string& part : wrap(font, line, width)) result.append(part).append("\n");
+      if (result.ends_with('\n')) result.pop_back();
+    }
+    if (more) result += '\n';
+  }
+  return result;
 }
 
 float paragraph_height(const ImFont* font, std::string_view text, float width) {

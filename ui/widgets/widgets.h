@@ -181,8 +181,15 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
 /// What the trainer says in lower case, as a sentence: "the loss fell" becomes "The loss fell."
 std::string sentence(std::string text);
 
+/// From one line of a text of several lines to the next, in pixels.
+float line_height(const ImFont* font);
+
 /// `text` in lines at most `width` pixels wide; a word that is wider has a line of its own.
 std::vector<std::string> wrap(const ImFont* font, std::string_view text, float width);
+
+/// `text` with a break between two words wherever a line would be wider than `width` pixels; its own breaks stay. Dear
+/// ImGui breaks behind commas and points as well, and so within "3,358".
+std::string wrapped(const ImFont* font, std::string_view text, float width);
 
 /// Height in pixels of the item that paragraph() makes of `text` where `width` pixels are left.
 float paragraph_height(const ImFont* font, std::string_view text, float width);
