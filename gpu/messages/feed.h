@@ -36,6 +36,7 @@ struct Marker {
   std::uint64_t step = 0;
   double seconds = 0;
   std::string text;
+  bool anew = false;  ///< earlier weights came back: the later steps do not follow from the last ones
 };
 
 enum class LogLevel : std::uint8_t { info, warning, error };

@@ -29,7 +29,10 @@ class LineReader : public json::json_sax_t {
   explicit LineReader(MetricsLine& line) : line_(line) {}
 
   bool null() override { return value(std::numeric_limits<double>::quiet_NaN()); }
-  bool boolean(bool given) override { return value(given ? 1 : 0); }
+  bool boolean(bool given) override {
+    if (depth_ == 1 && key_ == "anew") line_.anew = given;
+    return value(given ? 1 : 0);
+  }
   bool number_integer(json::number_integer_t given) override { return value(static_cast<double>(given)); }
   bool number_unsigned(json::number_unsigned_t given) override {
     if (depth_ == 1 && key_ == "step") {
@@ -154,6 +157,7 @@ class LineReader : public json::json_sax_t {
 std::string parse_metrics_line(std::string_view text, MetricsLine& line) {
   line.epoch = std::numeric_limits<double>::quiet_NaN();
   line.seconds = std::numeric_limits<double>::quiet_NaN();
+  line.anew = false;
   line.values.clear();
   LineReader reader(line);
   json::sax_parse(text, &reader);

@@ -71,7 +71,7 @@ std::vector<FeedItem> PointFeed::take(const RunPoints& points, bool restarted) {
   // Markers are only ever added, but for a run that was cut back: those that are left were sent.
   for (std::size_t i = std::min(markers_, points.markers.size()); i < points.markers.size(); ++i) {
     const RunMarker& marker = points.markers[i];
-    items.emplace_back(training::Marker{marker.step, known(marker.seconds), marker.text});
+    items.emplace_back(training::Marker{marker.step, known(marker.seconds), marker.text, marker.anew});
   }
   note(steps_, points.steps, step);
   note(tests_, points.tests, test);

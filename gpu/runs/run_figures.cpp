@@ -18,12 +18,18 @@ double number_in(const nlohmann::json& line, const char* key) {
   return found != line.end() && found->is_number() ? found->get<double>() : RunFigures::kNone;
 }
 
-/// What the line of a step or a test holds.
-Point point_of(const nlohmann::json& line, std::uint64_t step) {
+bool is_true(const nlohmann::json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && *found == true;
+}
+
+/// What the line of a step, a test or a probe of features holds.
+Point point_of(const nlohmann::json& line, std::uint64_t step, bool is_step) {
   Point point{step, number_in(line, "epoch"), number_in(line, "seconds")};
   const auto split = line.find("split");
   const bool validation = split != line.end() && *split == to_string(Split::validation);
-  if (line.contains("test_loss")) point.split = validation ? Split::validation : Split::test;
+  if (!is_step) point.split = validation ? Split::validation : Split::test;
+  point.skipped = is_step && is_true(line, "skipped");
   for (const MetricRow& row : metrics()) {
     const bool test_loss = point.split != Split::train && row.metric == Metric::loss;
     point[row.metric] = static_cast<float>(number_in(line, test_loss ? "test_loss" : row.key.c_str()));
@@ -32,6 +38,22 @@ Point point_of(const nlohmann::json& line, std::uint64_t step) {
 }
 
 }  // namespace
+
+std::optional<FeedItem> item_of(const nlohmann::json& line) {
+  const auto step = line.find("step");
+  if (step == line.end() || !step->is_number_unsigned()) return {};
+  const auto number = step->get<std::uint64_t>();
+  if (const auto marker = line.find("marker"); marker != line.end()) {
+    if (!marker->is_string()) return {};
+    if (number == 0 && *marker == "reset") return Restart{};
+    const double seconds = number_in(line, "seconds");
+    return Marker{number, std::isnan(seconds) ? 0 : seconds, *marker, is_true(line, "anew")};
+  }
+  const bool is_test = line.contains("test_loss") || line.contains(row_of(Metric::feature_accuracy).key);
+  if (is_test) return point_of(line, number, false);
+  if (number == 0 || !line.contains("loss")) return {};
+  return point_of(line, number, true);
+}
 
 std::string written_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
@@ -89,14 +111,7 @@ void FigureTally::note(const FeedItem& item) {
 }
 
 void FigureTally::note(const nlohmann::json& line) {
-  if (line.contains("marker")) {
-    if (line["marker"] == "reset") reset();
-    return;
-  }
-  const auto step = line.find("step");
-  if (step == line.end() || !step->is_number_unsigned()) return;
-  if ((*step != 0 && line.contains("loss")) || line.contains("test_loss"))
-    note(point_of(line, step->get<std::uint64_t>()));
+  if (const auto item = item_of(line)) note(*item);
 }
 
 void FigureTally::reset() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "gpu/messages/feed.h"
@@ -17,6 +18,9 @@ namespace warpscope::training {
 std::string written_number(double value);
 /// With the digits of metrics.jsonl, as run.json and lists of runs tell them; NaN for what is not finite.
 RunFigures as_written(RunFigures figures);
+
+/// What a line of metrics.jsonl tells, as the feed told it; a Restart has no number. Nothing if it tells nothing.
+std::optional<FeedItem> item_of(const nlohmann::json& line);
 
 /// Gathers the points of a run, in their order.
 class FigureTally {

@@ -118,7 +118,7 @@ bool RunPoints::add(const MetricsLine& line) {
         *this = {};
         resets = before + 1;
       } else {
-        markers.push_back({line.step, line.seconds, line.marker});
+        markers.push_back({line.step, line.seconds, line.marker, line.anew});
       }
       break;
   }

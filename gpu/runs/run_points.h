@@ -35,6 +35,7 @@ struct RunMarker {
   std::uint64_t step = 0;
   double seconds = 0;
   std::string text;
+  bool anew = false;  ///< training::Marker::anew
 };
 
 /// One line of metrics.jsonl. A step's values have the names of their keys, but "loss" and "accuracy", and
@@ -51,6 +52,7 @@ struct MetricsLine {
   double epoch = 0;
   double seconds = 0;
   std::string marker;
+  bool anew = false;  ///< of a marker
   std::vector<std::pair<std::string, double>> values;
 };
 

@@ -22,7 +22,8 @@ constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr const char* kReset = R"({"step":0,"seconds":0,"marker":"reset"})"
                                "\n";
 
-/// "2026-01-31T23:59:59Z"
+}  // namespace
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -31,8 +32,6 @@ std::string utc_now() {
   std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
-
-}  // namespace
 
 RunRecorder::RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head,
                          FigureTally before)
@@ -121,9 +120,10 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
     note(*point, lines);
   } else if (const auto* marker = std::get_if<Marker>(&item)) {
     fmt::format_to(out,
-                   R"({{"step":{},"seconds":{},"marker":{}}})"
+                   R"({{"step":{},"seconds":{},"marker":{}{}}})"
                    "\n",
-                   marker->step, written_number(marker->seconds), nlohmann::json(marker->text).dump());
+                   marker->step, written_number(marker->seconds), nlohmann::json(marker->text).dump(),
+                   marker->anew ? R"(,"anew":true)" : "");
   } else if (std::holds_alternative<Restart>(item)) {
     lines += kReset;
     tally_.reset();

@@ -5,8 +5,9 @@
 // metrics.jsonl holds one object a line: a step {step, epoch, loss, learning_rate, images_per_second,
 // seconds, gradient_norm, update_ratio; loss_scale, skipped in fp16; accuracy with labels; head_loss, head_accuracy
 // with a head}, an evaluation {step, epoch, test_loss, psnr or accuracy, seconds, split where it is "validation"}, or a
-// marker {step, seconds, marker}. The marker "reset" at step 0 begins another training; one that goes on where an
-// earlier one was left begins so too, with the lines of that one once more.
+// marker {step, seconds, marker; anew where earlier weights came back}. The marker "reset" at step 0 begins
+// another training; one that goes on where an earlier one was left begins so too, with the lines of that one once
+// more.
 //
 // For other processes that show the run it writes status.json and images/ too (run_status.h).
 
@@ -25,9 +26,12 @@
 
 namespace warpscope::training {
 
+/// The time in UTC, as run.json has it: "2026-01-31T23:59:59Z".
+std::string utc_now();
+
 class RunRecorder {
  public:
-  /// Writes run.json with `head`, the time ("started", UTC) and status "running". Throws core::Error.
+  /// Writes run.json with `head`, the time ("started") if that has none, and status "running". Throws core::Error.
   /// `before` has the points of a run that is gone on with.
   RunRecorder(RunFolder folder, std::shared_ptr<Feed> feed, nlohmann::json head, FigureTally before = {});
   /// Writes what has come, without results.

@@ -34,7 +34,8 @@ std::optional<UnsavedTraining> read(const fs::path& folder) {
     return training;
   }
   if (head.empty()) return std::nullopt;
-  const nlohmann::json settings = head.value("configuration", nlohmann::json::object());
+  const char* const last = head.contains("current") ? "current" : "configuration";
+  const nlohmann::json settings = head.value(last, nlohmann::json::object());
   const auto model = settings.find("model");
   const bool named = model != settings.end() && model->is_string();
   training.model = named ? files::escaped(model->get<std::string>()) : "network";

@@ -73,8 +73,8 @@ void Publishing::tell(const std::string& text, LogLevel level) {
   log(level, text);
 }
 
-void Publishing::mark(std::uint64_t step, const std::string& text, const std::string& logged) {
-  emit(Marker{step, view.seconds, text});
+void Publishing::mark(std::uint64_t step, const std::string& text, const std::string& logged, bool anew) {
+  emit(Marker{step, view.seconds, text, anew});
   log(LogLevel::info, logged);
 }
 
@@ -94,6 +94,16 @@ void Publishing::publish(steady_clock::time_point now) {
   auto next = std::make_shared<const Snapshot>(view);
   const std::lock_guard lock(mutex_);
   published_ = std::move(next);
+  send_unsent();
+  newer_.notify_all();
+}
+
+void Publishing::send() {
+  const std::lock_guard lock(mutex_);
+  send_unsent();
+}
+
+void Publishing::send_unsent() {
   std::erase_if(feeds_, [](const std::weak_ptr<Feed>& feed) { return feed.expired(); });
   for (const auto& feed : feeds_) {
     if (const auto alive = feed.lock()) alive->push(unsent_);
@@ -105,7 +115,6 @@ void Publishing::publish(steady_clock::time_point now) {
     history_.insert(history_.end(), unsent_.begin(), unsent_.end());
   }
   unsent_.clear();
-  newer_.notify_all();
 }
 
 void Publishing::show(Observations seen) {

@@ -51,8 +51,10 @@ class Publishing {
   /// Tells `text` as a notice and in the log.
   void tell(const std::string& text, LogLevel level = LogLevel::warning);
   /// A marker of the curve, which the log tells by `logged`.
-  void mark(std::uint64_t step, const std::string& text, const std::string& logged);
+  void mark(std::uint64_t step, const std::string& text, const std::string& logged, bool anew = false);
   void emit(FeedItem item);
+  /// What was emitted goes to the feeds; the snapshot stays.
+  void send();
   bool has_unsent() const { return !unsent_.empty(); }
   /// Points are kept from now on for a training that nobody records.
   void keep_points() { kept_ = std::make_unique<ThinnedPoints>(); }
@@ -68,6 +70,8 @@ class Publishing {
   void end_with(std::vector<core::PhaseTime> phases);
 
  private:
+  void send_unsent();
+
   std::vector<FeedItem> unsent_;
   FigureTally tally_;                    ///< of the points so far
   std::unique_ptr<ThinnedPoints> kept_;  ///< nullptr where the run is recorded

@@ -40,7 +40,9 @@ RunKeeper::~RunKeeper() {
 void RunKeeper::begin() {
   const std::string& folder = settings().run_dir;
   if (folder.empty()) {
-    if (!around_.unsaved_dir.empty()) publishing_.keep_points();
+    if (around_.unsaved_dir.empty()) return;
+    publishing_.keep_points();
+    begun_ = {{"started", utc_now()}, {"configuration", configuration()}};
     return;
   }
   nlohmann::json described = head(folder);
@@ -167,10 +169,15 @@ void RunKeeper::keep_unsaved(const Steering& steering) {
   const std::filesystem::path path = default_run_dir(around_.unsaved_dir);
   try {
     RunFolder folder = RunFolder::create(path);
-    CheckpointStore(path, settings().model, 1).save(checkpoint_now(steering), false);
+    Checkpoint checkpoint = checkpoint_now(steering);
+    checkpoint.generation = 0;  // the points are those of the present generation only
+    CheckpointStore(path, settings().model, 1).save(checkpoint, false);
     auto points = std::make_shared<Feed>();
     points->push(publishing_.kept_points()->items());
-    RunRecorder(std::move(folder), std::move(points), head(path)).finish("finished", "");
+    nlohmann::json described = head(path);
+    described["current"] = described["configuration"];
+    described.update(begun_);
+    RunRecorder(std::move(folder), std::move(points), std::move(described)).finish("finished", "");
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);

@@ -80,6 +80,7 @@ class RunKeeper {
   static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
 
   void open_checkpoints();
+  void tell_before(RunFolder& run, std::uint64_t step);
   void take_up(Checkpoint checkpoint, Steering& steering);
   void note_checkpoints();
   Checkpoint checkpoint_now(const Steering& steering);
@@ -94,6 +95,7 @@ class RunKeeper {
   const Surroundings& around_;
   std::shared_ptr<const data::DataSet> data_;
   std::string data_checksum_;
+  nlohmann::json begun_;  ///< of the run.json of a training that nobody records: what it began with
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
   std::string told_error_;                ///< of the checkpoints

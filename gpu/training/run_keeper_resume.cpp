@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
 #include "gpu/runs/references.h"
+#include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/training/run_keeper.h"
 
 namespace warpscope::training {
 namespace {
+
+constexpr std::size_t kToldAtOnce = 2000;  ///< items of the feed
 
 std::vector<OptimizerState> named_states(ops::UpdateRule rule, std::vector<std::vector<float>> states) {
   std::vector<OptimizerState> named;
@@ -67,24 +72,38 @@ void RunKeeper::resume(Steering& steering) {
   const std::uint64_t step = found.checkpoint->step;
   view.generation = found.checkpoint->generation;
   take_up(std::move(*found.checkpoint), steering);
-  FigureTally tally;
-  run.resume_at(step, view.generation, [&](const nlohmann::json& line) { tally.note(line); });
-  const RunFigures before = tally.figures();
+  tell_before(run, step);
+  const RunFigures before = publishing_.tally().figures();
   if (!std::isnan(before.last_train_loss))
     view.last[Metric::loss] = static_cast<float>(before.last_train_loss);
   if (!std::isnan(before.median_images_per_second)) view.images_per_second = before.median_images_per_second;
-  publishing_.tally() = tally;
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
   if (!head[runs::kOutside].is_object()) head[runs::kOutside] = nlohmann::json::object();
   head[runs::kOutside]["data_source"] = references(settings().run_dir)["data_source"];
-  recorder_ = std::make_unique<RunRecorder>(std::move(run), publishing_.subscribe_recorder(), std::move(head),
-                                            std::move(tally));
+  std::shared_ptr<Feed> feed = publishing_.subscribe_recorder();
+  feed->take();  // what was told so far is in the file
+  recorder_ =
+      std::make_unique<RunRecorder>(std::move(run), std::move(feed), std::move(head), publishing_.tally());
   open_checkpoints();
   for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
   const std::string resumed = fmt::format("resumed at step {}", files::grouped(step));
   publishing_.mark(step, resumed, resumed);
+}
+
+/// Cuts the run back to the step, and tells the curve before it, bit by bit: nobody waits for a long one.
+void RunKeeper::tell_before(RunFolder& run, std::uint64_t step) {
+  std::uint64_t generation = 0;
+  std::size_t told = 0;
+  run.resume_at(step, publishing_.view.generation, [&](const nlohmann::json& line) {
+    std::optional<FeedItem> item = item_of(line);
+    if (!item) return;
+    if (auto* const restart = std::get_if<Restart>(&*item)) restart->generation = ++generation;
+    publishing_.emit(std::move(*item));
+    if (++told % kToldAtOnce == 0) publishing_.send();
+  });
+  publishing_.send();
 }
 
 /// Goes on where the checkpoint was taken.

@@ -76,7 +76,9 @@ class Trainer::Worker {
   void evaluate_all();
   void fail(const std::string& why, bool by_input);
   void set_state(TrainerState state);
-  void mark(const std::string& text) { publishing_.mark(engine_->steps(), text, text); }
+  void mark(const std::string& text, bool anew = false) {
+    publishing_.mark(engine_->steps(), text, text, anew);
+  }
   void publish(bool force);
   void measure_energy();
 

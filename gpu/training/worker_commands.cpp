@@ -212,7 +212,8 @@ void Trainer::Worker::handle_roll_back() {
   engine_->rollback().recall(before);
   engine_->set_optimizer(slower);
   mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", settings().optimizer.learning_rate,
-                   slower.learning_rate));
+                   slower.learning_rate),
+       true);
   const TrainingSettings was = settings();
   publishing_.edit_settings([&](TrainingSettings& s) { s.optimizer = slower; });
   steering_.follow(was, settings());

@@ -333,7 +333,29 @@ TEST(Undo, DivergenceIsTakenBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(returned_to(*back), 0u);
   EXPECT_EQ(describe(*back), "divergence at step 123");
+  EXPECT_EQ(describe(*undo.change_by(*command_of(back->after), snapshot)), "divergence at step 123")
+      << "as the log tells it";
   EXPECT_FALSE(undo.undo()) << "once";
+}
+
+TEST(Undo, AReturnToEarlierWeightsIsTakenBackAndMadeAgain) {
+  Undo undo;
+  Snapshot snapshot;
+  snapshot.network = std::make_shared<const models::Model>();
+  undo.sent(training::RollBack{}, snapshot);
+  begin_training(snapshot, 123);
+  undo.settle(answered(snapshot, 1));
+  const std::string words = "return to earlier weights at step 123";
+  for (int i = 0; i < 2; ++i) {
+    const auto change = i == 0 ? undo.undo() : undo.redo();
+    ASSERT_TRUE(change);
+    EXPECT_EQ(describe(*change), words);
+    const training::Command command = *command_of(change->after);
+    EXPECT_EQ(describe(*undo.change_by(command, snapshot)), words) << "as the log tells it";
+    undo.sent(command, snapshot, true);
+    return_to(snapshot, i == 0 ? 0 : 1, i == 0 ? 429 : 123);
+    undo.settle(answered(snapshot, static_cast<std::uint64_t>(2 + i)));
+  }
 }
 
 TEST(Undo, ATrainingThatIsKeptNoMoreCannotComeBack) {

@@ -50,6 +50,35 @@ TEST(LossHistory, SmoothingChangesTheSmoothedCurveAlone) {
   EXPECT_FLOAT_EQ(history.curves().train.y(99), 1.0f);
 }
 
+TEST(LossHistory, AveragesBeginAnewWhereEarlierWeightsCameBack) {
+  const training::Marker back{50, 25, "back to earlier weights", true};
+  LossHistory grown, read;
+  for (std::uint64_t i = 1; i <= 90; ++i) {
+    const training::Point point = step(i, i <= 50 ? 1e16f : 0.5f);
+    grown.consume(point);
+    read.consume(point);
+    if (i == 50) grown.consume(back);
+  }
+  read.consume(back);  // a reader tells of markers behind the steps
+  for (LossHistory* const history : {&grown, &read}) {
+    while (history->busy()) history->advance(1000);
+    EXPECT_FLOAT_EQ(history->curves().smoothed.y(49), 1e16f);
+    EXPECT_FLOAT_EQ(history->curves().smoothed.y(50), 0.5f);
+    history->choose(CurveChoice{.smoothing = 100});
+    while (history->busy()) history->advance(1000);
+    EXPECT_FLOAT_EQ(history->curves().smoothed.y(89), 0.5f);
+    history->consume(step(60, 0.25f));  // gone on with from a checkpoint
+    EXPECT_LE(history->curves().smoothed.y(59), 0.5f);
+    history->consume(training::Restart{1});
+    EXPECT_LE(history->curves().before.y(59), 0.5f);
+    history->consume(training::Return{2, 0, 40});
+    while (history->busy()) history->advance(1000);
+    EXPECT_FLOAT_EQ(history->curves().smoothed.y(39), 1e16f);
+    history->consume(step(41, 0.5f));
+    EXPECT_GT(history->curves().smoothed.y(40), 1.0f) << "the weights of before follow from these steps";
+  }
+}
+
 TEST(LossHistory, RestartKeepsTheOlderCurveToCompareWith) {
   LossHistory history;
   history.consume(step(1, 1));

@@ -235,6 +235,20 @@ TEST(DivergenceWatch, IsOpenFromThePauseUntilItRunsAgain) {
   EXPECT_TRUE(watch.open(diverged(2, TrainerState::paused)));
 }
 
+TEST(DivergenceBox, SaysWhereTheWeightsFromBeforeAre) {
+  training::Snapshot snapshot = diverged(1, TrainerState::paused);
+  EXPECT_TRUE(why_no_way_back(snapshot).starts_with("There are no weights from before it"));
+  snapshot.divergence.back_step = 500;
+  snapshot.divergence.back_rate = 0.5f;
+  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>(
+      std::vector<training::LeftTraining>{{.number = 0, .step = 500}, {.number = 2, .step = 816}});
+  EXPECT_EQ(
+      why_no_way_back(snapshot),
+      "The weights of step 500 belong to a training that you have left: Undo (Ctrl+Z) leads back to it.");
+  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>();
+  EXPECT_TRUE(why_no_way_back(snapshot).starts_with("There are no weights from before it"));
+}
+
 TEST(DivergenceWatch, GoesWithAReset) {
   DivergenceWatch watch;
   EXPECT_TRUE(watch.open(diverged(1, TrainerState::paused)));

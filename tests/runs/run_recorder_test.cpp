@@ -34,6 +34,8 @@ const std::set<std::string> kStepKeys{
     "seconds", "gradient_norm", "update_ratio"};
 const std::set<std::string> kTestKeys{"step", "epoch", "test_loss", "psnr", "seconds"};
 const std::set<std::string> kMarkerKeys{"step", "seconds", "marker"};
+const std::set<std::string> kOptionalKeys{"split", "anew"};
+const std::set<std::string> kProbeKeys{"step", "epoch", "seconds", "feature_accuracy"};
 
 /// A run folder and what is in it.
 class Run : public testing::Test {
@@ -47,7 +49,8 @@ class Run : public testing::Test {
       lines.push_back(json::parse(line));
       auto has = keys(lines.back());
       if (lines.back().value("skipped", false)) has.erase("skipped"), has.erase("loss_scale");
-      EXPECT_TRUE(has == kStepKeys || has == kTestKeys || has == kMarkerKeys) << line;
+      for (const std::string& key : kOptionalKeys) has.erase(key);
+      EXPECT_TRUE(has == kStepKeys || has == kTestKeys || has == kMarkerKeys || has == kProbeKeys) << line;
     }
     return lines;
   }
@@ -91,6 +94,49 @@ TEST_F(Run, WritesPointsTestsAndMarkersAsTheyCome) {
   EXPECT_EQ(lines[3],
             (json{{"step", 2}, {"epoch", 0.2}, {"test_loss", 0.5}, {"psnr", 3}, {"seconds", 0.02}}));
   EXPECT_EQ(lines[4], (json{{"step", 0}, {"seconds", 0}, {"marker", "reset"}}));
+}
+
+TEST_F(Run, ItsLinesTellWhatTheFeedTold) {
+  RunRecorder recorder(RunFolder::create(directory()), feed, json::object());
+  Point skipped = point(2);
+  skipped.skipped = true;
+  const std::vector<FeedItem> told{
+      point(1),
+      Marker{1, 0.01, "x"},
+      skipped,
+      tests::test_point(2, 0.2, 0.02, 0.5f, 3.0f),
+      tests::test_point(2, 0.2, 0.02, 0.5f, 3.0f, tests::kNone, Split::validation),
+      tests::probe_point(2, 0.2, 0.02, 0.25f),
+      Marker{2, 0.02, "back to earlier weights", true},
+      Restart{}};
+  feed->push(told);
+  recorder.finish("finished", "");
+  const auto lines = metrics();
+  ASSERT_EQ(lines.size(), told.size());
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const auto item = item_of(lines[i]);
+    ASSERT_TRUE(item) << lines[i];
+    ASSERT_EQ(item->index(), told[i].index()) << lines[i];
+    if (const auto* marker = std::get_if<Marker>(&told[i])) {
+      EXPECT_EQ(std::get<Marker>(*item).text, marker->text);
+      EXPECT_EQ(std::get<Marker>(*item).anew, marker->anew);
+      runs::MetricsLine line;
+      EXPECT_EQ(runs::parse_metrics_line(lines[i].dump(), line), "");
+      EXPECT_EQ(line.anew, marker->anew) << "for those that look on";
+    }
+    const auto* const wanted = std::get_if<Point>(&told[i]);
+    if (wanted == nullptr) continue;
+    const auto& read = std::get<Point>(*item);
+    EXPECT_EQ(read.step, wanted->step);
+    EXPECT_EQ(read.split, wanted->split) << lines[i];
+    EXPECT_EQ(read.skipped, wanted->skipped);
+    EXPECT_EQ(read.is_probe(), wanted->is_probe());
+    for (const MetricRow& row : training::metrics()) {
+      if (std::isnan((*wanted)[row.metric])) continue;
+      EXPECT_EQ(read[row.metric], (*wanted)[row.metric]) << row.key;
+    }
+  }
+  EXPECT_FALSE(item_of({{"step", 0}}));
 }
 
 TEST_F(Run, ATrainingThatComesBackIsThereOnceMore) {

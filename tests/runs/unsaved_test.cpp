@@ -45,6 +45,13 @@ TEST(Unsaved, AreListedNewestFirst) {
   EXPECT_TRUE(unsaved_trainings(folder / "nowhere").empty());
 }
 
+TEST(Unsaved, IsNamedByTheNetworkThatItHadLast) {
+  const tests::TemporaryFolder folder;
+  std::ofstream(make(folder.path(), "a", 3) / "run.json")
+      << R"({"format": 1, "configuration": {"model": "mlp"}, "current": {"model": "lenet"}})";
+  EXPECT_EQ(unsaved_trainings(folder.path()).at(0).model, "lenet");
+}
+
 TEST(Unsaved, OneOfAnotherFormatSaysSoAndStays) {
   const tests::TemporaryFolder folder;
   make(folder.path(), "a", 3);

@@ -1,11 +1,15 @@
 // Trainings that a reset, another network, divergence or the end of the window leaves, and the way back to them.
 
+#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +17,7 @@
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/figure_table.h"
 #include "gpu/runs/run_figures.h"
+#include "gpu/runs/summary.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
@@ -362,6 +367,84 @@ TEST(Unsaved, IsKeptAsARunThatGoesOn) {
   Trainer again(options);
   ASSERT_TRUE(wait_for_state(again, TrainerState::paused));
   EXPECT_EQ(again.snapshot()->step, step);
+}
+
+TEST(Unsaved, TellsWhatWasChangedAndWhenItBegan) {
+  const tests::TemporaryFolder folder;
+  const TrainerOptions options = unsaved_options(folder.path());
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_step(trainer, 1));
+  trainer.send(tests::change("batch", 12));
+  ASSERT_TRUE(train_for_a_while(trainer));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  const auto closed = static_cast<double>(std::time(nullptr));
+  const fs::path kept = leave(trainer);
+  ASSERT_FALSE(kept.empty());
+  const runs::RunSummary summary = runs::summarize_settings(runs::read_run(kept));
+  EXPECT_EQ(summary.batch, 12);
+  EXPECT_EQ(summary.at_first.batch, options.batch);
+  EXPECT_TRUE(std::isnan(summary.at_first.learning_rate)) << "it was not changed";
+  EXPECT_LT(summary.started, closed - 1);
+}
+
+TEST(Unsaved, GoesOnWithItsCurveWhereverAReturnLeads) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = unsaved_options(folder.path());
+  {
+    Trainer trainer(options);
+    ASSERT_TRUE(wait_for_step(trainer, 1));
+    ASSERT_TRUE(reset(trainer));
+    ASSERT_TRUE(train_for_a_while(trainer));
+    ASSERT_FALSE(leave(trainer).empty());
+  }
+  options.resume_dir = runs::unsaved_trainings(options.unsaved_dir).at(0).folder.string();
+  options.start_paused = true;
+  Trainer again(options);
+  FeedLog feed(again.subscribe());
+  ASSERT_TRUE(wait_for_state(again, TrainerState::paused));
+  const std::uint64_t step = again.snapshot()->step;
+  EXPECT_EQ(again.snapshot()->generation, 0u) << "as metrics.jsonl tells of one";
+  EXPECT_EQ(feed.curves().at(0).size(), step);
+  again.send(SetNetwork{wider(options.model)});
+  ASSERT_TRUE(wait_until(again, [](const Snapshot& now) { return now.training == 1; }));
+  take_steps(again, 2);
+  ASSERT_TRUE(return_to(again, 0));
+  take_steps(again, 1);
+  ASSERT_EQ(feed.curves().size(), 2u);
+  EXPECT_EQ(feed.curves()[1].size(), step + 1);
+  again.send(Finish{});
+  ASSERT_TRUE(wait_for_state(again, TrainerState::finished));
+  std::vector<std::uint64_t> steps;
+  for (const nlohmann::json& line : read_lines(options.resume_dir)) {
+    if (line.value("marker", "") == "reset") steps.clear();
+    if (line.contains("loss")) steps.push_back(line["step"]);
+  }
+  ASSERT_EQ(steps.size(), step + 1) << "the curve of before once more, and no line of it twice";
+  for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i], i + 1);
+}
+
+TEST(LeftTraining, ARunThatGoesOnTellsOfTheTrainingsThatItLeft) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = paused_options();
+  options.run_dir = (folder / "run").string();
+  std::vector<std::vector<float>> curves;
+  {
+    Trainer trainer(options);
+    FeedLog feed(trainer.subscribe());
+    take_steps(trainer, 5);
+    ASSERT_TRUE(reset(trainer));
+    take_steps(trainer, 3);
+    curves = feed.curves();
+    trainer.send(Finish{});
+    ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  }
+  options.resume_dir = std::exchange(options.run_dir, "");
+  Trainer trainer(options);
+  FeedLog feed(trainer.subscribe());
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  EXPECT_EQ(feed.curves(), curves);
+  EXPECT_EQ(feed.all<Restart>().at(0).generation, trainer.snapshot()->generation);
+  EXPECT_EQ(feed.tests().size(), 1u);
 }
 
 TEST(Unsaved, WhatHasJustBegunIsNotKept) {

@@ -288,7 +288,7 @@ TEST_F(NetworkChangeOfARun, IsGoneOnWithBitForBit) {
   take_steps(resumed, 5);
   std::vector<float> losses;
   for (const Point& point : feed.steps()) losses.push_back(point[Metric::loss]);
-  EXPECT_EQ(losses, std::vector<float>(curve.begin() + 7, curve.end()));
+  EXPECT_EQ(losses, curve) << "with the seven steps before it";
   resumed.send(Finish{});
   ASSERT_TRUE(resumed.wait(tests::kPatience));
   EXPECT_EQ(*resumed.ending().parameters, weights);

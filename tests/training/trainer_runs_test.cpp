@@ -199,10 +199,10 @@ TEST(Resume, GivesTheSameWeightsAsARunThatWasNotStopped) {
     second.save_file = (folder / (name + "_resumed.safetensors")).string();
     const Ended resumed = run(second);
     EXPECT_EQ(weights_in(second.save_file), weights_in(straight.save_file)) << name;
-    ASSERT_EQ(resumed.points.size(), 35 - step);
+    ASSERT_EQ(resumed.points.size(), 35u) << "those before it too";
     for (std::size_t i = 0; i < resumed.points.size(); ++i) {
       const Point& point = resumed.points[i];
-      const Point& wanted = expected.points[step + i];
+      const Point& wanted = expected.points[i];
       EXPECT_EQ(point.step, wanted.step);
       EXPECT_EQ(point[Metric::loss], wanted[Metric::loss]);
       EXPECT_EQ(point[Metric::learning_rate], wanted[Metric::learning_rate]);

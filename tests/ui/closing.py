@@ -7,7 +7,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, markers_of, read_run, steps_of, wait_until  # noqa: E402
-from window_driver import WindowCase, center  # noqa: E402
+from window_driver import WindowCase, center, overlap  # noqa: E402
 
 
 class Closing(WindowCase):
@@ -94,6 +94,10 @@ class Unrecorded(WindowCase):
         self.open_for_a_while()
         steps = self.assert_kept(self.close_window())
         self.open_window()
+        offer = self.item("unsaved.text")
+        covered = [name for name, place in self.layout().items()
+                   if not name.startswith("unsaved.") and overlap(place, offer)]
+        self.assertEqual(covered, [], "controls below the offer")
         self.click("unsaved.go_on")
         wait_until(lambda: f"resumed at step {steps:,}" in markers_of(self.kept()[0]), "it to go on", self.process)
         wait_until(lambda: self.events("step")[-1]["step"] > steps, "a later step", self.process)
@@ -110,7 +114,7 @@ class Unrecorded(WindowCase):
         self.open_for_a_while()
         self.process.send_signal(signal.SIGTERM)
         self.assert_kept(self.finish(self.process))
-        self.change_kept(lambda run: run["configuration"].update(data_source=self.path("gone")))
+        self.change_kept(lambda run: run["current"].update(data_source=self.path("gone")))
         self.open_window()
         self.click("unsaved.go_on")
         self.wait_for_notice(f"that training cannot be gone on with: the data of the run were in {self.path('gone')}, "

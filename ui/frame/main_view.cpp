@@ -124,14 +124,17 @@ void MainView::note_taken(const training::Snapshot& snapshot) {
 }
 
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
-  const Layout layout =
-      arrange(ImGui::GetIO().DisplaySize, frame.scale, ImGui::GetFrameHeight(), view_strip_height(frame));
+  // One window has one of the two: it views a run, or it may go on with a training.
+  const float offer = unsaved_row_.height(frame);
+  const float strip = offer > 0 ? offer : view_strip_height(frame);
+  const Layout layout = arrange(ImGui::GetIO().DisplaySize, frame.scale, ImGui::GetFrameHeight(), strip);
   place_next_window(layout.toolbar);
   const ToolbarRequests asked = toolbar_.draw(frame);
   if (asked.help) help_open_ = !help_open_;
   if (asked.menu) window_menu_.open();
-  place_next_window(layout.strip);
-  draw_view_strip(frame);
+  if (strip > 0) place_next_window(layout.strip);
+  if (offer > 0 && unsaved_row_.draw(frame)) go_on_ = unsaved_.front();
+  if (offer == 0) draw_view_strip(frame);
   panels_.loss.update(frame, panels_.plot);
   if (panels_.loss.take_runs_request()) dock_.show("runs");
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
@@ -156,7 +159,6 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (notices_.draw(frame)) {
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
-  if (unsaved_box_.draw(frame, layout.panels.y)) go_on_ = unsaved_.front();
   watch_view();
   draw_help(frame, &help_open_);
   draw_palette(frame);

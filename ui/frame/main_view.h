@@ -17,7 +17,7 @@
 #include "ui/panels/panels.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
-#include "ui/panels/unsaved_box.h"
+#include "ui/panels/unsaved_row.h"
 #include "ui/panels/window_menu.h"
 #include "ui/settings/settings.h"
 #include "ui/settings/undo.h"
@@ -59,7 +59,7 @@ class MainView {
   bool has_shown_all(const training::Snapshot& snapshot, bool images_expected) const;
   /// A message of the window's own, in the notice bar and in the log.
   void tell(std::string text, training::LogLevel level, std::string details = {});
-  /// Offers to go on with the first of them, in a box, and with all of them in the palette.
+  /// Offers to go on with the first of them, in a row of its own, and with all of them in the palette.
   void offer(std::vector<runs::UnsavedTraining> unsaved);
   /// The one that somebody has chosen since the last call.
   std::optional<runs::UnsavedTraining> take_go_on() { return std::exchange(go_on_, {}); }
@@ -131,7 +131,7 @@ class MainView {
   std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse
   WindowRequests asked_;       ///< by the palette, for the next frame
   std::vector<runs::UnsavedTraining> unsaved_;
-  UnsavedBox unsaved_box_;
+  UnsavedRow unsaved_row_;
   std::optional<runs::UnsavedTraining> go_on_;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };

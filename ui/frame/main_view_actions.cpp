@@ -160,7 +160,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
 
 void MainView::offer(std::vector<runs::UnsavedTraining> unsaved) {
   unsaved_ = std::move(unsaved);
-  if (!unsaved_.empty()) unsaved_box_.offer(unsaved_text(unsaved_.front(), std::time(nullptr)));
+  if (!unsaved_.empty()) unsaved_row_.offer(unsaved_text(unsaved_.front(), std::time(nullptr)));
 }
 
 void MainView::add_unsaved_actions(ActionScene& scene) {

@@ -35,7 +35,7 @@
 #include "ui/input/cursor.h"
 #include "ui/paint/frame_painter.h"
 #include "ui/panels/trainings.h"
-#include "ui/panels/unsaved_box.h"
+#include "ui/panels/unsaved_row.h"
 #include "ui/settings/settings.h"
 #include "ui/widgets/fonts.h"
 #include "ui/widgets/theme.h"

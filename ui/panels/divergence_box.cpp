@@ -20,10 +20,7 @@ std::string back_text(const training::Divergence& divergence) {
 
 std::string back_tip(const training::Snapshot& snapshot) {
   const training::Divergence& divergence = snapshot.divergence;
-  if (!divergence.can_roll_back) {
-    return "There are no weights from before it to go back to: they are kept every few seconds, and not "
-           "across another optimizer.";
-  }
+  if (!divergence.can_roll_back) return why_no_way_back(snapshot);
   const bool halved = 2 * divergence.back_rate == snapshot.settings->optimizer.learning_rate;
   return fmt::format("The weights of step {}, at {} learning rate of {:g}{}, and on.",
                      with_thousands(divergence.back_step), halved ? "a" : "their", divergence.back_rate,
@@ -53,6 +50,20 @@ void draw_choices(const Frame& frame) {
 }
 
 }  // namespace
+
+std::string why_no_way_back(const training::Snapshot& snapshot) {
+  const training::Divergence& divergence = snapshot.divergence;
+  const auto is_before = [&](const training::LeftTraining& left) {
+    return left.step == divergence.back_step;
+  };
+  if (divergence.back_rate > 0 && std::any_of(snapshot.left->begin(), snapshot.left->end(), is_before)) {
+    return fmt::format(
+        "The weights of step {} belong to a training that you have left: Undo (Ctrl+Z) leads back to it.",
+        with_thousands(divergence.back_step));
+  }
+  return "There are no weights from before it to go back to: they are kept every few seconds, and not across "
+         "another optimizer.";
+}
 
 void DivergenceBox::draw_title(const Frame& frame, float width) {
   const float s = frame.scale;

@@ -2,6 +2,7 @@
 // The box that asks what to do after a loss that is not finite, or a spike.
 
 #include <cstdint>
+#include <string>
 
 #include "gpu/messages/snapshot.h"
 #include "ui/frame/frame.h"
@@ -30,6 +31,9 @@ class DivergenceWatch {
   bool paused_ = false;    ///< since this divergence
   bool answered_ = false;  ///< it ran again
 };
+
+/// Why RollBack is not possible, where it is not.
+std::string why_no_way_back(const training::Snapshot& snapshot);
 
 class DivergenceBox {
  public:

@@ -29,6 +29,11 @@ bool has_steps(Metric metric) {
   return !facts_of(metric).steps.empty();
 }
 
+float next_average(plot::Smoother& smoother, const StepTable& steps, std::size_t row, float value) {
+  if (steps.begins_anew(row)) smoother.begin_anew();
+  return smoother.next(value);
+}
+
 void push(std::vector<double>& column, double x) {
   column.push_back(column.empty() || x >= column.back() ? x : column.back());
 }
@@ -67,7 +72,7 @@ void LossHistory::append_row(MetricCurves& curves, std::size_t row) const {
   if (!has_steps(curves.choice.metric) || curves.train.size() != row) return;  // a draft is to come
   const float value = steps_.of(curves.choice.metric)[row];
   curves.train.append(value);
-  if (curves.averages()) curves.smoothed.append(curves.smoother.next(value));
+  if (curves.averages()) curves.smoothed.append(next_average(curves.smoother, steps_, row, value));
 }
 
 void LossHistory::append_skipped(MetricCurves& curves, std::size_t row) const {
@@ -136,7 +141,8 @@ bool LossHistory::advance(Draft& draft, const MetricCurves& shown, std::size_t& 
   if (draft.takes_steps) {
     const std::size_t averages = curves.averages() ? shown.train.size() : 0;
     for (; rows > 0 && curves.smoothed.size() < averages; --rows) {
-      curves.smoothed.append(curves.smoother.next(shown.train.y(curves.smoothed.size())));
+      const std::size_t row = curves.smoothed.size();
+      curves.smoothed.append(next_average(curves.smoother, steps_, row, shown.train.y(row)));
     }
     if (curves.smoothed.size() < averages) return false;
   }
@@ -144,7 +150,8 @@ bool LossHistory::advance(Draft& draft, const MetricCurves& shown, std::size_t& 
   for (; rows > 0 && curves.train.size() < steps; --rows) append_row(curves, curves.train.size());
   const CompactColumn& before = steps_before().of(curves.choice.metric);
   for (; rows > 0 && curves.before.size() < steps_before().size(); --rows) {
-    curves.before.append(draft.before.next(before[curves.before.size()]));
+    const std::size_t row = curves.before.size();
+    curves.before.append(next_average(draft.before, steps_before(), row, before[row]));
   }
   return curves.train.size() == steps && curves.before.size() == steps_before().size();
 }
@@ -226,7 +233,8 @@ void LossHistory::cut(MetricCurves& curves, std::size_t rows) const {
   fill_tests(curves);
   if (!curves.averages()) return;
   curves.smoother = plot::Smoother(plot::weight_for(curves.choice.smoothing));
-  for (std::size_t row = 0; row < curves.train.size(); ++row) curves.smoother.next(curves.train.y(row));
+  for (std::size_t row = 0; row < curves.train.size(); ++row)
+    next_average(curves.smoother, steps_, row, curves.train.y(row));
 }
 
 void LossHistory::take_step(const training::Point& point) {
@@ -261,6 +269,19 @@ void LossHistory::take_test(const training::Point& point) {
   for (PlotCurves& plot : plots_) append_test(plot.shown, point);
 }
 
+// One of a run that is read may come after the steps behind it.
+void LossHistory::take_marker(const training::Marker& marker) {
+  raw_markers_.push_back(marker);
+  append_marker(marker);
+  if (!marker.anew) return;
+  const auto step = static_cast<double>(marker.step);
+  steps_.breaks.insert(std::upper_bound(steps_.breaks.begin(), steps_.breaks.end(), step), step);
+  if (steps_.empty() || step >= steps_.over(Over::step).back()) return;
+  for (PlotCurves& plot : plots_) {
+    plot.draft = new_draft(plot.draft ? plot.draft->curves.choice : plot.shown.choice, plot.shown);
+  }
+}
+
 void LossHistory::consume(const training::FeedItem& item) {
   std::visit(
       [this](const auto& value) {
@@ -268,8 +289,7 @@ void LossHistory::consume(const training::FeedItem& item) {
         if constexpr (std::is_same_v<T, training::Point>) {
           value.split == training::Split::train ? take_step(value) : take_test(value);
         } else if constexpr (std::is_same_v<T, training::Marker>) {
-          raw_markers_.push_back(value);
-          append_marker(value);
+          take_marker(value);
         } else if constexpr (std::is_same_v<T, training::Restart>) {
           restart(value.generation);
         } else if constexpr (std::is_same_v<T, training::Return>) {

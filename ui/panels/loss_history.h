@@ -110,6 +110,7 @@ class LossHistory {
   void place_markers();
   void take_step(const training::Point& point);
   void take_test(const training::Point& point);
+  void take_marker(const training::Marker& marker);
   void go_back_to(std::uint64_t step);
   void cut(MetricCurves& curves, std::size_t rows) const;
   void restart(std::uint64_t generation);

@@ -49,12 +49,22 @@ struct StepTable {
   std::array<std::vector<double>, kOvers> x;
   std::array<CompactColumn, kMetrics> values;  ///< by Metric
   std::vector<std::size_t> skipped;            ///< rows whose gradients overflowed
+  std::vector<double>
+      breaks;  ///< steps after which earlier weights came back (training::Marker::anew), in order
 
   /// Drops the rows from `size` on.
   void cut(std::size_t size) {
     for (auto& column : x) column.resize(size);
     for (CompactColumn& column : values) column.cut(size);
     std::erase_if(skipped, [size](std::size_t row) { return row >= size; });
+    std::erase_if(breaks, [this](double step) { return empty() || step > over(runs::Over::step).back(); });
+  }
+  /// True if averages begin anew with this row.
+  bool begins_anew(std::size_t row) const {
+    if (row == 0 || breaks.empty()) return false;
+    const auto& numbers = over(runs::Over::step);
+    const auto found = std::lower_bound(breaks.begin(), breaks.end(), numbers[row - 1]);
+    return found != breaks.end() && *found < numbers[row];
   }
   std::size_t size() const { return over(runs::Over::step).size(); }
   bool empty() const { return size() == 0; }

@@ -15,6 +15,8 @@ class Smoother {
  public:
   explicit Smoother(double weight) : weight_(weight) {}
   float next(float y);
+  /// What came so far counts no more.
+  void begin_anew() { *this = Smoother(weight_); }
 
  private:
   double weight_;

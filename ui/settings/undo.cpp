@@ -120,10 +120,31 @@ training::TrainingSettings Undo::coming_settings(const training::Snapshot& snaps
   return settings;
 }
 
+// What the changes say of a training: the one that began it names the cause, a later one the step at which it was left.
+std::optional<TrainingInUse> Undo::known_training(std::uint64_t number) const {
+  std::optional<TrainingInUse> found;
+  const auto look = [&](const auto& entries) {
+    for (const Entry& entry : entries) {
+      for (const Changeable* const side : {&entry.change.before, &entry.change.after}) {
+        const auto* const known = std::get_if<TrainingInUse>(side);
+        if (known == nullptr || known->number != number) continue;
+        const std::string cause = found ? found->cause : "";
+        found = *known;
+        if (found->cause.empty()) found->cause = cause;
+      }
+    }
+  };
+  look(done_);
+  look(undone_);
+  return found;
+}
+
 // What the trainer will number it: it counts those that it begins.
 std::optional<Change> Undo::training_change(const training::Command& command,
                                             const training::Snapshot& snapshot) const {
-  const TrainingInUse now = coming_training(snapshot);
+  TrainingInUse now = coming_training(snapshot);
+  const auto known_now = known_training(now.number);
+  if (known_now) now.cause = known_now->cause;
   TrainingInUse next{snapshot.trainings, now.network};
   for (const Sent& sent : sent_) {
     const auto* const training = std::get_if<TrainingInUse>(&sent.change.after);
@@ -138,16 +159,8 @@ std::optional<Change> Undo::training_change(const training::Command& command,
     if (now.network && *now.network == *next.network) return std::nullopt;
   } else if (const auto* const back = std::get_if<training::ReturnTo>(&command)) {
     next.number = back->training;
-    const auto find = [&](const auto& entries) {
-      for (const Entry& entry : entries) {
-        for (const Changeable* const side : {&entry.change.before, &entry.change.after}) {
-          const auto* const known = std::get_if<TrainingInUse>(side);
-          if (known != nullptr && known->number == next.number) next = *known;
-        }
-      }
-    };
-    find(done_);
-    find(undone_);
+    if (known_now) now.step = known_now->step;  // at which the one that it leads to has begun
+    if (auto known = known_training(next.number)) next = std::move(*known);
   } else {
     return std::nullopt;
   }

@@ -60,6 +60,7 @@ class Undo {
   template <class Kind>
   Kind coming(const training::Snapshot& snapshot) const;
   void push(Change change, std::uint64_t gesture);
+  std::optional<TrainingInUse> known_training(std::uint64_t number) const;
   std::optional<Change> training_change(const training::Command& command,
                                         const training::Snapshot& snapshot) const;
   void note_divergence(const training::Snapshot& snapshot);

@@ -1,5 +1,5 @@
 #pragma once
-// What is offered at the start of a window: to go on with the training that was in the last one, which nobody recorded.
+// What is offered at the start of a window: to go on with the training that was left last, which nobody recorded.
 
 #include <string>
 
@@ -11,16 +11,16 @@ namespace warpscope::ui {
 /// "the training of 14:32: autoencoder, step 12,345", with the day where it is not `now`'s.
 std::string unsaved_text(const runs::UnsavedTraining& training, std::int64_t now);
 
-class UnsavedBox {
+class UnsavedRow {
  public:
   void offer(std::string text) { text_ = std::move(text); }
-  /// Above everything, `top` pixels from the upper edge, for half a minute or until it is dismissed. True if the
-  /// offer is taken.
-  bool draw(const Frame& frame, float top);
+  /// Height of the row in design pixels; 0 while nothing is offered.
+  float height(const Frame& frame) const;
+  /// In the window that place_next_window() has placed, until the offer is taken or dismissed. True if it is taken.
+  bool draw(const Frame& frame);
 
  private:
   std::string text_;  ///< "" while nothing is offered
-  double until_ = 0;  ///< ImGui time; 0: not drawn yet
 };
 
 }  // namespace warpscope::ui
