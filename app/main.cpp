@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/ranks.h"
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/files/streams.h"
@@ -62,6 +64,7 @@ void refuse_options_before(const CLI::App& app, const CLI::App& command) {
 }
 
 int run(int argc, char** argv) {
+  if (const std::optional<int> code = app::run_as_rank()) return *code;
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};
   app.set_version_flag("--version", "warpscope " WARPSCOPE_VERSION);

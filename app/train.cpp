@@ -26,6 +26,7 @@
 #include "app/interrupt.h"
 #include "app/judged.h"
 #include "app/options.h"
+#include "app/ranks.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/phases.h"
 #include "gpu/files/streams.h"
@@ -252,6 +253,17 @@ std::string only_class(const Snapshot& end) {
   return label < classes.size() ? files::escaped(classes[label]) : std::to_string(label);
 }
 
+/// What each rank did with a step.
+void print_ranks(const Snapshot& end) {
+  for (std::size_t rank = 0; rank < end.ranks.size(); ++rank) {
+    const training::RankFigures& each = end.ranks[rank];
+    files::print(
+        "{}{}, {} {}: {:.0f} us a step, of that {:.0f} us in sums over ranks, {:.0f} us of these waiting\n",
+        rank == 0 ? "ranks        " : "             ", each.device, each.images, items_of(end),
+        each.step_microseconds, each.allreduce_microseconds, each.waiting_microseconds);
+  }
+}
+
 void print_summary(const Snapshot& end, const training::Point& test, const training::Point& validation) {
   const std::int64_t images = end.validation_images > 0 && end.evaluation
                                   ? static_cast<std::int64_t>(end.evaluation->image_losses.size())
@@ -280,6 +292,7 @@ void print_summary(const Snapshot& end, const training::Point& test, const train
                optimizer.per_sample ? " after each image (a mistake)" : "", optimizer.learning_rate,
                to_string(end.settings->schedule));
   files::print("device       {}, {}\n", end.device.name, selection_text(end));
+  print_ranks(end);
   if (end.selection.precision == core::Precision::fp16) {
     const float scale = end.last[Metric::loss_scale];
     files::print("loss scale   {}, {} steps skipped\n", std::isnan(scale) ? "-" : fmt::format("{}", scale),
@@ -397,15 +410,22 @@ int train_headless(training::TrainerOptions options, const std::string& then) {
 Run train(CLI::App& app) {
   struct Arguments {
     TrainingArguments training;
+    RankArguments ranks;
     std::string then;
   };
   const auto a = std::make_shared<Arguments>();
   add_training_options(app, a->training);
+  add_rank_options(app, a->ranks);
   app.add_option("--then", a->then,
                  "Then judge what the trained network makes of the images by this classifier (svm: rbf); "
                  "warpscope classify has more")
       ->type_name("CLASSIFIER");
-  return [a] { return train_headless(training_options(a->training), a->then); };
+  return [a] {
+    training::TrainerOptions options = training_options(a->training);
+    const OtherRanks others(a->ranks, options);
+    if (others.exit_code()) return *others.exit_code();
+    return train_headless(std::move(options), a->then);
+  };
 }
 
 }  // namespace warpscope::app

@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "app/commands.h"
 #include "app/options.h"
+#include "app/ranks.h"
 #include "app/window_arguments.h"
 
 namespace warpscope::app {
@@ -28,12 +30,19 @@ void add_window_options(CLI::App& app, WindowArguments& a) {
 Run window(CLI::App& app) {
   struct Arguments {
     TrainingArguments training;
+    RankArguments ranks;
     WindowArguments window;
   };
   const auto a = std::make_shared<Arguments>();
   add_training_options(app, a->training);
+  add_rank_options(app, a->ranks);
   add_window_options(app, a->window);
-  return [a] { return open_window(training_options(a->training), a->window); };
+  return [a] {
+    training::TrainerOptions options = training_options(a->training);
+    const OtherRanks others(a->ranks, options);
+    if (others.exit_code()) return *others.exit_code();
+    return open_window(std::move(options), a->window);
+  };
 }
 
 Run view(CLI::App& app) {

@@ -12,7 +12,8 @@ run_packages=(
   'libdnnl-dev|libonednn-dev' libsvm-dev liblinear-dev
   fonts-inter fonts-jetbrains-mono
 )
-test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils)
+test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils
+  openmpi-bin)
 ci_packages=(clang-format shellcheck)
 
 say() { printf 'warpscope: %s\n' "$*" >&2; }

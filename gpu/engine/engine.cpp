@@ -94,6 +94,18 @@ void check_network(const models::Model& next, const models::Model& present, cons
   }
 }
 
+Division part_of(const EngineOptions& options) {
+  return divide(options.optimizer, options.batch, options.deterministic,
+                options.sums ? options.sums->place() : ranks::Place{});
+}
+
+/// Images of the smallest pass that a rank makes of so many.
+int smallest_part(const EngineOptions& options, int batch) {
+  const ranks::Place all = options.sums ? options.sums->place() : ranks::Place{};
+  if (options.optimizer.per_sample) return batch;
+  return divide(options.optimizer, batch, options.deterministic, {all.size - 1, all.size}).batch;
+}
+
 EngineOptions checked(EngineOptions options, const data::DataSet& data) {
   if (options.optimizer.joint > 0) options.model.head_classes = head_classes_of(data);
   models::check_model(options.model);
@@ -101,8 +113,8 @@ EngineOptions checked(EngineOptions options, const data::DataSet& data) {
   check(options.optimizer);
   check(options.augment);
   check_together(options.augment, options.optimizer);
-  check_mixup(options.augment, options.batch);
   check_batch(static_cast<std::int64_t>(options.batch) * options.optimizer.accumulate, data);
+  check_mixup(options.augment, smallest_part(options, options.batch));
   const bool reconstructs = options.model.loss == models::Loss::mse;
   options.shown_images =
       reconstructs ? static_cast<int>(std::min<std::int64_t>(options.shown_images, data.test.count)) : 0;
@@ -110,7 +122,21 @@ EngineOptions checked(EngineOptions options, const data::DataSet& data) {
 }
 
 plan::Recipe recipe_of(const EngineOptions& options) {
-  return recipe_of(options.optimizer, options.augment, options.batch);
+  plan::Recipe recipe = recipe_of(options.optimizer, options.augment, part_of(options));
+  // NCCL adds more than two numbers in an order of its own.
+  const bool any_order = !options.deterministic || (options.sums && options.sums->place().size == 2);
+  recipe.linked = options.sums && options.sums->nccl() != nullptr && any_order;
+  recipe.peers = options.sums && options.sums->p2p() != nullptr;
+  return recipe;
+}
+
+void check_deterministic(const plan::Plan& plan) {
+  for (const plan::PlanNode& node : plan.nodes()) {
+    if (node.variant == nullptr || node.variant->deterministic) continue;
+    throw core::BadInput(
+        fmt::format("deterministic training cannot take {} for {}: its bits differ from step to step",
+                    node.variant->name, ops::to_string(node.op)));
+  }
 }
 
 }  // namespace
@@ -124,7 +150,7 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       network_(options_, *data_, device_, *stream_),
       device_data_(options_.shared ? options_.shared->data(device_->info(), data_)
                                    : std::make_shared<const DeviceData>(data_, device_, *stream_)),
-      loop_(device_, *stream_, data_->train.count, options_),
+      loop_(device_, *stream_, data_->train.count, options_, part_of(options_)),
       evaluator_(options_, *device_data_, network_, loop_, device_, *stream_),
       pictures_(options_.shown_images, *device_data_, loop_, device_, *stream_),
       rollback_(network_, loop_, device_, *stream_) {
@@ -147,6 +173,81 @@ void Engine::reset() {
   loop_.begin_loss_scale(options_.selection.precision);
   evaluator_.stop();
   rollback_.forget();
+  give_state();
+}
+
+void Engine::join(std::shared_ptr<calls::Line> line) {
+  line_ = std::move(line);
+  give_state();
+}
+
+/// The others need not know where weights come from.
+void Engine::give_state() {
+  if (leads()) give(calls::Restore{state()});
+}
+
+/// What has been summed so far is of all ranks: a sum that failed is known before what follows it can be seen.
+void Engine::check_sums() const {
+  if (options_.sums) options_.sums->check();
+}
+
+bool Engine::leads() const {
+  return line_ && line_->place().leads();
+}
+
+void Engine::give(const calls::Call& call) const {
+  if (leads()) line_->give(call);
+}
+
+void Engine::wait_for_room() {
+  loop_.wait_for_room();
+  check_sums();
+}
+
+calls::RankReport Engine::report() const {
+  calls::RankReport report;
+  const auto note = [](const std::string& text, auto& to) {
+    std::copy_n(text.data(), std::min(text.size(), to.size() - 1), to.data());
+  };
+  note(device_->info().id(), report.device);
+  note(device_->info().name, report.name);
+  const Division part = part_of(options_);
+  report.images = part.images;
+  const std::vector<OpTiming> timings = timings_.timings();
+  for (std::size_t node = 0; node < timings.size(); ++node) {
+    const int times = node < training_->update_node() ? part.passes : 1;
+    report.step_microseconds += times * timings[node].microseconds;
+    if (timings[node].op == ops::Op::gradients_allreduce) {
+      report.allreduce_microseconds += timings[node].microseconds;
+    }
+  }
+  report.memory_bytes = device_->memory().allocated_bytes;
+  return report;
+}
+
+std::vector<RankFigures> Engine::rank_figures() const {
+  give(calls::Report{});
+  return line_ ? line_->exchange(report()) : std::vector<RankFigures>();
+}
+
+void Engine::clear_halt() {
+  give(calls::ClearHalt{});
+  loop_.clear_halt();
+}
+
+std::size_t Engine::remember() {
+  give(calls::Remember{});
+  return settled([&] { return rollback_.remember(); });
+}
+
+void Engine::forget() {
+  give(calls::Forget{});
+  rollback_.forget();
+}
+
+bool Engine::recall(std::uint64_t steps) {
+  give(calls::Recall{steps});
+  return rollback_.recall(steps);
 }
 
 plan::Bindings Engine::training_bindings(const NetworkBuffers& network) const {
@@ -164,10 +265,14 @@ plan::Bindings Engine::held_out_bindings(const NetworkBuffers& network) const {
 }
 
 std::unique_ptr<plan::Plan> Engine::build_training(const models::Model& model, const EngineOptions& options,
-                                                   const plan::Bindings& bindings) const {
-  return std::make_unique<plan::Plan>(
-      model, plan::Purpose::training, options.selection, plan_batch(options.optimizer, options.batch),
-      ops::Context{device_, options.variants}, *stream_, bindings, recipe_of(options));
+                                                   const plan::Bindings& bindings, bool apart) const {
+  const Division part = part_of(options);
+  const ranks::Share share{apart ? nullptr : options.sums, part.weight()};
+  auto plan = std::make_unique<plan::Plan>(model, plan::Purpose::training, options.selection, part.batch,
+                                           ops::Context{device_, options.variants, share}, *stream_, bindings,
+                                           recipe_of(options));
+  if (options.deterministic) check_deterministic(*plan);
+  return plan;
 }
 
 Engine::Plans Engine::build(const models::Model& model, const NetworkBuffers& network,
@@ -200,9 +305,10 @@ void Engine::install(Plans plans) {
 }
 
 void Engine::set_selection(const plan::Selection& selection) {
+  give(calls::SetSelection{selection});
   EngineOptions next = options_;
   next.selection = selection;
-  Plans plans = build(network_.model(), network_.buffers(), next);
+  Plans plans = settled([&] { return build(network_.model(), network_.buffers(), next); });
   const bool other_precision = selection.precision != options_.selection.precision;
   options_ = std::move(next);
   install(std::move(plans));
@@ -210,20 +316,23 @@ void Engine::set_selection(const plan::Selection& selection) {
 }
 
 void Engine::check_settings(const EngineSettings& settings) const {
+  divide(settings.optimizer, settings.batch, options_.deterministic,
+         options_.sums ? options_.sums->place() : ranks::Place{});
   check_batch(std::int64_t{settings.batch} * settings.optimizer.accumulate, *data_);
-  check_mixup(settings.augment, settings.batch);
+  check_mixup(settings.augment, smallest_part(options_, settings.batch));
   check_augmented(model(), settings.augment);
   if (settings.optimizer.joint > 0) head_classes_of(*data_);
 }
 
 void Engine::set_batch(int batch) {
+  give(calls::SetBatch{batch});
   check_batch(static_cast<std::int64_t>(batch) * options_.optimizer.accumulate, *data_);
-  check_mixup(options_.augment, batch);
+  check_mixup(options_.augment, smallest_part(options_, batch));
   EngineOptions next = options_;
   next.batch = batch;
-  Plans plans = build(network_.model(), network_.buffers(), next);
+  Plans plans = settled([&] { return build(network_.model(), network_.buffers(), next); });
   options_ = std::move(next);
-  loop_.use(options_.optimizer, options_.augment, batch);
+  loop_.use(options_.optimizer, options_.augment, part_of(options_));
   install(std::move(plans));
   evaluator_.begin_anew();
 }
@@ -236,6 +345,7 @@ void Engine::adopt_training(std::unique_ptr<plan::Plan> plan) {
 }
 
 void Engine::set_optimizer(const OptimizerSettings& optimizer) {
+  give(calls::SetOptimizer{optimizer});
   check(optimizer);
   check_together(options_.augment, optimizer);
   const std::int64_t images = static_cast<std::int64_t>(options_.batch) * optimizer.accumulate;
@@ -251,14 +361,16 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
     free_retired();
     stream_->synchronize();  // no plan under way uses the state that goes
     const bool fresh = optimizer.rule != options_.optimizer.rule;
-    plan::Bindings bound = training_bindings(network_.buffers());
     NetworkBuffers states;
-    if (fresh) {
-      states = network_.fresh_states(optimizer.rule);
-      bound.first_state = states.states[0].as<float>();
-      bound.second_state = states.states[1].as<float>();
-    }
-    adopt_training(build_training(network_.model(), next, bound));
+    adopt_training(settled([&] {
+      plan::Bindings bound = training_bindings(network_.buffers());
+      if (fresh) {
+        states = network_.fresh_states(optimizer.rule);
+        bound.first_state = states.states[0].as<float>();
+        bound.second_state = states.states[1].as<float>();
+      }
+      return build_training(network_.model(), next, bound);
+    }));
     if (fresh) {
       network_.adopt_states(optimizer.rule, std::move(states));
       rollback_.forget();
@@ -267,23 +379,25 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
   }
   options_ = std::move(next);
   loop_.set_learning_rate(optimizer.learning_rate);
-  loop_.use(options_.optimizer, options_.augment, options_.batch);
+  loop_.use(options_.optimizer, options_.augment, part_of(options_));
 }
 
 void Engine::set_augment(const AugmentSettings& augment) {
+  give(calls::SetAugment{augment});
   check(augment);
   check_together(augment, options_.optimizer);
-  check_mixup(augment, options_.batch);
+  check_mixup(augment, smallest_part(options_, options_.batch));
   check_augmented(network_.model(), augment);
   EngineOptions next = options_;
   next.augment = augment;
   if (recipe_of(next) != recipe_of(options_)) {
     free_retired();
     stream_->synchronize();
-    adopt_training(build_training(network_.model(), next, training_bindings(network_.buffers())));
+    adopt_training(settled(
+        [&] { return build_training(network_.model(), next, training_bindings(network_.buffers())); }));
   }
   options_ = std::move(next);
-  loop_.use(options_.optimizer, options_.augment, options_.batch);
+  loop_.use(options_.optimizer, options_.augment, part_of(options_));
 }
 
 /// Brings or takes away the head. Plans are built beside those in use; if that fails nothing has changed.
@@ -292,25 +406,34 @@ void Engine::set_head(bool wanted) {
   models::check_model(other);
   stream_->synchronize();
   check_data(other, *data_, options_);
-  install(build(other, network_.buffers(), options_));
+  install(settled([&] { return build(other, network_.buffers(), options_); }));
   network_.set_head(std::move(other));
   rollback_.forget();
   evaluator_.begin_anew();
 }
 
 CarriedOver Engine::set_network(const models::Model& network) {
+  give(calls::SetNetwork{network});
   const models::Model model = models::with_head(network, network_.model().head_classes);
   check_network(model, network_.model(), *data_, options_);
   stream_->synchronize();
   free_retired();
   CarriedOver carried;
-  try {
-    NetworkState next = network_.followed_by(model, *data_, carried);
-    install(build(model, next.buffers(), options_));
-    network_ = std::move(next);
-  } catch (const std::bad_alloc&) {
-    throw core::OutOfMemory(fmt::format("the host has too little memory for network {}", network.name));
-  }
+  struct Next {
+    NetworkState network;
+    Plans plans;
+  };
+  Next next = settled([&]() -> Next {
+    try {
+      NetworkState state = network_.followed_by(model, *data_, carried);
+      Plans plans = build(model, state.buffers(), options_);
+      return {std::move(state), std::move(plans)};
+    } catch (const std::bad_alloc&) {
+      throw core::OutOfMemory(fmt::format("the host has too little memory for network {}", network.name));
+    }
+  });
+  install(std::move(next.plans));
+  network_ = std::move(next.network);
   rollback_.forget();
   loop_.forget_steps();
   loop_.clear_updates();
@@ -320,11 +443,13 @@ CarriedOver Engine::set_network(const models::Model& network) {
 }
 
 void Engine::step(bool timed) {
+  give(calls::Step{loop_.learning_rate(), timed});
   loop_.step(*training_, timed, network_.model().head_classes > 0);
 }
 
 std::vector<StepResult> Engine::collect_steps(bool flush) {
   std::vector<StepResult> results = loop_.collect(flush);
+  check_sums();
   if (const auto times = training_->take_timings()) timings_.add(*times);
   free_retired();
   return results;
@@ -334,10 +459,12 @@ EngineState Engine::state() {
   EngineState state;
   network_.save(state, network_.buffers());
   loop_.save(state);
+  check_sums();
   return state;
 }
 
 void Engine::restore(const EngineState& state) {
+  give(calls::Restore{state});
   network_.check(state);
   stream_->synchronize();
   network_.restore(state);
@@ -356,7 +483,7 @@ NotFinite Engine::find_not_finite(std::uint64_t step) {
   const core::Buffer gradients(device_, network_.buffers().gradients.bytes());
   stream_->fill(gradients.data(), 0, gradients.bytes());
   bound.gradients = gradients.as<float>();
-  const auto plan = build_training(network_.model(), options_, bound);
+  const auto plan = build_training(network_.model(), options_, bound, true);
   loop_.interrupt();
   return not_finite_tensor(*plan, *stream_);
 }
@@ -368,9 +495,10 @@ DeterminismReport Engine::check_determinism() {
   DeterminismReport report;
   report.step = loop_.steps();
   report.selection = plan::to_string(options_.selection);
-  report.tensors = run_twice(
-      network_.buffers(), loop_.control(), device_, *stream_, training_bindings(network_.buffers()),
-      [this](const plan::Bindings& bound) { return build_training(network_.model(), options_, bound); });
+  report.tensors = run_twice(network_.buffers(), loop_.control(), device_, *stream_,
+                             training_bindings(network_.buffers()), [this](const plan::Bindings& bound) {
+                               return build_training(network_.model(), options_, bound, true);
+                             });
   return report;
 }
 

@@ -11,6 +11,7 @@
 
 #include "gpu/core/device.h"
 #include "gpu/data/dataset.h"
+#include "gpu/engine/calls.h"
 #include "gpu/engine/device_data.h"
 #include "gpu/engine/diagnosis.h"
 #include "gpu/engine/evaluator.h"
@@ -34,6 +35,7 @@ struct EngineOptions : EngineSettings {
   int shown_images = 0;
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
   std::shared_ptr<SharedDevices> shared;              ///< with trainings beside it; nullptr: nothing is
+  std::shared_ptr<ranks::Sums> sums;  ///< over the ranks of the training; nullptr: there is one
 };
 
 class Engine {
@@ -45,11 +47,15 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  /// All ranks of `line` do from now on what rank 0 does, from its state on.
+  void join(std::shared_ptr<calls::Line> line);
+
   /// First weights again, step 0.
   void reset();
 
   /// What is changed after it holds from the next step on: so commands are looked at between this and step().
-  void wait_for_room() { loop_.wait_for_room(); }
+  /// Throws what a sum over ranks has met.
+  void wait_for_room();
   /// wait_for_room(), then enqueues one step at the rate that was set last.
   void step(bool timed);
   std::uint64_t steps() const { return loop_.steps(); }
@@ -58,6 +64,8 @@ class Engine {
   /// Steps left until `epochs` whole epochs are done, if the batch stays as it is.
   std::uint64_t steps_until(std::uint64_t epochs) const { return loop_.order().steps_until(epochs); }
   int images_of_step() const { return loop_.images_of_step(); }
+  /// Those that this rank takes.
+  int images_of_rank() const { return loop_.images_of_rank(); }
   void interrupt() { loop_.interrupt(); }
   std::vector<StepResult> collect_steps(bool flush);
   /// Waits for everything enqueued.
@@ -81,7 +89,12 @@ class Engine {
   void set_learning_rate(float learning_rate) { loop_.set_learning_rate(learning_rate); }
   float learning_rate() const { return loop_.learning_rate(); }
   /// Updates go on after a loss that was not finite.
-  void clear_halt() { loop_.clear_halt(); }
+  void clear_halt();
+
+  /// As those of rollback().
+  std::size_t remember();
+  void forget();
+  bool recall(std::uint64_t steps);
 
   /// What training can go on from, bit for bit. Waits.
   EngineState state();
@@ -99,9 +112,14 @@ class Engine {
   /// What observers may read between this step and the next; the generation is the caller's to fill in.
   Scene scene();
 
+  /// What this rank tells the others of itself.
+  calls::RankReport report() const;
+  /// Those of all ranks, each of which comes to it; empty where there is one. Waits for them.
+  std::vector<RankFigures> rank_figures() const;
+
   Evaluator& evaluator() { return evaluator_; }
   Pictures& pictures() { return pictures_; }
-  Rollback& rollback() { return rollback_; }
+  const Rollback& rollback() const { return rollback_; }
   NetworkState& network() { return network_; }
   /// With its head, if it has one now.
   const models::Model& model() const { return network_.model(); }
@@ -128,13 +146,24 @@ class Engine {
   };
   plan::Bindings training_bindings(const NetworkBuffers& network) const;
   plan::Bindings held_out_bindings(const NetworkBuffers& network) const;
+  /// `apart`: a step of this rank that the others do not make.
   std::unique_ptr<plan::Plan> build_training(const models::Model& model, const EngineOptions& options,
-                                             const plan::Bindings& bindings) const;
+                                             const plan::Bindings& bindings, bool apart = false) const;
   Plans build(const models::Model& model, const NetworkBuffers& network, const EngineOptions& options);
   void install(Plans plans);
   void adopt_training(std::unique_ptr<plan::Plan> plan);
   void free_retired();
   void set_head(bool wanted);
+  void check_sums() const;
+  bool leads() const;
+  void give_state();
+  /// All other ranks do the same, if this one leads them.
+  void give(const calls::Call& call) const;
+  /// What `work` makes, on all ranks or on none.
+  template <class Work>
+  auto settled(Work work) const {
+    return calls::settled(line_.get(), std::move(work));
+  }
 
   EngineOptions options_;
   std::shared_ptr<const data::DataSet> data_;
@@ -149,6 +178,7 @@ class Engine {
   std::unique_ptr<plan::Plan> training_;
   std::deque<Retired> retired_;  ///< plans replaced while their last launch may still run
   TimingTable timings_;
+  std::shared_ptr<calls::Line> line_;  ///< nullptr: there is one rank
 };
 
 }  // namespace warpscope::training

@@ -37,7 +37,7 @@ void StepAgain::bind(plan::Bindings& bindings) const {
 }
 
 StepLoop::StepLoop(std::shared_ptr<core::Device> device, core::Stream& stream, std::int64_t images,
-                   const EngineSettings& settings)
+                   const EngineSettings& settings, const Division& part)
     : device_(std::move(device)),
       stream_(stream),
       seed_(settings.seed),
@@ -53,18 +53,20 @@ StepLoop::StepLoop(std::shared_ptr<core::Device> device, core::Stream& stream, s
     order_copied_[i] = device_->make_event(false);
   }
   for (std::size_t i = 0; i < kPaceEvents; ++i) pace_.push_back(device_->make_event(false));
-  use(settings.optimizer, settings.augment, settings.batch);
+  use(settings.optimizer, settings.augment, part);
 }
 
-void StepLoop::use(const OptimizerSettings& optimizer, const AugmentSettings& augment, int batch) {
+void StepLoop::use(const OptimizerSettings& optimizer, const AugmentSettings& augment, const Division& part) {
+  part_ = part;
   settings_ = StepControl{};
   fill_control(optimizer, settings_);
   fill_control(augment, settings_);
   settings_.seed = seed_;
-  settings_.micro_batches = static_cast<std::uint32_t>(recipe_of(optimizer, augment, batch).micro_batches);
+  settings_.micro_batches = static_cast<std::uint32_t>(part.passes);
+  settings_.first_micro_batch = static_cast<std::uint32_t>(part.first_pass);
+  settings_.others = static_cast<std::uint32_t>(part.images_of_step - part.images);
   base_rate_ = optimizer.learning_rate;
-  images_of_step_ = batch * optimizer.accumulate;
-  order_.set_batch(images_of_step_);
+  order_.set_batch(part.images_of_step);
   control_stale_ = true;
 }
 
@@ -128,7 +130,7 @@ void StepLoop::restore(const EngineState& state) {
   upload_device_control(offsetof(StepControl, loss_scale), offsetof(StepControl, gradient_scale), control);
   stream_.synchronize();
   order_.restore(state.epochs_done, state.position);
-  order_.set_batch(images_of_step_);  // another batch cuts the rest of the epoch anew
+  order_.set_batch(part_.images_of_step);  // another batch cuts the rest of the epoch anew
   start_at(state.steps);
 }
 
@@ -136,7 +138,7 @@ void StepLoop::restore(const EngineState& state) {
 StepControl StepLoop::host_control() const {
   StepControl control = settings_;
   control.step = steps_;
-  control.position = order_.position();
+  control.position = order_.position() + static_cast<std::uint32_t>(part_.images_before);
   control.epoch_size = order_.epoch_size();
   control.learning_rate = learning_rate_;
   return control;
@@ -176,8 +178,8 @@ void StepLoop::prepare() {
 ComingBatch StepLoop::coming_batch() {
   begin_epoch_if_due();
   const std::span<const std::uint32_t> order(order_.order());
-  const int passes = static_cast<int>(settings_.micro_batches);
-  return {images_of_step_ / passes, order.subspan(order_.position()), host_control()};
+  const StepControl control = host_control();
+  return {part_.batch, order.subspan(control.position), control};
 }
 
 void StepLoop::wait_for_room() {
@@ -197,7 +199,7 @@ void StepLoop::step(plan::Plan& plan, bool timed, bool head) {
   if (!pending.timed) plan.launch(stream_);
   order_.end_step();
   pending.epoch = order_.epoch();
-  pending.batch = images_of_step_;
+  pending.batch = part_.images_of_step;
   pending.interrupted = std::exchange(interrupted_, false);
   enqueued_[steps_ % kRepeatable] = pending;
   trained_rate_ = base_rate_;
@@ -255,7 +257,7 @@ std::optional<StepAgain> StepLoop::again(std::uint64_t step) const {
   stream_.copy(&control, control_.data(), sizeof(control));
   stream_.synchronize();
   control.step = step;  // what is random in it is drawn again
-  control.position = order.position();
+  control.position = order.position() + static_cast<std::uint32_t>(part_.images_before);
   control.epoch_size = order.epoch_size();
   control.micro_batch = 0;
   stream_.copy(again.control.data(), &control, sizeof(control));

@@ -16,6 +16,7 @@
 #include "gpu/engine/loss_ring.h"
 #include "gpu/engine/scene.h"
 #include "gpu/plan/plan.h"
+#include "gpu/settings/division.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
@@ -49,11 +50,11 @@ class StepLoop {
  public:
   /// `images`: of the training set, of which the settings' batch and micro-batches take no more than there are.
   StepLoop(std::shared_ptr<core::Device> device, core::Stream& stream, std::int64_t images,
-           const EngineSettings& settings);
+           const EngineSettings& settings, const Division& part);
 
   // What is set holds from the next step on.
-  /// All that a step reads of these but the rate. `batch`: images of a (micro-)batch.
-  void use(const OptimizerSettings& optimizer, const AugmentSettings& augment, int batch);
+  /// All that a step reads of these but the rate.
+  void use(const OptimizerSettings& optimizer, const AugmentSettings& augment, const Division& part);
   /// Which a schedule may set anew for each step. Throws core::BadInput.
   void set_learning_rate(float learning_rate);
   float learning_rate() const { return learning_rate_; }
@@ -91,7 +92,9 @@ class StepLoop {
   /// Steps enqueued since the start or reset.
   std::uint64_t steps() const { return steps_; }
   const DataOrder& order() const { return order_; }
-  int images_of_step() const { return images_of_step_; }
+  /// All ranks together.
+  int images_of_step() const { return part_.images_of_step; }
+  int images_of_rank() const { return part_.images; }
   /// The base rate of the last step, before a schedule.
   float trained_rate() const { return trained_rate_; }
 
@@ -128,7 +131,7 @@ class StepLoop {
   core::Buffer order_buffer_, control_;
 
   ops::step::StepControl settings_;  ///< of all that is set, but the rate
-  int images_of_step_ = 0;
+  Division part_;
   float learning_rate_;  ///< of the next step
   float base_rate_ = 0;  ///< as set, before a schedule
   float trained_rate_ = 0;

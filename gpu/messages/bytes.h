@@ -224,11 +224,14 @@ class MessageWriter {
       put_shared(value);
     } else if constexpr (bytes::kIsVariant<T>) {
       put(std::uint64_t{value.index()});
-      std::visit([this](const auto& each) { put(each); }, value);
+      std::visit([this](const auto& each) { this->put(each); }, value);
     } else if constexpr (requires { sent_as(value); }) {
       put(sent_as(value));
     } else {
-      with_members(value, [this](const auto&... members) { (put(members), ...); });
+      with_members(value, [this](const auto&... members) {
+        static_cast<void>(this);  // of a message without members
+        (this->put(members), ...);
+      });
     }
   }
 
@@ -343,7 +346,10 @@ class MessageReader {
     } else if constexpr (requires { sent_as(value); }) {
       take_as(value, get<decltype(sent_as(value))>());
     } else {
-      with_members(value, [this](auto&... members) { (fill(members), ...); });
+      with_members(value, [this](auto&... members) {
+        static_cast<void>(this);  // of a message without members
+        (this->fill(members), ...);
+      });
     }
     if constexpr (requires { inconsistency_in(value); }) {
       if (const std::string_view what = inconsistency_in(value); !what.empty()) refuse_message(what);

@@ -81,7 +81,7 @@ auto members_of(T& s) {
                   s.generation, s.training, s.trainings, s.left, s.may_close, s.kept_in, s.steps_planned,
                   s.settings, s.model, s.network, s.network_number, s.classifies, s.total_epochs,
                   s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes, s.timings,
-                  s.step_microseconds, s.ladder, s.determinism, s.data_name, s.data_notice, s.data,
+                  s.step_microseconds, s.ranks, s.ladder, s.determinism, s.data_name, s.data_notice, s.data,
                   s.rate_search, s.divergence, s.checkpoint_step, s.train_images, s.validation_images,
                   s.test_images, s.test_views, s.run_dir, s.can, s.answers);
 }

@@ -62,6 +62,8 @@ decltype(auto) with_members(T& value, F&& work) {
   WARPSCOPE_WITH(18, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
   WARPSCOPE_WITH(19, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)
   WARPSCOPE_WITH(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
+  WARPSCOPE_WITH(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
+  WARPSCOPE_WITH(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
   // clang-format on
   else {
     static_assert(kCount == 0, "a line more is needed here");

@@ -16,6 +16,7 @@
 #include "gpu/messages/evaluation.h"
 #include "gpu/messages/feed.h"
 #include "gpu/messages/measured.h"
+#include "gpu/messages/rank_figures.h"
 #include "gpu/messages/run_figures.h"
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
@@ -188,10 +189,11 @@ struct Snapshot : Progress {
   core::DeviceInfo device;
   /// To choose from; this program's own of what a file or another process tells.
   core::NotSent<ops::Variants> variants = ops::built_in_variants();
-  core::MemoryUse memory;         ///< of the device
-  std::size_t plan_bytes = 0;     ///< activations, gradients and workspace of a training step
-  std::vector<OpTiming> timings;  ///< in launch order
-  double step_microseconds = 0;   ///< sum of the timings; 0 as long as a call has none
+  core::MemoryUse memory;          ///< of the device
+  std::size_t plan_bytes = 0;      ///< activations, gradients and workspace of a training step
+  std::vector<OpTiming> timings;   ///< in launch order
+  double step_microseconds = 0;    ///< sum of the timings; 0 as long as a call has none
+  std::vector<RankFigures> ranks;  ///< that make the steps together; empty where there is one
   std::shared_ptr<const std::vector<LadderEntry>> ladder =
       std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
   std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first

@@ -51,9 +51,12 @@
   X(layer_norm_backward_weights, layer_norm, backward_weights)   \
   X(batch_norm_backward, batch_norm, backward)                   \
   X(batch_norm_track, batch_norm, track)                         \
+  X(running_begin, running, begin)                               \
   X(gradients_accumulate, optimizer, accumulate)                 \
   X(gradients_keep, optimizer, keep)                             \
   X(micro_batch_record, step, micro_batch)                       \
+  X(gradients_allreduce, allreduce, gradients)                   \
+  X(running_end, running, end)                                   \
   X(gradients_norm, optimizer, norm)                             \
   X(optimizer_update, optimizer, update)                         \
   X(optimizer_update_per_sample, optimizer, per_sample)          \

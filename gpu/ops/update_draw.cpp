@@ -31,11 +31,20 @@ void settings(const Draw& draw, bool decays) {
   });
 }
 
+void divide_in_shards(const Draw& draw) {
+  draw.edit_item<step::StepControl>(Name::control, [&](step::StepControl& control) {
+    const auto shards = static_cast<std::uint32_t>(draw.shape.shards);
+    control.micro_batches = shards * static_cast<std::uint32_t>(1 + draw.random() % 3);
+    control.micro_batch = static_cast<std::uint32_t>(draw.random() % control.micro_batches);
+  });
+}
+
 void point_alike(const Draw& draw, Name from, Name to) {
   const std::vector<double> signs = draw.values(from);
   if (signs.empty()) return;
   draw.edit(to, [&](std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::copysign(values[i], signs[i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = std::copysign(values[i], signs[i % signs.size()]);
   });
 }
 

@@ -15,8 +15,11 @@ bool one_in(Random& random, unsigned n);
 /// overflow.
 void settings(const Draw& draw, bool decays = true);
 
-/// Gives each value of operand `to` the sign that the first values of operand `from` have: what is added does
-/// not cancel.
+/// As many micro-batches in each of the shards of the shape.
+void divide_in_shards(const Draw& draw);
+
+/// Gives the values of operand `to` the signs of those of operand `from`, again and again where there are more: what
+/// is added does not cancel.
 void point_alike(const Draw& draw, Name from, Name to);
 
 /// One in eight losses among the metrics becomes NaN.

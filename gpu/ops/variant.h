@@ -15,6 +15,7 @@
 #include "gpu/core/device.h"
 #include "gpu/core/types.h"
 #include "gpu/ops/op.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops {
 
@@ -41,11 +42,12 @@ Variants with_variant(const VariantTable& table, Variant added);
 
 /// What the calls of a plan, a proof or a bench have in common.
 struct Context {
-  Context(std::shared_ptr<core::Device> on, Variants from = built_in_variants())
-      : device(std::move(on)), variants(std::move(from)) {}
+  Context(std::shared_ptr<core::Device> on, Variants from = built_in_variants(), ranks::Share part = {})
+      : device(std::move(on)), variants(std::move(from)), share(std::move(part)) {}
 
   std::shared_ptr<core::Device> device;
-  Variants variants;  ///< that there are to choose from
+  Variants variants;   ///< that there are to choose from
+  ranks::Share share;  ///< of each step
 };
 
 /// One call of an op, or of all the ops that a variant covers. Operands that may be written in place can be

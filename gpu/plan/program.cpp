@@ -42,12 +42,18 @@ class Lowering {
     if (purpose != Purpose::training && purpose != Purpose::inference && purpose != Purpose::inspection) {
       return std::move(program_);
     }
+    if (training_ && shares_running()) begin_running();
     forward(purpose != Purpose::training);
     if (purpose == Purpose::inspection) keep_outputs();
     if (purpose == Purpose::training) {
       backward();
       const int gradients = gradients_of_step();
       program_.update = program_.nodes.size();
+      if (recipe_.several_ranks) add_over_ranks(gradients);
+      if (shares_running()) {
+        const OpShape shape = running_shape();
+        to_.node(Op::running_end, "", shape, {running_, running()});
+      }
       update(gradients);
     }
     return std::move(program_);
@@ -322,10 +328,45 @@ class Lowering {
     return static_cast<std::int64_t>(to_.layout().elements - to_.layout().kept);
   }
 
+  OpShape running_shape() const {
+    OpShape shape;
+    shape.count = static_cast<std::int64_t>(to_.layout().kept);
+    return shape;
+  }
+
+  /// The numbers that no optimizer learns.
+  int running() {
+    return to_.external("running", Storage::parameters, Role::parameter, running_shape().count);
+  }
+
+  /// Whether each micro-batch begins with the running statistics from before the step.
+  bool shares_running() const {
+    return recipe_.shards > 0 && recipe_.micro_batches > 1 && to_.layout().kept > 0;
+  }
+
+  void begin_running() {
+    const OpShape shape = running_shape();
+    to_.node(
+        Op::running_begin, "", shape,
+        {to_.control(), running(), to_.persistent("running.saved", Op::running_begin, Name::saved, shape)});
+  }
+
+  /// What this rank found becomes what all found together.
+  void add_over_ranks(int gradients) {
+    OpShape shape;
+    shape.count = learned();
+    shape.in_channels = static_cast<int>(running_shape().count);
+    shape.linked = recipe_.linked;
+    shape.peers = recipe_.peers;
+    to_.node(Op::gradients_allreduce, "", shape,
+             {gradients, metrics_, shares_running() ? running_ : running()});
+  }
+
   /// What the update reads: the gradient buffer, or what several micro-batches left.
   int gradients_of_step() {
     OpShape shape;
     shape.count = learned();
+    shape.shards = std::max(1, recipe_.shards);
     const int gradients =
         to_.external("gradients", Storage::gradients, Role::gradient, shape.count, to_.layout().kept);
     if (recipe_.micro_batches == 1 && !recipe_.per_sample) return gradients;
@@ -338,8 +379,15 @@ class Lowering {
       result = to_.persistent("gradients.sums", Op::gradients_accumulate, Name::sums, shape);
       to_.node(Op::gradients_accumulate, "", shape, {gradients, to_.control(), result});
     }
+    if (shares_running()) {
+      OpShape kept = running_shape();
+      kept.shards = recipe_.shards;
+      running_ = to_.persistent("running.sums", Op::gradients_accumulate, Name::sums, kept);
+      to_.node(Op::gradients_accumulate, "", kept, {running(), to_.control(), running_});
+    }
     OpShape record;
     record.batch = batch_;
+    record.shards = shape.shards;
     const int sums = to_.persistent("metrics.sums", Op::micro_batch_record, Name::sums, record);
     to_.node(Op::micro_batch_record, "", record, {metrics_, to_.control(), sums});
     metrics_ = sums;
@@ -391,6 +439,7 @@ class Lowering {
   core::Precision precision_;
   bool training_ = false;
   int metrics_ = -1;
+  int running_ = -1;  ///< the running statistics of the step, where micro-batches share it
   int labels_ = -1;
   int logits_ = -1;     ///< the head's
   int head_loss_ = -1;  ///< its mean over the batch

@@ -66,8 +66,13 @@ struct Program {
 /// What a step does with its images and, in training, with the gradients.
 struct Recipe {
   ops::UpdateRule rule = ops::UpdateRule::sgd;
-  int micro_batches = 1;   ///< of a step; gradients are averaged over them before the update
-  bool clip_norm = false;  ///< the global norm is known before the update
+  int micro_batches = 1;  ///< of a step; gradients are averaged over them before the update
+  /// Parts of the step whose sums a tree adds (ops/optimizer/shards.h), each of as many micro-batches; 0: none.
+  int shards = 0;
+  bool several_ranks = false;  ///< gradients are averaged over ranks before the update
+  bool peers = false;          ///< and these reach each other's memory
+  bool linked = false;         ///< and NCCL links their GPUs, in an order that suits the recipe
+  bool clip_norm = false;      ///< the global norm is known before the update
   bool per_sample =
       false;  ///< the faulty scheme of optimizer.update_per_sample; micro-batches are of one image
 

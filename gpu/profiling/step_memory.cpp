@@ -80,11 +80,10 @@ int images_of_step(const StepSetup& setup) {
 
 StepMemory::StepMemory(const std::shared_ptr<core::Device>& device, core::Stream& stream,
                        const models::Model& model, const StepSetup& setup, core::Precision precision)
-    : recipe_(training::recipe_of(setup.optimizer, setup.augment, setup.batch)),
+    : recipe_(training::recipe_of(setup.optimizer, setup.augment, setup.part())),
       image_count_(kSteps * images_of_step(setup)) {
-  const plan::Program program =
-      plan::lower(model, plan::Purpose::training, training::plan_batch(setup.optimizer, setup.batch),
-                  image_count_, kRing, precision, recipe_);
+  const plan::Program program = plan::lower(model, plan::Purpose::training, setup.part().batch, image_count_,
+                                            kRing, precision, recipe_);
   const auto needs = needs_of(program, precision);
   const auto values = [&](Storage storage, std::size_t bytes) -> Bytes {
     switch (storage) {
@@ -139,9 +138,8 @@ plan::Bindings StepMemory::bindings() const {
 std::unique_ptr<plan::Plan> make_step(const ops::Context& context, core::Stream& stream,
                                       const models::Model& model, const StepSetup& setup,
                                       const plan::Selection& selection, const StepMemory& memory) {
-  return std::make_unique<plan::Plan>(model, plan::Purpose::training, selection,
-                                      training::plan_batch(setup.optimizer, setup.batch), context, stream,
-                                      memory.bindings(), memory.recipe());
+  return std::make_unique<plan::Plan>(model, plan::Purpose::training, selection, setup.part().batch, context,
+                                      stream, memory.bindings(), memory.recipe());
 }
 
 }  // namespace warpscope::profiling

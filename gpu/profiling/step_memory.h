@@ -10,6 +10,7 @@
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
 #include "gpu/settings/augment_settings.h"
+#include "gpu/settings/division.h"
 #include "gpu/settings/optimizer_settings.h"
 
 namespace warpscope::profiling {
@@ -22,6 +23,8 @@ struct StepSetup {
   training::OptimizerSettings optimizer = {};
   training::AugmentSettings augment = {};
 
+  /// That of one rank, which makes the whole step.
+  training::Division part() const { return training::divide(optimizer, batch, false, {}); }
   bool operator==(const StepSetup&) const = default;
 };
 

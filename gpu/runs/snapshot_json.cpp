@@ -95,6 +95,16 @@ void fields(auto& visit, Of<core::MemoryUse> auto& memory) {
   visit("allocated_bytes", memory.allocated_bytes);
 }
 
+void fields(auto& visit, Of<RankFigures> auto& rank) {
+  visit("device", rank.device);
+  visit("name", rank.name);
+  visit("images", rank.images);
+  visit("step_microseconds", rank.step_microseconds);
+  visit("allreduce_microseconds", rank.allreduce_microseconds);
+  visit("waiting_microseconds", rank.waiting_microseconds);
+  visit("memory_bytes", rank.memory_bytes);
+}
+
 void fields(auto& visit, Of<Divergence> auto& divergence) {
   visit("id", divergence.id);
   visit("step", divergence.step);
@@ -151,6 +161,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("plan_bytes", snapshot.plan_bytes);
   visit("timings", snapshot.timings);
   visit("step_microseconds", snapshot.step_microseconds);
+  visit("ranks", snapshot.ranks, std::vector<RankFigures>());  // runs of before there were ranks have none
   visit("ladder", snapshot.ladder);
   visit("data_name", snapshot.data_name);
   visit("data_notice", snapshot.data_notice);
@@ -192,7 +203,9 @@ json encode_variants(const std::map<ops::Op, std::string>& variants) {
 
 struct Writer {
   json& object;
-  void operator()(const char* key, const auto& value, auto... /*standard*/) { object[key] = encode(value); }
+  void operator()(const char* key, const auto& value, const auto&... /*standard*/) {
+    object[key] = encode(value);
+  }
 };
 
 template <class T>
@@ -293,7 +306,7 @@ struct Reader {
     if (found == object.end()) refuse(key, "missing");
     decode(key, *found, value);
   }
-  void operator()(const char* key, auto& value, auto standard) {
+  void operator()(const char* key, auto& value, const auto& standard) {
     value = standard;
     if (object.contains(key)) (*this)(key, value);
   }

@@ -142,6 +142,12 @@ constexpr auto kRunRows = of_table(
                 .placeholder = "FILE",
                 .changes = Changes::at_start,
                 .standard_text = "none"},
+        Setting{.key = "deterministic",
+                .meaning =
+                    "the same weights, bit for bit, on 1, 2, 4 and 8 ranks: each batch is eight parts, whose "
+                    "gradients are added in one order",
+                .field = field([](auto& s) -> auto& { return s.deterministic; }),
+                .changes = Changes::at_start},
         Setting{.key = "probe",
                 .meaning =
                     "every few seconds, what the latents of held-out images are worth to a small classifier",

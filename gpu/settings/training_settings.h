@@ -24,6 +24,8 @@ struct EngineSettings {
   bool init_partly = false;  ///< what init_file lacks, or has in another shape, is from the seed
   std::uint64_t seed = 1;
   bool shuffle = true;
+  /// The same weights, bit for bit, whatever the number of ranks: sums go by fixed parts of each batch.
+  bool deterministic = false;
   /// Images of a launch; a step takes optimizer.accumulate times as many. 0: as suits the device.
   int batch = 0;
   std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU

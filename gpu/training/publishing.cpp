@@ -68,6 +68,15 @@ void Publishing::log(LogLevel level, const std::string& text) {
   emit(LogLine{level, files::sayable(text)});
 }
 
+void Publishing::log_at_once(LogLevel level, const std::string& text) {
+  const std::vector<FeedItem> line{LogLine{level, files::sayable(text)}};
+  const std::lock_guard lock(mutex_);
+  for (const auto& feed : feeds_) {
+    if (const auto alive = feed.lock()) alive->push(line);
+  }
+  if (!subscribed_) history_.push_back(line.front());
+}
+
 void Publishing::tell(const std::string& text, LogLevel level) {
   notice(text);
   log(level, text);

@@ -35,6 +35,9 @@ class Publishing {
   /// True if `condition` holds for a snapshot before `seconds` have passed. It is asked without any lock.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
+  /// For what cannot wait until the trainer's thread publishes: it may stand still.
+  void log_at_once(LogLevel level, const std::string& text);
+
   // Calls of the trainer's thread.
   /// What the next snapshot will say.
   Snapshot view;

@@ -13,6 +13,7 @@
 #include "gpu/data/dataset.h"
 #include "gpu/data/known_data.h"
 #include "gpu/messages/source.h"
+#include "gpu/ranks/group.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
@@ -38,6 +39,10 @@ struct Surroundings {
   double image_seconds = 0.1;  ///< between two reconstructions, at the least
   bool start_paused = false;
   std::shared_ptr<SharedDevices> shared;  ///< with trainings beside it; nullptr: nothing is
+  std::shared_ptr<ranks::Meeting>
+      ranks;  ///< that make the steps with this one, which is rank 0; nullptr: there are none
+  std::vector<std::string>
+      devices;  ///< of all ranks, as core::open_device takes them; empty: that of this one
 };
 
 /// What a training leaves when it has finished.

@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 constexpr auto kFlushInterval = milliseconds(10);
 constexpr auto kMemoryInterval = milliseconds(500);  ///< asking the driver costs up to 0.1 ms
 constexpr auto kLadderInterval = milliseconds(250);
+constexpr auto kRanksInterval = milliseconds(500);
 
 }  // namespace
 
@@ -65,6 +66,7 @@ void Trainer::Worker::loop() {
     if (!waits) engine_->wait_for_room();
     if (!inbox_.wait(milliseconds(waits ? 20 : 0))) break;
     handle_commands();
+    look_at_ranks();
     if (works()) advance();
     if (!rate_search_) collect(Clock::now() - last_flush_ > kFlushInterval);
     handle_divergence();
@@ -109,6 +111,13 @@ void Trainer::Worker::step() {
     collect(true);  // the records of the steps before arrive before the evaluation's
     engine_->evaluator().start(Split::validation);
   }
+}
+
+void Trainer::Worker::look_at_ranks() {
+  if (!around_.ranks || Clock::now() - last_ranks_ < kRanksInterval) return;
+  engine_->options().sums->check();
+  view_.ranks = engine_->rank_figures();
+  last_ranks_ = Clock::now();
 }
 
 double Trainer::Worker::rate_of_next_step() const {
@@ -207,7 +216,8 @@ void Trainer::Worker::measure_energy() {
   if (view_.state != TrainerState::running || rate_search_) return energy_->rest();
   const auto stretch = energy_->measure(view_.step);
   if (!stretch) return;
-  const auto images = static_cast<double>(stretch->steps) * engine_->images_of_step();
+  // The joules are those of this rank's device.
+  const auto images = static_cast<double>(stretch->steps) * engine_->images_of_rank();
   ladder_.add_energy(stretch->joules, images, stretch->seconds);
 }
 

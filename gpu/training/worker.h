@@ -18,6 +18,7 @@
 #include "gpu/training/ladder.h"
 #include "gpu/training/left_trainings.h"
 #include "gpu/training/publishing.h"
+#include "gpu/training/ranks.h"
 #include "gpu/training/run_keeper.h"
 #include "gpu/training/showing.h"
 #include "gpu/training/steering.h"
@@ -45,7 +46,10 @@ class Trainer::Worker {
   // From the options to the first step (worker_prepare.cpp).
   void prepare();
   void find_initial_weights();
-  void make_engine();
+  void make_engine(const std::string& checksum);
+  std::unique_ptr<Engine> made_engine(EngineOptions options);
+  std::shared_ptr<calls::Line> meet_ranks(const std::string& checksum, EngineOptions& options);
+  void look_at_ranks();
   /// A data set and what is to be told of it.
   struct Reading {
     std::shared_ptr<const data::DataSet> data;
@@ -151,6 +155,7 @@ class Trainer::Worker {
   double last_step_seconds_ = 0;  ///< of the last step that had a time of its own
   LeftTrainings left_;
   ProgressOfCopies copies_;
+  std::atomic<bool> ranks_have_begun_ = false;
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
   bool disturbed_ = false;          ///< something is measured beside the training
   bool batch_chosen_ = false;       ///< by a person
@@ -161,6 +166,7 @@ class Trainer::Worker {
   };
   std::optional<RateSearchRun> rate_search_;
   Clock::time_point last_memory_{};
+  Clock::time_point last_ranks_{};
   Clock::time_point last_flush_{};
   Clock::time_point last_timing_{};
   Clock::time_point last_ladder_{};

@@ -209,7 +209,8 @@ void Trainer::Worker::handle_roll_back() {
   const Divergence& divergence = view_.divergence;
   slower.learning_rate =
       steering_.diverged() && divergence.can_roll_back ? divergence.back_rate : rate_to_go_back(before);
-  engine_->rollback().recall(before);
+  engine_->recall(before);
+  last_remembered_ = Clock::now();  // there is a copy of these weights
   engine_->set_optimizer(slower);
   mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", settings().optimizer.learning_rate,
                    slower.learning_rate),

@@ -26,9 +26,12 @@ void Trainer::Worker::remember() {
   now.step = engine_->steps();
   now.epoch = engine_->epoch();
   try {
-    copies_.note(engine_->rollback().remember(), steering_, now, view_.settings);
-  } catch (const core::OutOfMemory& error) {
-    engine_->rollback().forget();
+    copies_.note(engine_->remember(), steering_, now, view_.settings);
+  } catch (const core::Error& error) {  // this rank has no memory for them, or another one
+    if (dynamic_cast<const core::OutOfMemory*>(&error) == nullptr &&
+        dynamic_cast<const core::BadInput*>(&error) == nullptr)
+      throw;
+    engine_->forget();
     publishing_.tell(fmt::format("there will be no weights to go back to: {}", error.what()));
   }
 }

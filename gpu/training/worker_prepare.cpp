@@ -51,7 +51,7 @@ void Trainer::Worker::prepare() {
   if (!around_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(around_.resume_dir);
   std::string checksum = open();
   phases_.begin("network");
-  make_engine();
+  make_engine(checksum);
   describe_training();
   plan_steps();
   if (needs_length(settings().schedule.kind)) check_length(settings().schedule, view_.total_epochs);
@@ -111,12 +111,18 @@ void Trainer::Worker::find_initial_weights() {
   publishing_.edit_settings([&](TrainingSettings& s) { s.init_file = files::absolute_path(file).string(); });
 }
 
-/// A run that is gone on with has its weights itself: those that it began with count if it is reset.
-void Trainer::Worker::make_engine() {
+void Trainer::Worker::make_engine(const std::string& checksum) {
   EngineOptions options = engine_options();
+  const std::shared_ptr<calls::Line> line = meet_ranks(checksum, options);
+  engine_ = calls::settled(line.get(), [&] { return made_engine(std::move(options)); });
+  if (line) engine_->join(line);
+  ranks_have_begun_ = true;
+}
+
+/// A run that is gone on with has its weights itself: those that it began with count if it is reset.
+std::unique_ptr<Engine> Trainer::Worker::made_engine(EngineOptions options) {
   if (options.init_file.empty() || around_.resume_dir.empty()) {
-    engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
-    return;
+    return std::make_unique<Engine>(std::move(options), data_, device_);
   }
   const runs::Reference known = runs::reference_of(runs::read_head(around_.resume_dir), "init");
   std::error_code error;
@@ -125,20 +131,46 @@ void Trainer::Worker::make_engine() {
     options.init_file = guess.lexically_normal().string();
   }
   try {
-    engine_ = std::make_unique<Engine>(options, data_, device_);
+    auto engine = std::make_unique<Engine>(options, data_, device_);
     if (!known.checksum.empty() && files::checksum_of_file(options.init_file) != known.checksum) {
       publishing_.log(LogLevel::warning,
                       fmt::format("{} holds other weights than those that the run began with: a reset would "
                                   "begin with them",
                                   options.init_file));
     }
+    return engine;
   } catch (const core::BadInput& failure) {
     options.init_file.clear();
     options.init_partly = false;
-    engine_ = std::make_unique<Engine>(std::move(options), data_, device_);
+    auto engine = std::make_unique<Engine>(std::move(options), data_, device_);
     publishing_.log(LogLevel::warning,
                     fmt::format("{}; a reset would begin with weights from the seed", failure.what()));
+    return engine;
   }
+}
+
+/// The other ranks begin: with the weights that this one has then.
+std::shared_ptr<calls::Line> Trainer::Worker::meet_ranks(const std::string& checksum,
+                                                         EngineOptions& options) {
+  if (!around_.ranks) return nullptr;
+  divide(options.optimizer, options.batch, options.deterministic, around_.ranks->place());
+  Beginning beginning{WARPSCOPE_VERSION, options,
+                      options.selection, data_->source,
+                      checksum,          settings().validation,
+                      around_.devices,   device_->kind() == core::DeviceKind::cuda};
+  beginning.settings.init_file.clear();
+  beginning.settings.init_partly = false;
+  beginning.devices.resize(static_cast<std::size_t>(around_.ranks->place().size), device_->info().id());
+  const auto tell_slow = [this](const std::vector<int>& /*ranks*/, const std::string& sentence) {
+    // Each rank reads the data and makes plans first, which takes as long as it takes.
+    if (ranks_have_begun_) publishing_.log_at_once(LogLevel::warning, sentence);
+  };
+  auto line = lead(around_.ranks, beginning, device_, tell_slow, options);
+  for (const std::string& why : {options.sums->no_nccl(), options.sums->no_p2p()}) {
+    if (beginning.on_gpus && !why.empty())
+      publishing_.log(LogLevel::info, "gradients go another way: " + why);
+  }
+  return line;
 }
 
 /// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
@@ -171,6 +203,7 @@ std::string Trainer::Worker::open() {
     const std::int64_t most = data_->train.count / settings().optimizer.accumulate;
     publishing_.edit_settings([most](TrainingSettings& s) {
       s.batch = static_cast<int>(std::clamp<std::int64_t>(most, 1, s.batch));
+      if (s.deterministic) s.batch = std::max(kShards, s.batch / kShards * kShards);
     });
   }
   return std::move(found.checksum);

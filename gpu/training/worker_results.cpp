@@ -95,6 +95,8 @@ void Trainer::Worker::handle_divergence() {
   if (!steering_.loss_was_finite()) {
     if (const std::string where = first_not_finite(divergence.step - 1); !where.empty()) {
       divergence.text += "; " + where;
+    } else if (!view_.ranks.empty()) {
+      divergence.text += "; it does not begin in the part of rank 0";
     }
   }
   if (settings().pause_on_divergence) keep_what_was_before_divergence();

@@ -285,15 +285,15 @@ TEST(Network, AResetBeginsWithTheFirstWeightsOfTheNewOne) {
 TEST(Network, WeightsOfBeforeDoNotComeBack) {
   const auto engine = make(classifier_options());
   run_steps(*engine, 3);
-  engine->rollback().remember();
+  engine->remember();
   EXPECT_TRUE(engine->rollback().remembers(3));
   engine->set_network(wider(tests::tiny_classifier()));
   EXPECT_FALSE(engine->rollback().remembers(100));
-  EXPECT_FALSE(engine->rollback().recall(100));
-  engine->rollback().remember();
+  EXPECT_FALSE(engine->recall(100));
+  engine->remember();
   const std::vector<float> kept = engine->parameters();
   run_steps(*engine, 2);
-  EXPECT_TRUE(engine->rollback().recall(3));
+  EXPECT_TRUE(engine->recall(3));
   EXPECT_EQ(engine->parameters(), kept);
 }
 

@@ -175,16 +175,16 @@ TEST(Optimizers, WhatCannotBeIsRefusedAndChangesNothing) {
 
 TEST(Optimizers, EarlierWeightsComeBack) {
   const auto engine = make(options_with(UpdateRule::adam, 0.01f));
-  EXPECT_FALSE(engine->rollback().recall(100));
+  EXPECT_FALSE(engine->recall(100));
   run_steps(*engine, 3);
-  engine->rollback().remember();
+  engine->remember();
   const EngineState first = engine->state();
   run_steps(*engine, 3);
-  engine->rollback().remember();
+  engine->remember();
   run_steps(*engine, 3);
   EXPECT_FALSE(engine->rollback().remembers(2));
   ASSERT_TRUE(engine->rollback().remembers(5));
-  ASSERT_TRUE(engine->rollback().recall(5)) << "the copy after step 6 is too new";
+  ASSERT_TRUE(engine->recall(5)) << "the copy after step 6 is too new";
   EXPECT_EQ(engine->parameters(), first.parameters);
   EXPECT_EQ(engine->state().states, first.states);
   EXPECT_EQ(engine->state().control.updates, 3u);
@@ -194,21 +194,21 @@ TEST(Optimizers, EarlierWeightsComeBack) {
 TEST(Optimizers, WeightsThatMayBeRuinedAlreadyDoNotComeBack) {
   const auto engine = make(options_with(UpdateRule::adam, 0.01f));
   run_steps(*engine, 3);
-  engine->rollback().remember();
+  engine->remember();
   const std::vector<float> first = engine->parameters();
   run_steps(*engine, 33);
-  engine->rollback().remember();
+  engine->remember();
   const std::vector<float> second = engine->parameters();
   run_steps(*engine, 1);
-  ASSERT_TRUE(engine->rollback().recall(36)) << "the loss of step 37 shows what an update before it did";
+  ASSERT_TRUE(engine->recall(36)) << "the loss of step 37 shows what an update before it did";
   EXPECT_EQ(engine->parameters(), first);
 
-  engine->rollback().remember();  // after step 37, beside that of step 3
+  engine->remember();  // after step 37, beside that of step 3
   run_steps(*engine, 4);
   const std::vector<float> later = engine->parameters();
-  engine->rollback().remember();
+  engine->remember();
   run_steps(*engine, 32);
-  ASSERT_TRUE(engine->rollback().recall(73)) << "those of step 41 have trained on for long enough";
+  ASSERT_TRUE(engine->recall(73)) << "those of step 41 have trained on for long enough";
   EXPECT_EQ(engine->parameters(), later);
   EXPECT_NE(later, second);
 }
@@ -221,7 +221,7 @@ TEST(Optimizers, ACopyTellsTheRateAndThePlaceItWasTrainedWith) {
   OptimizerSettings faster = engine->options().optimizer;
   faster.learning_rate = 5;
   engine->set_optimizer(faster);
-  engine->rollback().remember();
+  engine->remember();
   EXPECT_EQ(engine->rollback().rate(3), 0.01f) << "no step has been made with the new one";
   run_steps(*engine, 2);
   const auto copy = engine->rollback().state(3);
@@ -231,7 +231,7 @@ TEST(Optimizers, ACopyTellsTheRateAndThePlaceItWasTrainedWith) {
   EXPECT_EQ(copy->steps, 3u);
   EXPECT_EQ(copy->epochs_done, state.epochs_done);
   EXPECT_EQ(copy->position, state.position);
-  engine->rollback().remember();
+  engine->remember();
   EXPECT_FALSE(engine->rollback().copy_due());
   EXPECT_EQ(engine->rollback().rate(5), 0.01f) << "of two that are new the older one";
   EXPECT_FALSE(engine->rollback().state(2));

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/core/random.h"
+#include "gpu/ops/launch.h"
 #include "gpu/ops/optimizer/rules.h"
 #include "gpu/verify/op_check.h"
 
@@ -232,6 +234,57 @@ TEST(GradientsAccumulate, AveragesOverTheMicroBatches) {
   EXPECT_EQ(sums({kNan, 7}), (Values{2, -0.5})) << "the first one starts from 0";
   control.micro_batch = 3;
   EXPECT_EQ(sums({1, 1}), (Values{3, 0.5}));
+}
+
+TEST(GradientsAccumulate, AddsTheSumsOfShardsByATree) {
+  StepControl control;
+  control.micro_batches = 8;  // two in each of four shards
+  Values sums(9, kNan);
+  for (control.micro_batch = 0; control.micro_batch < 8; ++control.micro_batch) {
+    const double gradient = std::exp2(control.micro_batch) * 8;
+    sums = operand_values(Op::gradients_accumulate,
+                          run_reference(Op::gradients_accumulate, {.count = 3, .shards = 4},
+                                        {{Name::gradients, numbers({gradient, -gradient, 0})},
+                                         {Name::control, bytes_of(control)},
+                                         {Name::sums, numbers(sums)}}),
+                          Name::sums, Precision::fp64);
+    if (control.micro_batch == 1) {
+      EXPECT_EQ(sums[3], 3) << "the first shard waits for its neighbour";
+    }
+    if (control.micro_batch == 3) {
+      EXPECT_EQ(sums[6], 15) << "two shards wait for two";
+    }
+  }
+  EXPECT_EQ(Values(sums.begin(), sums.begin() + 3), (Values{255, -255, 0}));
+}
+
+TEST(GradientsAccumulate, OfTwoRanksIsThatOfOneBitForBit) {
+  constexpr int kShards = 8;
+  const ops::Variant* loops =
+      ops::find_variant(*ops::built_in_variants(), Op::gradients_accumulate, core::DeviceKind::cpu, "loops");
+  const auto device = core::open_device("cpu");
+  const auto stream = device->make_stream();
+  const ops::Context context{device};
+  // The sum of shards [first, first + count) of a step, each of which has one micro-batch.
+  const auto sum_of = [&](int first, int count) {
+    StepControl control;
+    control.micro_batches = static_cast<std::uint32_t>(count);
+    std::vector<float> sums(static_cast<std::size_t>(kShards));
+    for (int shard = 0; shard < count; ++shard) {
+      float gradient =
+          std::ldexp(static_cast<float>(core::random_unit(3, static_cast<std::uint64_t>(first + shard))),
+                     3 * (first + shard) % 7);
+      control.micro_batch = static_cast<std::uint32_t>(shard);
+      ops::OpCall call{loops, &context, {.count = 1, .shards = count}};
+      call.operands[Name::gradients] = &gradient;
+      call.operands[Name::control] = &control;
+      call.operands[Name::sums] = sums.data();
+      call.stream = stream.get();
+      ops::launch(call);
+    }
+    return sums.front();
+  };
+  EXPECT_EQ(0.5f * sum_of(0, kShards / 2) + 0.5f * sum_of(kShards / 2, kShards / 2), sum_of(0, kShards));
 }
 
 TEST(GradientsKeep, WritesTheRowOfTheSample) {

@@ -75,6 +75,35 @@ TEST(Reference, AnEmbeddingPicksRowsAndAddsTheirGradients) {
             (Values{1010, 2020, 0, 0, 101, 202}));
 }
 
+TEST(Reference, RunningStatisticsBeginEachMicroBatchAsTheStepBegan) {
+  const OpShape shape{.count = 2};
+  ops::step::StepControl control{.micro_batches = 2};
+  Operands state = run_reference(Op::running_begin, shape,
+                                 {{Name::control, bytes_of(std::vector{control})},
+                                  {Name::running, numbers({1, 2})},
+                                  {Name::saved, numbers({kNan, 7})}});
+  EXPECT_EQ(operand_values(Op::running_begin, state, Name::saved, core::Precision::fp64), (Values{1, 2}));
+  control.micro_batch = 1;
+  state[Name::control] = bytes_of(std::vector{control});
+  state[Name::running] = numbers({5, 6});
+  state = run_reference(Op::running_begin, shape, state);
+  EXPECT_EQ(operand_values(Op::running_begin, state, Name::running, core::Precision::fp64), (Values{1, 2}));
+  EXPECT_EQ(result(Op::running_end, shape, {{Name::sums, numbers({3, 4})}}, Name::running), (Values{3, 4}));
+}
+
+TEST(Reference, OneRankIsTheMeanOfItself) {
+  const Operands after = run_reference(Op::gradients_allreduce, {.in_channels = 1, .count = 2},
+                                       {{Name::gradients, numbers({1, -2})},
+                                        {Name::metrics, numbers({3, 4, 5})},
+                                        {Name::running, numbers({6})}});
+  EXPECT_EQ(operand_values(Op::gradients_allreduce, after, Name::gradients, core::Precision::fp64),
+            (Values{1, -2}));
+  EXPECT_EQ(operand_values(Op::gradients_allreduce, after, Name::metrics, core::Precision::fp64),
+            (Values{3, 4, 5}));
+  EXPECT_EQ(operand_values(Op::gradients_allreduce, after, Name::running, core::Precision::fp64),
+            (Values{6}));
+}
+
 TEST(Reference, ConvolvesAsCrossCorrelationWithZeroPadding) {
   const Values y = result(Op::conv2d_forward, kThreeByThree,
                           {{Name::input, numbers(kImage)}, {Name::weights, numbers(kKernel)}}, Name::output);

@@ -110,6 +110,12 @@ TEST(StepRecord, NotesTheLossScaleAndChangesIt) {
   EXPECT_EQ(control.updates, 1u);
 }
 
+TEST(StepRecord, GoesOnBehindTheImagesOfAllRanks) {
+  StepControl control{.position = 36, .epoch_size = 48, .others = 8};  // the last of three ranks
+  control = item<StepControl>(record({.batch = 4, .count = 1}, control)[Name::control]);
+  EXPECT_EQ(control.position, 0u) << "of an epoch of four steps of twelve images";
+}
+
 TEST(MicroBatchRecord, AveragesTheMetricsAndLeavesThePositionToTheStepsEnd) {
   const OpShape shape{.batch = 4};
   StepControl control{.step = 7, .position = 8, .epoch_size = 16, .micro_batches = 2};

@@ -21,6 +21,16 @@ TEST(SnapshotNews, EqualSnapshotsAndThoseOfOtherMemoryLookTheSame) {
   EXPECT_FALSE(looks_different(before, after));
 }
 
+TEST(SnapshotNews, NewTimesOfARankMakeThemDifferent) {
+  Snapshot before;
+  before.ranks = {{"cpu", "a CPU", 4, 100, 10, 0, 1}, {"cpu", "a CPU", 4, 100, 20, 10, 1}};
+  Snapshot after = before;
+  after.ranks[1].memory_bytes = 2;
+  EXPECT_FALSE(looks_different(before, after)) << "memory is renewed with the next frame";
+  after.ranks[1].allreduce_microseconds = 21;
+  EXPECT_TRUE(looks_different(before, after));
+}
+
 TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
   const std::vector<std::function<void(Snapshot&)>> changes = {
       [](Snapshot& s) { s.state = training::TrainerState::paused; },
@@ -41,6 +51,9 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) { s.ladder = std::make_shared<std::vector<training::LadderEntry>>(1); },
       [](Snapshot& s) { s.evaluation = std::make_shared<training::Evaluation>(); },
       [](Snapshot& s) { s.rate_search = std::make_shared<training::RateSearch>(); },
+      [](Snapshot& s) {
+        s.ranks = {{}, {}};
+      },
       [](Snapshot& s) { s.determinism = std::make_shared<training::DeterminismReport>(); },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -44,6 +44,7 @@ std::vector<NamedTable> main_tables() {
           named("memory", MemoryPanel::columns()),
           named("layers of the network", NetworkDiagram::columns()),
           named("bench", BenchPanel::columns()),
+          named("ranks", RanksPanel::columns()),
           named("terms of a sum", SumView::columns())};
 }
 

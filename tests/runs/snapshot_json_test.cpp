@@ -80,6 +80,7 @@ Snapshot full() {
   s.step_microseconds = 99.5;
   s.ladder = std::make_shared<std::vector<LadderEntry>>(
       std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125, 1.5, 19, true}});
+  s.ranks = {{"cuda:0", "NVIDIA H100", 32, 99.5, 12.25, 4.5, 4096}, RankFigures{}};
   s.data_name = "MNIST";
   s.data_notice = "because";
   auto evaluation = std::make_shared<Evaluation>();
@@ -244,6 +245,7 @@ TEST(SnapshotJson, WhatIsNotFiniteIsNullAndComesBackAsNan) {
 TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
   const json whole = full();
   for (const auto& [key, value] : whole.items()) {
+    if (key == "ranks") continue;  // below
     json without = whole;
     without.erase(key);
     Snapshot snapshot;
@@ -270,6 +272,14 @@ TEST(SnapshotJson, MetricsAndParametersThatCameAfterTheRunHaveTheirStandard) {
   ops::OpShape standard = timing().shape;
   ops::visit_parameters(standard, [](ops::Parameter, auto& value, auto usual) { value = usual; });
   EXPECT_EQ(snapshot.timings[0].shape, standard);
+}
+
+TEST(SnapshotJson, RunsOfBeforeThereWereRanksHaveNone) {
+  json earlier = full();
+  earlier.erase("ranks");
+  Snapshot snapshot = full();
+  from_json(earlier, snapshot);
+  EXPECT_TRUE(snapshot.ranks.empty());
 }
 
 TEST(SnapshotJson, WhatHasAnotherTypeIsRefused) {

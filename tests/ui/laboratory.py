@@ -102,7 +102,7 @@ class Determinism(Laboratory):
 
 class Ladder(Laboratory):
     def test_a_switch_adds_a_rung(self):
-        self.open_paused(steps=2)
+        self.open_paused(steps=2, size="1400x900")  # its tab has room in the row
         self.open_tab("Ladder")
         self.assertEqual(self.newest("ladder")["entries"], 1)
         self.open_tab("Kernels")

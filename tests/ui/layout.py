@@ -45,7 +45,7 @@ class Sizes(WindowCase):
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
     # Those that have no room in the row of tabs of this window: the title of a new panel of the workbench comes here.
-    LAST_TABS = ("Determinism", "Ladder", "Runs")
+    LAST_TABS = ("Determinism", "Ladder", "Runs", "Ranks")
 
     def test_everything_fits_and_nothing_overlaps_at_1024x640(self):
         self.check("1024x640", *self.EVERYWHERE, "tabs.more")

@@ -1,10 +1,20 @@
 #include "ui/frame/snapshot_changes.h"
 
+#include <algorithm>
+
 namespace warpscope::ui {
 namespace {
 
 double newest_speed(const training::Snapshot& snapshot) {
   return snapshot.ladder->empty() ? 0 : snapshot.ladder->back().images_per_second;
+}
+
+bool ranks_differ(const training::Snapshot& a, const training::Snapshot& b) {
+  const auto same = [](const training::RankFigures& one, const training::RankFigures& other) {
+    return one.images == other.images && one.step_microseconds == other.step_microseconds &&
+           one.allreduce_microseconds == other.allreduce_microseconds && one.device == other.device;
+  };
+  return !std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
 }
 
 bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
@@ -26,7 +36,7 @@ bool looks_different(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.notice_id != b.notice_id || a.divergence.id != b.divergence.id ||
          a.can != b.can || a.run_dir != b.run_dir || a.data != b.data || a.data_name != b.data_name ||
          a.device.name != b.device.name || a.model != b.model || a.network_number != b.network_number ||
-         settings_differ(a, b) || results_differ(a, b);
+         settings_differ(a, b) || results_differ(a, b) || ranks_differ(a, b);
 }
 
 }  // namespace warpscope::ui

@@ -48,9 +48,11 @@ float axis_width(const Frame& frame) {
 constexpr int kLargestBatch = 1 << 16;
 
 plan::MemoryMap map_of(const models::Model& model, const plan::Machine& machine, const MemoryScene& scene) {
+  const training::Division part =
+      training::divide(scene.optimizer, scene.batch, scene.deterministic, {0, scene.ranks});
   return plan::memory_map(models::with_head(model, scene.head_classes), plan::Purpose::training,
-                          scene.selection, training::plan_batch(scene.optimizer, scene.batch), machine,
-                          training::recipe_of(scene.optimizer, scene.augment, scene.batch));
+                          scene.selection, part.batch, machine,
+                          training::recipe_of(scene.optimizer, scene.augment, part));
 }
 
 std::string call_text(const plan::MemoryCall& call) {
@@ -71,6 +73,8 @@ MemoryScene MemoryScene::of(const training::Snapshot& snapshot) {
   if (snapshot.settings->optimizer.joint > 0 && snapshot.data) {
     scene.head_classes = static_cast<int>(snapshot.data->classes.size());
   }
+  scene.deterministic = snapshot.settings->deterministic;
+  scene.ranks = std::max(1, static_cast<int>(snapshot.ranks.size()));
   return scene;
 }
 

@@ -23,6 +23,8 @@ struct MemoryScene {
   training::OptimizerSettings optimizer = {};  ///< of its numbers only those that memory depends on
   training::AugmentSettings augment = {};      ///< likewise
   int head_classes = 0;                        ///< models::Model::head_classes
+  bool deterministic = false;
+  int ranks = 1;  ///< that share the batch; the memory is that of one
 
   static MemoryScene of(const training::Snapshot& snapshot);
   bool operator==(const MemoryScene&) const = default;

@@ -78,7 +78,7 @@ std::string advice_outdated(const profiling::Advice& advice, const training::Sna
                        ops::to_string(now.optimizer.rule));
   }
   const auto recipe = [](const profiling::StepSetup& setup) {
-    return training::recipe_of(setup.optimizer, setup.augment, setup.batch);
+    return training::recipe_of(setup.optimizer, setup.augment, setup.part());
   };
   return recipe(advice.setup) == recipe(now) ? "" : "measured with other parts of a step";
 }

@@ -49,6 +49,8 @@ constexpr std::array kPanels{
     PanelRow{"runs", "Runs", Place::workbench, kTableWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.runs.draw(f, p.trainings); },
              [](Panels& p, const Frame& f, bool shown) { p.runs.watch(f, p.trainings, shown); }},
+    PanelRow{"ranks", "Ranks", Place::workbench, kTableWidth, kTableHeight,
+             [](Panels& p, const Frame& f) { p.ranks.draw(f); }},
     PanelRow{"training", "Training", Place::training, kSettingsWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.training.draw(f); }, nullptr, true},
 };

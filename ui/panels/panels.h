@@ -16,6 +16,7 @@
 #include "ui/panels/memory_panel.h"
 #include "ui/panels/network_panel.h"
 #include "ui/panels/predictions_panel.h"
+#include "ui/panels/ranks_panel.h"
 #include "ui/panels/runs_panel.h"
 #include "ui/panels/time_panel.h"
 #include "ui/panels/training_panel.h"
@@ -82,6 +83,7 @@ struct Panels {
   DeterminismPanel determinism;
   LadderPanel ladder;
   RunsPanel runs;
+  RanksPanel ranks;
   TrainingPanel training;
 };
 

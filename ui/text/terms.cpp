@@ -96,6 +96,9 @@ constexpr std::array kTerms{
     Term{"PSNR",
          "How close a picture is to the original, in decibels: 10 dB more is a tenth of the squared error.",
          "PSNR, dB;train PSNR"},
+    Term{"Ranks",
+         "What each process of a training does with a step: its own work, sums over all of them, and "
+         "waiting."},
     Term{"Results", "The figures of this training so far."},
     Term{"Roofline",
          "A chart of speed over products per byte, whose roof is what the device can do at most."},

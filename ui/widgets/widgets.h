@@ -75,7 +75,7 @@ void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view t
 /// At the end of a frame: all of a cut text under the pointer, unless another tool-tip is shown.
 void cut_text_tip(const Frame& frame);
 /// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
-void pointer_tip(const Frame& frame, std::string_view text);
+void pointer_tip(const Frame& frame, std::string_view said);
 /// One muted sentence in the middle of the room that is left: what an empty panel says.
 void centered_text(const Frame& frame, std::string_view text);
 

@@ -13,10 +13,11 @@
 
 namespace warpscope::ops::dropout {
 
-/// The key of a call's random numbers: of this step, this micro-batch and this layer.
+/// The key of a call's random numbers: of this step, this micro-batch of all ranks' and this layer.
 WARPSCOPE_BOTH inline std::uint64_t key_of(const step::StepControl& control, std::uint32_t salt) {
   const std::uint64_t of_step = core::random_bits(control.seed, control.step);
-  return core::random_bits(of_step, std::uint64_t{control.micro_batch} << 32 | salt);
+  const std::uint64_t micro_batch = std::uint64_t{control.first_micro_batch} + control.micro_batch;
+  return core::random_bits(of_step, micro_batch << 32 | salt);
 }
 
 /// The bits of elements 2 `pair` (the lower half) and 2 `pair` + 1.

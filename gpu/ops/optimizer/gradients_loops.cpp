@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "gpu/ops/loops_storage.h"
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 
@@ -19,11 +20,18 @@ void accumulate(const OpCall& call) {
   const auto& control = *call.operand<const step::StepControl>(Name::control);
   float* sums = call.operand<float>(Name::sums);
   const float share = 1.0f / static_cast<float>(control.micro_batches);
-  if (control.micro_batch == 0) {
-    for (std::int64_t i = 0; i < call.shape.count; ++i) sums[i] = share * gradients[i];
+  const std::int64_t count = call.shape.count;
+  const ShardPlace place = place_of(control, call.shape.shards);
+  if (place.first) {
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = share * gradients[i];
   } else {
-    for (std::int64_t i = 0; i < call.shape.count; ++i) sums[i] += share * gradients[i];
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += share * gradients[i];
   }
+  for (int slot = 1; slot <= place.waiting; ++slot) {
+    const float* waiting = sums + slot * count;
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += waiting[i];
+  }
+  if (place.slot > 0) std::copy_n(sums, count, sums + place.slot * count);
 }
 
 void keep(const OpCall& call) {

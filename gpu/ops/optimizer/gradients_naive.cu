@@ -9,6 +9,7 @@
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/kernel_launch.cuh"
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -17,13 +18,16 @@ namespace warpscope::ops::optimizer {
 namespace {
 
 template <class Index>
-__global__ void gradients_accumulate_naive(Index count, const float* __restrict__ gradients,
+__global__ void gradients_accumulate_naive(Index count, int shards, const float* __restrict__ gradients,
                                            const step::StepControl* __restrict__ control,
                                            float* __restrict__ sums) {
   const float share = 1.0f / static_cast<float>(control->micro_batches);
-  const bool first = control->micro_batch == 0;
+  const ShardPlace place = place_of(*control, shards);
   for (Index i = first_element<Index>(); i < count; i += element_stride<Index>()) {
-    sums[i] = (first ? 0.0f : sums[i]) + share * gradients[i];
+    float sum = (place.first ? 0.0f : sums[i]) + share * gradients[i];
+    for (int slot = 1; slot <= place.waiting; ++slot) sum += sums[std::int64_t{slot} * count + i];
+    sums[i] = sum;
+    if (place.slot > 0) sums[std::int64_t{place.slot} * count + i] = sum;
   }
 }
 
@@ -56,8 +60,8 @@ __global__ void gradients_norm_naive(std::int64_t count, std::int64_t length,
 void accumulate(const OpCall& call) {
   const std::int64_t count = call.shape.count;
   with_index(count, [&]<class Index>(Index) {
-    run_elements(call, count, gradients_accumulate_naive<Index>, count, Name::gradients, Name::control,
-                 Name::sums);
+    run_elements(call, count, gradients_accumulate_naive<Index>, count, call.shape.shards, Name::gradients,
+                 Name::control, Name::sums);
   });
 }
 

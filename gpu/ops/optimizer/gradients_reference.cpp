@@ -18,9 +18,19 @@ void accumulate(const OpCall& call) {
   const T* gradients = call.operand<const T>(Name::gradients);
   const auto& control = *call.operand<const step::StepControl>(Name::control);
   T* sums = call.operand<T>(Name::sums);
-  for (std::int64_t i = 0; i < call.shape.count; ++i) {
-    const double before = control.micro_batch == 0 ? 0.0 : double{sums[i]};
-    sums[i] = static_cast<T>(before + double{gradients[i]} / control.micro_batches);
+  const std::int64_t count = call.shape.count;
+  const auto each = control.micro_batches / static_cast<std::uint32_t>(call.shape.shards);
+  const bool begins = control.micro_batch % each == 0;
+  const bool ends = control.micro_batch % each == each - 1;
+  const std::uint32_t done = control.micro_batch / each + 1;  // shards, where this one ends
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double before = begins ? 0.0 : double{sums[i]};
+    double sum = before + double{gradients[i]} / control.micro_batches;
+    int level = 0;
+    for (; ends && done % (2u << level) == 0; ++level) sum += double{sums[(level + 1) * count + i]};
+    const bool whole = !ends || done == static_cast<std::uint32_t>(call.shape.shards);
+    sums[i] = static_cast<T>(sum);
+    if (!whole) sums[(level + 1) * count + i] = static_cast<T>(sum);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/kernel_launch.cuh"
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/optimizer/slice.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -17,20 +18,29 @@ namespace {
 
 constexpr int kWidth = kWide<float>;
 
-template <class Index>
-__global__ void gradients_accumulate_vectorized(Index vectors, Index count,
+/// Slots of sums lie `slot` elements from each other; one shard has one only.
+template <bool Sharded, class Index>
+__global__ void gradients_accumulate_vectorized(Index vectors, Index count, int shards, std::int64_t slot,
                                                 const float* __restrict__ gradients,
                                                 const step::StepControl* __restrict__ control,
                                                 float* __restrict__ sums) {
   const float share = 1.0f / static_cast<float>(control->micro_batches);
-  const bool first = control->micro_batch == 0;
+  const ShardPlace place = place_of(*control, Sharded ? shards : 1);
   for_each_vector<kWidth>(vectors, count, [=](Index i, auto width) {
     constexpr int kElements = decltype(width)::value;
     float gradient[kElements];
     float sum[kElements] = {};
     load_floats(gradients + i, gradient);
-    if (!first) load_floats(sums + i, sum);
+    if (!place.first) load_floats(sums + i, sum);
     for (int k = 0; k < kElements; ++k) sum[k] += share * gradient[k];
+    if constexpr (Sharded) {
+      for (int level = 1; level <= place.waiting; ++level) {
+        float waiting[kElements];
+        load_floats(sums + level * slot + i, waiting);
+        for (int k = 0; k < kElements; ++k) sum[k] += waiting[k];
+      }
+      if (place.slot > 0) store_floats(sums + place.slot * slot + i, sum);
+    }
     store_floats(sums + i, sum);
   });
 }
@@ -86,10 +96,15 @@ void accumulate(const OpCall& call) {
   const std::int64_t count = call.shape.count;
   const float* gradients = call.operand<const float>(Name::gradients);
   float* sums = call.operand<float>(Name::sums);
-  const VectorCover covered = cover(count, kWidth, aligned_16(gradients, sums));
+  const int shards = call.shape.shards;
+  // Slots behind the first are aligned only if their length is a whole number of vectors.
+  const bool aligned = aligned_16(gradients, sums) && (shards == 1 || count % kWidth == 0);
+  const VectorCover covered = cover(count, kWidth, aligned);
   with_index(count, [&]<class Index>(Index) {
-    run_kernel(call, {covered.blocks}, gradients_accumulate_vectorized<Index>, covered.vectors, count,
-               gradients, Name::control, sums);
+    const auto kernel = shards > 1 ? gradients_accumulate_vectorized<true, Index>
+                                   : gradients_accumulate_vectorized<false, Index>;
+    run_kernel(call, {covered.blocks}, kernel, covered.vectors, count, shards, count, gradients,
+               Name::control, sums);
   });
 }
 

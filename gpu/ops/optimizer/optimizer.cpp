@@ -33,12 +33,15 @@
 // leaves parameters and state as they are.
 //
 // gradients.accumulate: sums = (control.micro_batch == 0 ? 0 : sums) + gradients / control.micro_batches
+//                       With 2^n shards the micro-batches of each are summed so, one shard after the other, and the
+//                       sums of shards by a tree (shards.h); the first `count` of sums hold the whole at the end of
+//                       the step.
 // gradients.keep:       kept[control.micro_batch % batch] = gradients, the others stay
 // gradients.norm:       parts[i] = sum of the squares of slice i of the gradients, as they are (scaled);
 //                       control.overflow = 1 if any gradient is an infinity or NaN, else it stays as it is
 //                       (step.record clears it); a part of such gradients is not finite either
 //
-// OpShape: count = number of parameters, batch = samples (update_per_sample, keep), rule.
+// OpShape: count = number of parameters, batch = samples (update_per_sample, keep), rule, shards (accumulate).
 //
 // Sources: I. Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013);
 // D. Kingma, J. Ba, "Adam" (2015); I. Loshchilov, F. Hutter, "Decoupled weight decay regularization" (2019);
@@ -50,12 +53,16 @@
 
 #include <fmt/format.h>
 
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant_list.h"
 
 namespace warpscope::ops::optimizer {
 namespace {
 
+std::int64_t slots(const OpShape& s) {
+  return slots_of(s.shards) * s.count;
+}
 std::int64_t per_sample(const OpShape& s) {
   return s.batch * s.count;
 }
@@ -77,6 +84,9 @@ double sum_flops(const OpShape& s) {
   return 2.0 * static_cast<double>(s.count);
 }
 
+std::int64_t shard_terms(const OpShape& s) {
+  return 1 + slots_of(s.shards);
+}
 std::int64_t slice_terms(const OpShape& s) {
   return slice_length(s.count);
 }
@@ -106,7 +116,7 @@ std::string describe_per_sample(const OpShape& s) {
 
 constexpr std::array kAccumulate{Operand{Name::gradients, Access::read, Role::gradient, sizes::count},
                                  Operand{Name::control, Access::read, Role::control, sizes::step_control},
-                                 Operand{Name::sums, Access::update, Role::gradient, sizes::count}};
+                                 Operand{Name::sums, Access::update, Role::gradient, slots}};
 constexpr std::array kKeep{Operand{Name::gradients, Access::read, Role::gradient, sizes::count},
                            Operand{Name::control, Access::read, Role::control, sizes::step_control},
                            Operand{Name::kept, Access::update, Role::gradient, per_sample}};
@@ -134,8 +144,9 @@ OpContract accumulate_contract() {
           .summary = "mean gradient over the micro-batches",
           .operands = kAccumulate,
           .flops = sum_flops,
-          .terms = sizes::two_terms,
+          .terms = shard_terms,
           .describe = sizes::describe_parameters,
+          .parameters = {Parameter::shards},
           .scope = Scope::parameters};
 }
 

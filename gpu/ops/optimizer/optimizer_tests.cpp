@@ -36,8 +36,23 @@ OpShape random_update(Random& random) {
   return shape;
 }
 
+std::vector<OpShape> accumulate_shapes() {
+  auto shapes = test_shapes::parameters();
+  for (const int shards : {2, 4, 8}) {
+    for (const int count : {1, 259, 5000}) shapes.push_back({.count = count, .shards = shards});
+  }
+  return shapes;
+}
+
+OpShape random_accumulate(Random& random) {
+  OpShape shape = test_shapes::random_parameters(random);
+  shape.shards = 1 << test_shapes::between(random, 0, 3);
+  return shape;
+}
+
 void fit_accumulate(const Draw& draw) {
   update_draw::settings(draw);
+  update_draw::divide_in_shards(draw);
   update_draw::point_alike(draw, Name::gradients, Name::sums);
 }
 
@@ -120,7 +135,10 @@ OpTests tests_of(void (*fit)(const Draw&)) {
 }  // namespace
 
 OpTests accumulate_tests() {
-  return tests_of(fit_accumulate);
+  OpTests tests = tests_of(fit_accumulate);
+  tests.shapes = accumulate_shapes;
+  tests.random_shape = random_accumulate;
+  return tests;
 }
 
 OpTests keep_tests() {

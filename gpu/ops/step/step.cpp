@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant_list.h"
 
@@ -12,6 +13,12 @@ namespace {
 
 std::int64_t ring(const OpShape& s) {
   return s.count * static_cast<std::int64_t>(sizeof(StepRecord));
+}
+std::int64_t metric_slots(const OpShape& s) {
+  return optimizer::slots_of(s.shards) * sizes::step_metrics(s);
+}
+std::int64_t metric_terms(const OpShape& s) {
+  return 1 + optimizer::slots_of(s.shards);
 }
 OpShape one_record(const OpShape& s) {
   OpShape touched = s;
@@ -24,7 +31,7 @@ std::string describe_record(const OpShape&) {
 
 constexpr std::array kMicroBatch{Operand{Name::metrics, Access::read, Role::scalar, sizes::step_metrics},
                                  Operand{Name::control, Access::update, Role::control, sizes::step_control},
-                                 Operand{Name::sums, Access::update, Role::scalar, sizes::step_metrics}};
+                                 Operand{Name::sums, Access::update, Role::scalar, metric_slots}};
 constexpr std::array kRecord{Operand{Name::metrics, Access::read, Role::scalar, sizes::step_metrics},
                              Operand{Name::statistics, Access::read, Role::scalar, sizes::step_statistics},
                              Operand{Name::control, Access::update, Role::control, sizes::step_control},
@@ -37,8 +44,9 @@ OpContract micro_batch_contract() {
           .summary = "mean loss over the micro-batches, on to the next one",
           .operands = kMicroBatch,
           .flops = sizes::no_flops,
-          .terms = sizes::two_terms,
+          .terms = metric_terms,
           .describe = describe_record,
+          .parameters = {Parameter::shards},
           .scope = Scope::parameters};
 }
 

@@ -9,7 +9,7 @@
 //                                     gradient norm, update ratio, head loss }
 //   gradient norm = sqrt(sum of the gradient statistic), update ratio = sqrt(sum of the update's / sum of the
 //   parameters'), 0 if the parameters' is 0; the kSumParts parts of each are added in double and rounded once
-//   control.step += 1;  control.position += batch; control.position -= epoch_size if it reached it
+//   control.step += 1;  control.position += batch + others; control.position -= epoch_size if it reached it
 //   gradient_scale = loss_scale
 //   overflow:  loss_scale = max(loss_scale / 2, 1), good_steps = 0, overflow = 0
 //   otherwise: good_steps += 1; at growth_interval (if it is not 0): loss_scale = min(2 loss_scale, 2^24),
@@ -19,8 +19,8 @@
 //
 // micro_batch.record: between the micro-batches of a step, of which there are control.micro_batches:
 //
-//   sums = (control.micro_batch == 0 ? 0 : sums) + metrics / control.micro_batches
-//   control.micro_batch += 1, control.position += batch (wrapped as above)
+//   sums = the mean of the metrics over the micro-batches, as gradients.accumulate has it (optimizer/optimizer.cpp)
+//   control.micro_batch += 1, control.position += batch (wrapped)
 //
 // A step of micro-batches ends with step.record at OpShape::batch = 0: the position has advanced already.
 // Dynamic loss scaling: P. Micikevicius et al., "Mixed precision training" (2018).
@@ -47,13 +47,15 @@ struct StepControl {
   std::uint32_t position = 0;    ///< place in the epoch's order of the first image of the next batch
   std::uint32_t epoch_size = 0;  ///< images of the order used in an epoch: a multiple of the batch
   float learning_rate = 0.0f;
-  float first_decay = 0.0f;         ///< momentum; beta 1 of adam, adamw and lion
-  float second_decay = 0.0f;        ///< beta 2 of adam, adamw and lion; alpha of rmsprop
-  float epsilon = 0.0f;             ///< of adam, adamw and rmsprop
-  float weight_decay = 0.0f;        ///< L2 in the gradient; decoupled in adamw and lion
-  float clip_norm = 0.0f;           ///< largest global norm of the gradient; 0: not clipped
-  float clip_value = 0.0f;          ///< largest magnitude of a gradient's element; 0: not clipped
-  std::uint32_t micro_batches = 1;  ///< of a step
+  float first_decay = 0.0f;             ///< momentum; beta 1 of adam, adamw and lion
+  float second_decay = 0.0f;            ///< beta 2 of adam, adamw and lion; alpha of rmsprop
+  float epsilon = 0.0f;                 ///< of adam, adamw and rmsprop
+  float weight_decay = 0.0f;            ///< L2 in the gradient; decoupled in adamw and lion
+  float clip_norm = 0.0f;               ///< largest global norm of the gradient; 0: not clipped
+  float clip_value = 0.0f;              ///< largest magnitude of a gradient's element; 0: not clipped
+  std::uint32_t micro_batches = 1;      ///< of a step, on this rank
+  std::uint32_t first_micro_batch = 0;  ///< those of the ranks before this one
+  std::uint32_t others = 0;             ///< images of a step that other ranks take
   float joint = 0.0f;  ///< the head's loss counts so many times in the objective (joint/joint.cpp)
   std::uint32_t flip = kFlipNone;  ///< a Flip
   std::uint32_t crop = 0;          ///< most pixels by which an image is shifted each way
@@ -68,7 +70,7 @@ struct StepControl {
   std::uint32_t good_steps = 0;       ///< steps without overflow since the scale changed
   std::uint32_t growth_interval = 0;  ///< good steps after which the scale doubles; 0: it stays
   std::uint32_t updates = 0;          ///< that the optimizer has made since its state was fresh
-  std::uint32_t micro_batch = 0;      ///< of the running step
+  std::uint32_t micro_batch = 0;      ///< of the running step, from 0 on each rank
   std::uint32_t halted = 0;           ///< 1 after a loss that is not finite: updates are skipped
   /// The loss scale of the last step, which its gradients are still multiplied by when the scale has changed.
   float gradient_scale = 1.0f;
@@ -139,7 +141,7 @@ WARPSCOPE_BOTH inline std::uint32_t next_position(const StepControl& control, st
 /// `control` for the step after one with `batch` images and this loss.
 WARPSCOPE_BOTH inline StepControl next_control(StepControl control, std::uint32_t batch, float loss) {
   ++control.step;
-  control.position = next_position(control, batch);
+  control.position = next_position(control, batch + control.others);
   if (!skips_update(control, loss)) ++control.updates;
   if (!is_finite(loss)) control.halted = 1;
   control.gradient_scale = control.loss_scale;

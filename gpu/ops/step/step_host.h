@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::step {
@@ -36,9 +37,11 @@ void record_micro_batch_on_host(const OpCall& call) {
   const T* metrics = call.operand<const T>(Name::metrics);
   auto* control = call.operand<StepControl>(Name::control);
   T* sums = call.operand<T>(Name::sums);
+  const optimizer::ShardPlace place = optimizer::place_of(*control, call.shape.shards);
   for (int k = 0; k < kMetrics; ++k) {
-    const T before = control->micro_batch == 0 ? T{0} : sums[k];
-    sums[k] = before + metrics[k] / static_cast<T>(control->micro_batches);
+    T sum = (place.first ? T{0} : sums[k]) + metrics[k] / static_cast<T>(control->micro_batches);
+    for (int slot = 1; slot <= place.waiting; ++slot) sum += sums[slot * kMetrics + k];
+    sums[k] = sums[place.slot * kMetrics + k] = sum;
   }
   control->position = next_position(*control, static_cast<std::uint32_t>(call.shape.batch));
   ++control->micro_batch;

@@ -7,6 +7,7 @@
 
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/kernel_launch.cuh"
+#include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 
@@ -35,12 +36,14 @@ __global__ void step_record_naive(unsigned batch, std::uint64_t slots, const flo
   *control = next_control(before, batch, values[kLossMetric]);
 }
 
-__global__ void micro_batch_record_naive(unsigned batch, const float* __restrict__ metrics,
+__global__ void micro_batch_record_naive(unsigned batch, int shards, const float* __restrict__ metrics,
                                          StepControl* control, float* sums) {
   const StepControl before = *control;
+  const optimizer::ShardPlace place = optimizer::place_of(before, shards);
   for (int k = 0; k < kMetrics; ++k) {
-    const float so_far = before.micro_batch == 0 ? 0.0f : sums[k];
-    sums[k] = so_far + metrics[k] / static_cast<float>(before.micro_batches);
+    float sum = (place.first ? 0.0f : sums[k]) + metrics[k] / static_cast<float>(before.micro_batches);
+    for (int slot = 1; slot <= place.waiting; ++slot) sum += sums[slot * kMetrics + k];
+    sums[k] = sums[place.slot * kMetrics + k] = sum;
   }
   control->position = next_position(before, batch);
   control->micro_batch = before.micro_batch + 1;
@@ -52,8 +55,8 @@ void record(const OpCall& call) {
 }
 
 void record_micro_batch(const OpCall& call) {
-  run_kernel(call, {1, 1}, micro_batch_record_naive, call.shape.batch, Name::metrics, Name::control,
-             Name::sums);
+  run_kernel(call, {1, 1}, micro_batch_record_naive, call.shape.batch, call.shape.shards, Name::metrics,
+             Name::control, Name::sums);
 }
 
 }  // namespace

@@ -14,8 +14,21 @@ std::vector<OpShape> record_shapes() {
   return shapes;
 }
 
+std::vector<OpShape> micro_batch_shapes() {
+  auto shapes = test_shapes::parameters();
+  for (const int shards : {2, 4, 8}) shapes.push_back({.batch = 3, .shards = shards});
+  return shapes;
+}
+
+OpShape random_micro_batch(Random& random) {
+  OpShape shape = test_shapes::random_parameters(random);
+  shape.shards = 1 << test_shapes::between(random, 0, 3);
+  return shape;
+}
+
 void fit_micro_batch(const Draw& draw) {
   update_draw::settings(draw);
+  update_draw::divide_in_shards(draw);
   update_draw::point_alike(draw, Name::metrics, Name::sums);
 }
 
@@ -43,8 +56,8 @@ bool clear_time(const OpShape& shape, const Operands& before, Operands& after) {
 }  // namespace
 
 OpTests micro_batch_tests() {
-  return {.shapes = test_shapes::parameters,
-          .random_shape = test_shapes::random_parameters,
+  return {.shapes = micro_batch_shapes,
+          .random_shape = random_micro_batch,
           .fit = fit_micro_batch,
           .no_derivative = kNoFunction};
 }

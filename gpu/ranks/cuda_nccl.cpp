@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gpu/core/cuda.h"
+#include "gpu/ranks/nccl.h"
+
+#if WARPSCOPE_HAVE_NCCL
+#include <dlfcn.h>
+#include <nccl.h>
+#endif
+
+namespace warpscope::ranks {
+
+#if WARPSCOPE_HAVE_NCCL
+namespace {
+
+/// Functions of the library, which is opened at the first use and stays open.
+struct Nccl {
+  decltype(&ncclGetUniqueId) unique_id = nullptr;
+  decltype(&ncclCommInitRankConfig) init = nullptr;
+  decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclRedOpCreatePreMulSum) make_weighted_sum = nullptr;
+  decltype(&ncclGetErrorString) error_text = nullptr;
+  std::string missing;
+
+  template <class Function>
+  void find(void* library, const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    if (function == nullptr) missing = std::string("NCCL on this machine has no ") + name;
+  }
+
+  Nccl() {
+    void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+#ifdef WARPSCOPE_NCCL_LIBRARY
+    if (library == nullptr) library = dlopen(WARPSCOPE_NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+#endif
+    if (library == nullptr) {
+      missing =
+          "NCCL (libnccl.so.2) is not on this machine; install it or name its folder in LD_LIBRARY_PATH";
+      return;
+    }
+    find(library, "ncclGetUniqueId", unique_id);
+    find(library, "ncclCommInitRankConfig", init);
+    find(library, "ncclCommAbort", abort);
+    find(library, "ncclAllReduce", all_reduce);
+    find(library, "ncclGroupStart", group_start);
+    find(library, "ncclGroupEnd", group_end);
+    find(library, "ncclRedOpCreatePreMulSum", make_weighted_sum);
+    find(library, "ncclGetErrorString", error_text);
+  }
+};
+
+const Nccl& nccl() {
+  static const Nccl once;
+  return once;
+}
+
+void check(ncclResult_t result, const char* what) {
+  if (result == ncclSuccess) return;
+  throw core::Error(fmt::format("NCCL, {}: {}", what, nccl().error_text(result)));
+}
+
+class Communicator : public NcclLink {
+ public:
+  Communicator(const ncclUniqueId& id, const Place& place) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    check(nccl().init(&link_, place.size, id, place.rank, &config), "linking the GPUs");
+  }
+  /// Nothing is under way any more, and the others may be gone: a barrier of all, as ncclCommDestroy has, may not end.
+  ~Communicator() override { give_up(); }
+
+  void give_up() noexcept override {
+    if (!ended_.exchange(true)) nccl().abort(link_);
+  }
+
+  void sum(const Span* spans, std::size_t count, float weight, core::Stream& stream) override {
+    if (ended_) return;
+    const ncclRedOp_t weighted = sum_of(weight);
+    check(nccl().group_start(), "beginning a sum");
+    for (std::size_t i = 0; i < count; ++i) {
+      if (spans[i].count == 0) continue;
+      check(nccl().all_reduce(spans[i].values, spans[i].values, spans[i].count, ncclFloat32, weighted, link_,
+                              core::cuda_stream(stream)),
+            "summing over ranks");
+    }
+    check(nccl().group_end(), "summing over ranks");
+  }
+
+  /// One number.
+  void sum_in(cudaStream_t stream, float* number) {
+    check(nccl().all_reduce(number, number, 1, ncclFloat32, ncclSum, link_, stream), "connecting the GPUs");
+  }
+
+ private:
+  /// One for each weight that there has been: captured sums keep theirs.
+  ncclRedOp_t sum_of(float weight) {
+    const auto found = sums_.find(weight);
+    if (found != sums_.end()) return found->second;
+    ncclRedOp_t made{};
+    check(nccl().make_weighted_sum(&made, &weight, ncclFloat32, ncclScalarHostImmediate, link_),
+          "making a sum");
+    sums_.emplace(weight, made);
+    return made;
+  }
+
+  ncclComm_t link_ = nullptr;
+  std::atomic<bool> ended_ = false;
+  std::map<float, ncclRedOp_t> sums_;
+};
+
+/// What each rank tells the others of itself before they are linked.
+struct Ready {
+  std::array<char, 16> gpu{};
+  std::array<char, 240> missing{};  ///< "" if nothing is
+};
+
+Ready ready(const core::Device& device) {
+  Ready mine;
+  std::string missing = nccl().missing;
+  if (device.kind() != core::DeviceKind::cuda) missing = "it trains on a CPU";
+  if (missing.empty()) {
+    cudaDeviceProp properties{};
+    core::check_cuda(cudaGetDeviceProperties(&properties, device.info().index),
+                     "asking for the GPU's number");
+    static_assert(sizeof(properties.uuid.bytes) == sizeof(mine.gpu));
+    std::memcpy(mine.gpu.data(), properties.uuid.bytes, sizeof(mine.gpu));
+  }
+  std::copy_n(missing.data(), std::min(missing.size(), mine.missing.size() - 1), mine.missing.data());
+  return mine;
+}
+
+/// Why these cannot be linked, or "".
+std::string objection(const std::vector<Ready>& all) {
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].missing.front() != '\0') return fmt::format("rank {}: {}", rank, all[rank].missing.data());
+    for (std::size_t other = 0; other < rank; ++other) {
+      if (all[other].gpu == all[rank].gpu) return fmt::format("ranks {} and {} share a GPU", other, rank);
+    }
+  }
+  return "";
+}
+
+/// NCCL connects at the first sum, which waits for all: so that comes now, and not while somebody's graph is captured.
+std::shared_ptr<NcclLink> connected(const ncclUniqueId& id, const Place& place) {
+  auto link = std::make_shared<Communicator>(id, place);
+  cudaStream_t stream = nullptr;
+  float* number = nullptr;
+  core::check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream for the first sum");
+  core::check_cuda(cudaMalloc(&number, sizeof(float)), "memory for the first sum");
+  core::check_cuda(cudaMemsetAsync(number, 0, sizeof(float), stream), "the first sum");
+  link->sum_in(stream, number);
+  core::check_cuda(cudaStreamSynchronize(stream), "the first sum");
+  cudaFree(number);
+  cudaStreamDestroy(stream);
+  return link;
+}
+
+}  // namespace
+
+std::shared_ptr<NcclLink> link_by_nccl(Group& group, const core::Device& device, std::string& why) {
+  group.note_purpose("the linking of GPUs");
+  const auto size = static_cast<std::size_t>(group.place().size);
+  const std::vector<Ready> mine{ready(device)};
+  std::vector<Ready> all(size);
+  group.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  why = objection(all);
+  if (!why.empty()) return nullptr;
+  std::vector<ncclUniqueId> id(1), ids(size);
+  if (group.place().leads()) check(nccl().unique_id(id.data()), "finding a number for the link");
+  group.all_gather(std::as_bytes(std::span(id)), std::as_writable_bytes(std::span(ids)));
+  return connected(ids.front(), group.place());
+}
+
+#else
+
+std::shared_ptr<NcclLink> link_by_nccl(Group& /*group*/, const core::Device& /*device*/, std::string& why) {
+  why = "this build has no NCCL";
+  return nullptr;
+}
+
+#endif
+
+}  // namespace warpscope::ranks

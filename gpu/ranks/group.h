@@ -1,0 +1,90 @@
+#pragma once
+// The ranks of a training: processes, each with a device, that make every step together. A group is what one thread of
+// each of them has to give bytes to the others. All ranks make the same calls in the same order; a call returns when
+// the bytes of all have come. Memory is that of the host.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/core/error.h"
+
+namespace warpscope::ranks {
+
+/// Which of them this process is.
+struct Place {
+  int rank = 0;  ///< from 0; rank 0 leads
+  int size = 1;
+
+  bool leads() const { return rank == 0; }
+  bool operator==(const Place&) const = default;
+};
+
+/// Ranks that others wait for: they have ended, or the time for waiting is over.
+class RankMissing : public core::Error {
+ public:
+  RankMissing(const std::string& sentence, std::vector<int> missing)
+      : Error(sentence), ranks_(std::make_shared<const std::vector<int>>(std::move(missing))) {}
+  const std::vector<int>& ranks() const { return *ranks_; }
+
+ private:
+  std::shared_ptr<const std::vector<int>> ranks_;  ///< shared, so that copying the error cannot fail
+};
+
+class Group {
+ public:
+  explicit Group(Place place) : place_(place) {}
+  virtual ~Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  const Place& place() const { return place_; }
+
+  /// A message of rank 0 to all others, of any length. Rank 0 waits only where others lag megabytes behind.
+  virtual void send(std::span<const std::byte> message) = 0;
+  /// The next message of rank 0, on every other rank. Waits for it without using the processor.
+  virtual std::vector<std::byte> receive() = 0;
+
+  /// `all` gets what each rank gives, in the order of ranks: `all.size()` is `mine.size()` times their number.
+  virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  /// Block i of `to` goes to rank i; block i of `from` is what rank i gave for this one. Blocks are of one size:
+  /// `to.size()` over the number of ranks, which divides it.
+  virtual void all_to_all(std::span<const std::byte> to, std::span<std::byte> from) = 0;
+
+  /// What the calls that follow are part of, in words ("the gradients of step 12"): told where somebody is missing.
+  virtual void note_purpose(std::string purpose) = 0;
+
+ private:
+  Place place_;
+};
+
+/// Told once when ranks have let the others wait for a second: "rank 2 has not come to the gradients of step 12 for
+/// 1.0 s"; and with no ranks when all have come after all.
+using TellSlow = std::function<void(const std::vector<int>& ranks, const std::string& sentence)>;
+
+/// How the ranks of one training reach each other.
+class Meeting {
+ public:
+  virtual ~Meeting() = default;
+  virtual Place place() const = 0;
+  /// Ranks that have ended, in one sentence ("rank 2 was killed by SIGKILL"); "" if none has, or where whatever started
+  /// them sees to it. From any thread.
+  virtual std::string missing() const { return ""; }
+  /// One of kGroups groups, each for one thread; `number` is the same on all ranks. Once each.
+  virtual std::unique_ptr<Group> group(int number, TellSlow tell_slow) = 0;
+  static constexpr int kGroups = 2;
+};
+
+/// Numbers of groups.
+inline constexpr int kOrders = 0;  ///< what rank 0 tells the others to do
+inline constexpr int kSums = 1;    ///< sums over all ranks, in the order of the steps
+
+/// out[i] = the sum over ranks of share x values[i], by one tree whatever moves the bytes: ranks 2 k and 2 k + 1 first,
+/// their sums in the same way. `values` hold the result on every rank, with the same bits. `share` is this rank's.
+void sum_over_ranks(Group& group, std::span<float> values, float share);
+
+}  // namespace warpscope::ranks

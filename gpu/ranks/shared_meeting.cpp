@@ -1,0 +1,65 @@
+#include "gpu/ranks/shared_meeting.h"
+
+#include "gpu/core/require.h"
+#include "gpu/ranks/shared_group.h"
+#include "gpu/ranks/shared_region.h"
+
+namespace warpscope::ranks {
+
+SharedMeeting::SharedMeeting(std::shared_ptr<Region> region, int rank)
+    : region_(std::move(region)), seat_(std::make_shared<Seat>(region_, rank)) {}
+
+SharedMeeting::~SharedMeeting() = default;
+
+std::string SharedMeeting::missing() const {
+  std::string told;
+  for (const int rank : ended()) {
+    if (rank == place().rank) continue;
+    told += (told.empty() ? "" : "; ") + fate(rank);
+  }
+  return told;
+}
+
+Place SharedMeeting::place() const {
+  return seat_->place();
+}
+
+std::unique_ptr<Group> SharedMeeting::group(int number, TellSlow tell_slow) {
+  core::require(number >= 0 && number < kGroups, "there is no group {} of ranks", number);
+  core::require(!given_[number].exchange(true), "group {} of ranks is in use already", number);
+  return std::make_unique<SharedGroup>(seat_, number, std::move(tell_slow));
+}
+
+int SharedMeeting::descriptor() const {
+  return region_->descriptor();
+}
+
+void SharedMeeting::mark_ended(int rank, int status) {
+  region_->end(rank, Presence::ended, status);
+}
+
+void SharedMeeting::leave() {
+  region_->end(place().rank, Presence::left, 0);
+}
+
+std::vector<int> SharedMeeting::ended() const {
+  return numbers(region_->ended());
+}
+
+std::string SharedMeeting::fate(int rank) const {
+  return region_->fate(rank);
+}
+
+std::shared_ptr<SharedMeeting> found_meeting(int ranks) {
+  return std::make_shared<SharedMeeting>(Region::make(ranks), 0);
+}
+
+std::shared_ptr<SharedMeeting> join_meeting(int descriptor, int rank) {
+  return std::make_shared<SharedMeeting>(Region::open(descriptor), rank);
+}
+
+std::shared_ptr<SharedMeeting> join_meeting(const SharedMeeting& founded, int rank) {
+  return std::make_shared<SharedMeeting>(founded.region(), rank);
+}
+
+}  // namespace warpscope::ranks

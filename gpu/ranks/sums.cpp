@@ -1,0 +1,65 @@
+#include "gpu/ranks/sums.h"
+
+#include <chrono>
+
+namespace warpscope::ranks {
+namespace {
+
+constexpr std::chrono::milliseconds kWatchInterval(100);
+
+}  // namespace
+
+void Sums::add(std::span<float> values, float share) noexcept {
+  try {
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure_) return;
+    }
+    sum_over_ranks(*group_, values, share);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+void Sums::link(const std::shared_ptr<core::Device>& device) {
+  if constexpr (core::kHaveCuda) {
+    nccl_ = link_by_nccl(*group_, *device, no_nccl_);
+    p2p_ = link_by_p2p(*group_, device, no_p2p_);
+  }
+}
+
+void Sums::fail(std::exception_ptr failure) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+}
+
+void Sums::watch(std::shared_ptr<const Meeting> meeting) {
+  watcher_ = std::thread([this, meeting = std::move(meeting)] {
+    std::unique_lock lock(mutex_);
+    while (!ends_.wait_for(lock, kWatchInterval, [this] { return ending_ || failure_; })) {
+      const std::string missing = meeting->missing();
+      if (missing.empty()) continue;
+      lock.unlock();
+      fail(std::make_exception_ptr(RankMissing(missing, {})));
+      if (p2p_) p2p_->give_up();
+      if (nccl_) nccl_->give_up();
+      return;
+    }
+  });
+}
+
+Sums::~Sums() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  ends_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void Sums::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+}  // namespace warpscope::ranks

@@ -1,0 +1,66 @@
+#pragma once
+// Sums over all ranks as the ops of a step take them: from whichever thread the device runs host code in.
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "gpu/ranks/group.h"
+#include "gpu/ranks/nccl.h"
+#include "gpu/ranks/p2p.h"
+
+namespace warpscope::ranks {
+
+class Sums {
+ public:
+  explicit Sums(std::unique_ptr<Group> group) : group_(std::move(group)) {}
+  ~Sums();
+  Sums(const Sums&) = delete;
+  Sums& operator=(const Sums&) = delete;
+
+  const Place& place() const { return group_->place(); }
+  /// sum_over_ranks(). What is thrown is kept for check(), and then this and all later calls leave `values` as they are:
+  /// a device cannot be told of it.
+  void add(std::span<float> values, float share) noexcept;
+  /// Looks from now on whether ranks of `meeting` have ended, several times a second: then what waits on a GPU for them
+  /// ends, with whatever it has, and check() throws RankMissing.
+  void watch(std::shared_ptr<const Meeting> meeting);
+  /// Throws what add() and watch() met.
+  void check() const;
+  /// Links the GPUs of all ranks, each of which calls it with its own, as far as they can be. Waits.
+  void link(const std::shared_ptr<core::Device>& device);
+  /// nullptr where they are not linked so.
+  NcclLink* nccl() const { return nccl_.get(); }
+  P2pLink* p2p() const { return p2p_.get(); }
+  /// Why they are not, or "".
+  const std::string& no_nccl() const { return no_nccl_; }
+  const std::string& no_p2p() const { return no_p2p_; }
+  /// For collectives beside the sums, in the same order on all ranks.
+  Group& group() { return *group_; }
+
+ private:
+  void fail(std::exception_ptr failure) noexcept;
+
+  std::unique_ptr<Group> group_;
+  std::shared_ptr<NcclLink> nccl_;
+  std::shared_ptr<P2pLink> p2p_;
+  std::string no_nccl_, no_p2p_;
+  mutable std::mutex mutex_;
+  std::exception_ptr failure_;
+  std::condition_variable ends_;
+  bool ending_ = false;
+  std::thread watcher_;
+};
+
+/// The part of each step that a rank has.
+struct Share {
+  std::shared_ptr<Sums> sums;  ///< nullptr: there is one rank, which has all
+  float weight = 1;            ///< images of this rank over all
+};
+
+}  // namespace warpscope::ranks

@@ -1,0 +1,139 @@
+#include "gpu/training/ranks.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
+#include "gpu/data/known_data.h"
+#include "gpu/data/requirements.h"
+#include "gpu/data/split.h"
+#include "gpu/files/streams.h"
+
+namespace warpscope::training {
+namespace {
+
+data::FoundData find(const Beginning& beginning, const std::shared_ptr<const data::DataSet>& known) {
+  if (known) return {*known, "", data::checksum_of(*known), true};
+  return data::find_data(beginning.data, {}, data::requirements_of(beginning.settings.model));
+}
+
+std::shared_ptr<const data::DataSet> data_of(const Beginning& beginning,
+                                             const std::shared_ptr<const data::DataSet>& known) {
+  data::FoundData found = find(beginning, known);
+  if (found.checksum != beginning.checksum) {
+    throw core::BadInput(fmt::format("{} is not the data that rank 0 has", found.set.name));
+  }
+  if (beginning.validation > 0) {
+    found.set = data::split_validation(std::move(found.set), beginning.validation, beginning.settings.seed);
+  }
+  return std::make_shared<data::DataSet>(std::move(found.set));
+}
+
+/// A rank that is told what to do.
+struct Seat {
+  EngineOptions options;
+  std::shared_ptr<core::Device> device;
+  std::shared_ptr<const data::DataSet> data;
+};
+
+void begin(Seat& seat, const Beginning& beginning, const std::string& device,
+           const std::shared_ptr<const data::DataSet>& known) {
+  if (beginning.version != WARPSCOPE_VERSION) {
+    throw core::BadInput(
+        fmt::format("this is Warpscope {}, and rank 0 is {}", WARPSCOPE_VERSION, beginning.version));
+  }
+  seat.device = core::open_device(device);
+  if ((seat.device->kind() == core::DeviceKind::cuda) != beginning.on_gpus) {
+    throw core::BadInput(fmt::format("this rank trains on {}, and rank 0 on a {}", seat.device->info().name,
+                                     beginning.on_gpus ? "GPU" : "CPU"));
+  }
+  seat.device->make_current();
+  static_cast<EngineSettings&>(seat.options) = beginning.settings;
+  seat.options.selection = beginning.selection;
+  seat.data = data_of(beginning, known);
+}
+
+/// Carries out what rank 0 does to its own engine.
+struct Carry {
+  Engine& engine;
+
+  void operator()(const calls::Step& call) const {
+    engine.wait_for_room();
+    engine.set_learning_rate(call.learning_rate);
+    engine.step(call.timed);
+    engine.collect_steps(false);
+  }
+  void operator()(const calls::Report& /*call*/) const { engine.rank_figures(); }
+  void operator()(const calls::ClearHalt& /*call*/) const { engine.clear_halt(); }
+  void operator()(const calls::Restore& call) const { engine.restore(call.state); }
+  void operator()(const calls::Remember& /*call*/) const { engine.remember(); }
+  void operator()(const calls::Forget& /*call*/) const { engine.forget(); }
+  void operator()(const calls::Recall& call) const { engine.recall(call.steps); }
+  void operator()(const calls::SetSelection& call) const { engine.set_selection(call.selection); }
+  void operator()(const calls::SetBatch& call) const { engine.set_batch(call.batch); }
+  void operator()(const calls::SetOptimizer& call) const { engine.set_optimizer(call.optimizer); }
+  void operator()(const calls::SetAugment& call) const { engine.set_augment(call.augment); }
+  void operator()(const calls::SetNetwork& call) const { engine.set_network(call.network); }
+  void operator()(const calls::End& /*call*/) const {}
+};
+
+void carry_out(Engine& engine, calls::Line& line, const calls::Call& call) {
+  try {
+    std::visit(Carry{engine}, call);
+  } catch (const core::BadInput&) {
+    line.take_refusal();  // nobody has done it, and rank 0 tells why
+  } catch (const core::Error&) {
+    if (!line.take_refusal()) throw;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting, const Beginning& beginning,
+                                  const std::shared_ptr<core::Device>& device, ranks::TellSlow tell_slow,
+                                  EngineOptions& options) {
+  auto line = std::make_shared<calls::Line>(meeting->group(ranks::kOrders, tell_slow));
+  line->give_first(MessageWriter().write(beginning));
+  line->settle("", "the beginning of the training");
+  options.sums = std::make_shared<ranks::Sums>(meeting->group(ranks::kSums, std::move(tell_slow)));
+  options.sums->link(device);
+  options.sums->watch(meeting);
+  return line;
+}
+
+int follow(ranks::Meeting& meeting, const std::string& device, std::shared_ptr<const data::DataSet> known) {
+  std::shared_ptr<calls::Line> line;
+  try {
+    line = std::make_shared<calls::Line>(meeting.group(ranks::kOrders, {}));
+    Seat seat;
+    calls::settled(line.get(), [&] {
+      auto beginning = MessageReader().read<Beginning>(line->receive_first());
+      std::string& mine = beginning.devices.at(static_cast<std::size_t>(line->place().rank));
+      if (!device.empty()) mine = device;
+      begin(seat, beginning, mine, known);
+      return true;
+    });
+    seat.options.sums = std::make_shared<ranks::Sums>(meeting.group(ranks::kSums, {}));
+    seat.options.sums->link(seat.device);
+    const auto engine = calls::settled(line.get(), [&] {
+      return std::make_unique<Engine>(std::move(seat.options), seat.data, seat.device);
+    });
+    engine->join(line);
+    while (true) {
+      const calls::Call call = line->receive();
+      if (std::holds_alternative<calls::End>(call)) return 0;
+      carry_out(*engine, *line, call);
+    }
+  } catch (const ranks::RankMissing&) {
+    return 1;  // those who remain tell it
+  } catch (const std::exception& error) {
+    if (!line || !line->take_refusal()) files::warn(core::sentence_of(error));  // else rank 0 tells it
+    return 1;
+  }
+}
+
+}  // namespace warpscope::training

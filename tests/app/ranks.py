@@ -1,0 +1,123 @@
+"""Trainings of several processes, which the program starts itself or mpirun does."""
+import os
+import shutil
+import signal
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, losses_of, main, wait_until  # noqa: E402
+
+MPIRUN = ["--oversubscribe", "--allow-run-as-root"]
+
+
+def children_of(process):
+    """The processes that another one has started."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+        first = file.read().split()
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/children", encoding="ascii") as file:
+            first += file.read().split()
+    return sorted({int(number) for number in first})
+
+
+def is_alive(number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Ranks(ProgramCase):
+    def arguments(self, *more, steps=20):
+        return ["train", "--device", "cpu", "--model", "mlp", "--data", "builtin", "--batch", "32", "--test-images", "8",
+                "--steps", str(steps), *more]
+
+    def weights_of(self, *more, **options):
+        file = self.path(f"{len(os.listdir(self.folder))}.safetensors")
+        ended = self.run_program(*self.arguments("--save", file, *more), **options)
+        self.assertEqual(ended.code, 0, ended.err)  # on a busy machine a rank may be told to be late
+        with open(file, "rb") as saved:
+            return saved.read()
+
+    def start_long(self, *more):
+        """A training of three ranks that goes on until it is stopped, and the processes of its other ranks."""
+        run_dir = self.path("run")
+        process = self.start(*self.arguments("--ranks", "3", "--run-dir", run_dir, *more, steps=10000000))
+        self.wait_for_step(process, run_dir, 5)
+        others = children_of(process)
+        self.assertEqual(len(others), 2)
+        return process, others, run_dir
+
+    def test_deterministic_ranks_make_the_same_weights(self):
+        one = self.weights_of("--deterministic")
+        for ranks in ("2", "4"):
+            self.assertEqual(self.weights_of("--deterministic", "--ranks", ranks), one, ranks)
+
+    def test_mpirun_starts_the_same_ranks(self):
+        mpirun = shutil.which("mpirun")
+        if mpirun is None:
+            self.skipTest("there is no mpirun")
+        one = self.weights_of("--deterministic")
+        file = self.path("by_mpi.safetensors")
+        program, ProgramCase.program = ProgramCase.program, mpirun
+        try:
+            # MPI's own libraries leave memory behind, which AddressSanitizer would tell of.
+            environment = self.environment(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+            ended = self.run_program("-n", "4", *MPIRUN, program, *self.arguments("--deterministic", "--save", file),
+                                     environment=environment)
+        finally:
+            ProgramCase.program = program
+        self.assertEqual(ended.code, 0, ended.err)
+        with open(file, "rb") as saved:
+            self.assertEqual(saved.read(), one)
+
+    def test_a_run_is_written_by_one_rank_only(self):
+        run_dir = self.path("run")
+        self.assertEqual(self.run_program(*self.arguments("--ranks", "2", "--run-dir", run_dir)).code, 0)
+        self.assertEqual(len(losses_of(run_dir)), 20)
+        # Any number of ranks goes on with it.
+        self.assertEqual(self.run_program("train", "--resume", run_dir, "--steps", "30", "--ranks", "3").code, 0)
+        self.assertEqual(len(losses_of(run_dir)), 30)
+
+    def test_an_interrupt_ends_all_ranks_and_saves(self):
+        process, others, _ = self.start_long()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 0)
+        self.assertFalse(any(is_alive(other) for other in others))
+
+    def test_a_rank_that_is_killed_is_named(self):
+        process, others, _ = self.start_long()
+        os.kill(others[0], signal.SIGKILL)
+        ended = self.finish(process)
+        self.assertEqual(ended.code, 1, ended.out)
+        self.assertRegex(ended.err, r"rank [12] was killed by SIGKILL")
+        wait_until(lambda: not any(is_alive(other) for other in others), "the end of the other rank")
+
+    def test_a_rank_that_stands_still_is_named_and_waited_for(self):
+        process, others, run_dir = self.start_long()
+        os.kill(others[1], signal.SIGSTOP)
+        line = process.stderr.readline()  # told though rank 0 stands still as well
+        self.assertRegex(line, r"\Awarpscope: .*rank [12].*\n\Z")
+        steps = len(losses_of(run_dir))
+        os.kill(others[1], signal.SIGCONT)
+        self.wait_for_step(process, run_dir, steps + 5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 0)
+
+    def test_nothing_is_left_when_the_leading_process_is_killed(self):
+        process, others, _ = self.start_long()
+        process.kill()
+        self.finish(process)
+        wait_until(lambda: not any(is_alive(other) for other in others), "the end of the other ranks")
+
+    def test_what_cannot_be_is_refused(self):
+        self.assert_refused(self.arguments("--ranks", "0"), "--ranks")
+        self.assert_refused(self.arguments("--ranks", "2", "--gpus", "2"), "--ranks and --gpus")
+        self.assert_refused(self.arguments("--gpus", "2"), "--gpus")
+        self.assert_refused(self.arguments("--ranks", "3", "--deterministic"), "1, 2, 4 or 8 ranks")
+        self.assert_refused(self.arguments("--ranks", "64"), "a batch of 32 cannot be divided among 64 ranks")
+
+
+if __name__ == "__main__":
+    main()

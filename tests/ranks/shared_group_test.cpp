@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/rank_threads.h"
+
+namespace warpscope::ranks::shared_group_test {
+namespace {
+
+constexpr std::size_t kSlot = std::size_t{1} << 20;
+constexpr std::size_t kRing = std::size_t{4} << 20;
+
+using Bytes = std::vector<std::byte>;
+
+/// Bytes that tell who made them, when, and where they stand.
+Bytes bytes_of(int rank, int round, std::size_t count) {
+  std::vector<std::uint64_t> words(count / 8 + 1);
+  std::uint64_t state = static_cast<std::uint64_t>(rank * 1000003 + round * 7919 + 1);
+  for (std::uint64_t& word : words) word = state = state * 6364136223846793005 + 1442695040888963407;
+  Bytes result(count);
+  if (count > 0) std::memcpy(result.data(), words.data(), count);
+  return result;
+}
+
+bool same(std::span<const std::byte> a, const Bytes& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+std::vector<std::size_t> sizes_around(std::size_t boundary) {
+  return {0, 1, 7, boundary - 1, boundary, boundary + 1, 2 * boundary + 3};
+}
+
+void gather(Group& group, int round, std::size_t count) {
+  const Bytes mine = bytes_of(group.place().rank, round, count);
+  Bytes all(count * group.place().size);
+  group.all_gather(mine, all);
+  for (int rank = 0; rank < group.place().size; ++rank) {
+    const auto part = std::span(all).subspan(count * rank, count);
+    ASSERT_TRUE(same(part, bytes_of(rank, round, count))) << count << " bytes of rank " << rank;
+  }
+}
+
+/// Each block is made by who gives it, for who gets it.
+void exchange(Group& group, int round, std::size_t block) {
+  const auto [me, size] = group.place();
+  Bytes to;
+  for (int rank = 0; rank < size; ++rank) {
+    const Bytes given = bytes_of(me * size + rank, round, block);
+    to.insert(to.end(), given.begin(), given.end());
+  }
+  Bytes from(to.size());
+  group.all_to_all(to, from);
+  for (int rank = 0; rank < size; ++rank) {
+    const auto part = std::span(from).subspan(block * rank, block);
+    ASSERT_TRUE(same(part, bytes_of(rank * size + me, round, block))) << block << " bytes of " << rank;
+  }
+}
+
+class SharedGroupOf : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, SharedGroupOf, testing::Values(1, 2, 3, 4, 8));
+
+TEST_P(SharedGroupOf, GathersBytesOfAnyNumber) {
+  as_ranks(GetParam(), [](SharedMeeting& meeting) {
+    const auto group = meeting.group(kSums, {});
+    int round = 0;
+    for (const std::size_t count : sizes_around(kSlot)) gather(*group, round++, count);
+  });
+}
+
+TEST_P(SharedGroupOf, ExchangesBlocksOfAnySize) {
+  as_ranks(GetParam(), [](SharedMeeting& meeting) {
+    const auto group = meeting.group(kSums, {});
+    const std::size_t others = std::max(meeting.place().size - 1, 1);
+    int round = 0;
+    for (const std::size_t block : sizes_around(kSlot / others / 64 * 64)) exchange(*group, round++, block);
+  });
+}
+
+TEST_P(SharedGroupOf, MakesCallsOfAllKindsInAnyOrder) {
+  as_ranks(GetParam(), [](SharedMeeting& meeting) {
+    const auto group = meeting.group(kOrders, {});
+    std::mt19937 random(meeting.place().size);  // the same calls on all ranks
+    for (int round = 0; round < 300; ++round) {
+      const std::size_t count = random() % (round % 50 == 0 ? 300000 : 300);
+      switch (random() % 3) {
+        case 0:
+          gather(*group, round, count);
+          break;
+        case 1:
+          exchange(*group, round, count);
+          break;
+        default:
+          if (meeting.place().leads()) {
+            group->send(bytes_of(0, round, count));
+          } else {
+            ASSERT_EQ(group->receive(), bytes_of(0, round, count));
+          }
+      }
+    }
+  });
+}
+
+TEST_P(SharedGroupOf, PassesMessagesOnThroughAndPastTheEndOfTheRing) {
+  as_ranks(GetParam(), [](SharedMeeting& meeting) {
+    const auto group = meeting.group(kOrders, {});
+    int round = 0;
+    for (const std::size_t length : {0, 1, 100, 3 << 20, 3 << 20, (4 << 20) - 8, 4 << 20, 9 << 20, 5, 0}) {
+      const Bytes message = bytes_of(0, round++, length);
+      if (meeting.place().leads()) {
+        group->send(message);
+      } else {
+        ASSERT_EQ(group->receive(), message);
+      }
+    }
+  });
+}
+
+TEST(SharedGroup, SendsWhileTheRingHasRoomWithoutARankThatReceives) {
+  const auto leader = found_meeting(2);
+  const auto follower = join_meeting(*leader, 1);
+  const auto sending = leader->group(kOrders, {});
+  const auto receiving = follower->group(kOrders, {});
+  const Bytes half = bytes_of(0, 1, kRing / 2);
+  sending->send(half);
+  sending->send(bytes_of(0, 2, 1000));
+  EXPECT_EQ(receiving->receive(), half);
+  EXPECT_EQ(receiving->receive(), bytes_of(0, 2, 1000));
+}
+
+TEST(SharedGroup, GroupsDoNotDisturbEachOther) {
+  as_ranks(3, [](SharedMeeting& meeting) {
+    const auto orders = meeting.group(kOrders, {});
+    const auto sums = meeting.group(kSums, {});
+    const std::jthread other([&] {
+      for (int round = 0; round < 200; ++round) gather(*sums, round, 5000);
+    });
+    for (int round = 0; round < 200; ++round) exchange(*orders, round, 3000);
+  });
+}
+
+TEST(SharedGroup, RanksMeetThroughAFileDescriptor) {
+  const auto leader = found_meeting(2);
+  const auto follower = join_meeting(leader->descriptor(), 1);
+  const std::jthread other([&] {
+    const auto group = follower->group(kSums, {});
+    gather(*group, 0, 3 * kSlot);
+    EXPECT_EQ(group->receive(), bytes_of(0, 1, 10));
+  });
+  const auto group = leader->group(kSums, {});
+  gather(*group, 0, 3 * kSlot);
+  group->send(bytes_of(0, 1, 10));
+}
+
+TEST(SharedGroup, RefusesWhatDoesNotFitItsRanks) {
+  const auto meeting = found_meeting(2);
+  const auto group = meeting->group(kSums, {});
+  Bytes some(4);
+  Bytes more(9);
+  EXPECT_THROW(group->all_gather(some, more), core::BadInput);
+  EXPECT_THROW(group->all_to_all(more, more), core::BadInput);
+  EXPECT_THROW(group->receive(), core::BadInput);
+  EXPECT_THROW(meeting->group(kSums, {}), core::BadInput);
+  EXPECT_THROW(meeting->group(Meeting::kGroups, {}), core::BadInput);
+}
+
+TEST(SharedGroup, SaysWhoComesWithOtherBytesThanThis) {
+  as_ranks(2, [](SharedMeeting& meeting) {
+    const auto group = meeting.group(kSums, {});
+    group->note_purpose("the gradients of step 12");
+    const Bytes mine(meeting.place().leads() ? 8 : 12);
+    Bytes all(2 * mine.size());
+    try {
+      group->all_gather(mine, all);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const core::Error& error) {
+      const std::string start = meeting.place().leads() ? "rank 1 came" : "rank 0 came";
+      EXPECT_TRUE(std::string(error.what()).starts_with(start + " to the gradients of step 12"))
+          << error.what();
+    }
+    EXPECT_THROW(group->all_gather(mine, all), core::Error);
+  });
+}
+
+}  // namespace
+}  // namespace warpscope::ranks::shared_group_test

@@ -1,0 +1,20 @@
+# NCCL: optional. Only its header is needed here; the library is opened when GPUs are first linked, so that the program starts
+# without it. Defines warpscope_nccl (empty where there is no CUDA).
+add_library(warpscope_nccl INTERFACE)
+set(WARPSCOPE_HAVE_NCCL OFF)
+if(WARPSCOPE_HAVE_CUDA)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(NCCL_INCLUDE_DIR)
+    set(WARPSCOPE_HAVE_NCCL ON)
+    target_include_directories(warpscope_nccl SYSTEM INTERFACE ${NCCL_INCLUDE_DIR})
+    target_link_libraries(warpscope_nccl INTERFACE ${CMAKE_DL_LIBS})
+    # Where to look besides the loader's own path: a toolkit's folder is often not on it.
+    find_library(NCCL_LIBRARY libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR})
+    if(NCCL_LIBRARY)
+      target_compile_definitions(warpscope_nccl INTERFACE WARPSCOPE_NCCL_LIBRARY="${NCCL_LIBRARY}")
+    endif()
+  else()
+    message(STATUS "No nccl.h: building without the NCCL variants")
+  endif()
+endif()
+target_compile_definitions(warpscope_nccl INTERFACE WARPSCOPE_HAVE_NCCL=$<BOOL:${WARPSCOPE_HAVE_NCCL}>)
