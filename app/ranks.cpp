@@ -74,8 +74,8 @@ std::vector<std::string> devices_of(const std::string& gpus) {
   return chosen;
 }
 
-/// NCCL's multicast over NVLink is known to hang where processes come and go. NCCL reads this when it is opened; no thread
-/// of ours has begun yet.
+/// No multicast objects of NVLink are used, whatever NCCL would choose. It reads this when it is opened; no thread of
+/// this program has begun yet.
 void leave_multicast_off() {
   ::setenv("NCCL_NVLS_ENABLE", "0", 0);
 }

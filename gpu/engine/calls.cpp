@@ -18,14 +18,6 @@ std::string_view text_of(const std::vector<std::byte>& message) {
   return {reinterpret_cast<const char*>(message.data()), message.size()};
 }
 
-/// What each rank gives, in their order.
-template <class T>
-std::vector<T> gathered(ranks::Group& group, const T& mine) {
-  std::vector<T> all(static_cast<std::size_t>(group.place().size));
-  group.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  return all;
-}
-
 }  // namespace
 
 Line::Line(std::unique_ptr<ranks::Group> group) : group_(std::move(group)) {}
@@ -59,7 +51,7 @@ void Line::settle(const std::string& failure, const std::string& purpose) {
   group_->note_purpose(purpose);
   std::array<char, kFailureBytes> mine{};
   std::copy_n(failure.data(), std::min(failure.size(), kFailureBytes - 1), mine.data());
-  const auto all = gathered(*group_, mine);
+  const auto all = ranks::gathered(*group_, mine);
   refused_ = std::ranges::any_of(all, [](const auto& each) { return each.front() != '\0'; });
   if (!failure.empty()) return;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -71,7 +63,7 @@ std::vector<RankFigures> Line::exchange(const RankReport& mine) {
   group_->note_purpose("figures of the ranks");
   std::vector<RankFigures> figures;
   double least = std::numeric_limits<double>::infinity();
-  for (const RankReport& each : gathered(*group_, mine)) {
+  for (const RankReport& each : ranks::gathered(*group_, mine)) {
     figures.push_back({each.device.data(), each.name.data(), each.images, each.step_microseconds,
                        each.allreduce_microseconds, 0, each.memory_bytes});
     least = std::min(least, each.allreduce_microseconds);

@@ -116,8 +116,8 @@ class Line {
   bool refused_ = false;
 };
 
-/// What `work` returns, if it throws on no rank. Else it throws on all, with nothing of `work` left: what it threw here, or
-/// what another rank met. `line`: nullptr where there is one rank.
+/// What `work` returns, if it throws on no rank. Else it throws on all, with nothing of `work` left: what it threw here,
+/// or what another rank met. `line`: nullptr where there is one rank.
 template <class Work>
 auto settled(Line* line, Work work) -> decltype(work()) {
   if (line == nullptr) return work();

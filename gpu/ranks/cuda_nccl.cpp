@@ -171,16 +171,11 @@ std::shared_ptr<NcclLink> connected(const ncclUniqueId& id, const Place& place) 
 
 std::shared_ptr<NcclLink> link_by_nccl(Group& group, const core::Device& device, std::string& why) {
   group.note_purpose("the linking of GPUs");
-  const auto size = static_cast<std::size_t>(group.place().size);
-  const std::vector<Ready> mine{ready(device)};
-  std::vector<Ready> all(size);
-  group.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-  why = objection(all);
+  why = objection(gathered(group, ready(device)));
   if (!why.empty()) return nullptr;
-  std::vector<ncclUniqueId> id(1), ids(size);
-  if (group.place().leads()) check(nccl().unique_id(id.data()), "finding a number for the link");
-  group.all_gather(std::as_bytes(std::span(id)), std::as_writable_bytes(std::span(ids)));
-  return connected(ids.front(), group.place());
+  ncclUniqueId id{};
+  if (group.place().leads()) check(nccl().unique_id(&id), "finding a number for the link");
+  return connected(gathered(group, id).front(), group.place());
 }
 
 #else

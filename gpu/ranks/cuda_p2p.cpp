@@ -28,13 +28,6 @@ struct Reach {
   int reached = 1;
 };
 
-template <class T>
-std::vector<T> gathered(Group& group, const T& mine) {
-  std::vector<T> all(static_cast<std::size_t>(group.place().size));
-  group.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  return all;
-}
-
 class Windows : public P2pLink {
  public:
   explicit Windows(std::shared_ptr<core::Device> device) : device_(std::move(device)) {

@@ -62,6 +62,14 @@ class Group {
   Place place_;
 };
 
+/// What each rank gives, in their order; every rank calls it with its own. T lies in memory as it is sent.
+template <class T>
+std::vector<T> gathered(Group& group, const T& mine) {
+  std::vector<T> all(static_cast<std::size_t>(group.place().size));
+  group.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
 /// Told once when ranks have let the others wait for a second: "rank 2 has not come to the gradients of step 12 for
 /// 1.0 s"; and with no ranks when all have come after all.
 using TellSlow = std::function<void(const std::vector<int>& ranks, const std::string& sentence)>;

@@ -38,8 +38,8 @@ class P2pLink {
   virtual void give_up() noexcept = 0;
 };
 
-/// Opens the windows of all ranks of `group`, each of which calls this with its device, which is current. nullptr on all
-/// where GPUs do not reach each other's memory; `why` says it. Waits for all.
+/// Opens the windows of all ranks of `group`, each of which calls this with its device, which is current. nullptr on
+/// all where GPUs do not reach each other's memory; `why` says it. Waits for all.
 std::shared_ptr<P2pLink> link_by_p2p(Group& group, const std::shared_ptr<core::Device>& device,
                                      std::string& why);
 

@@ -24,8 +24,8 @@ class Sums {
   Sums& operator=(const Sums&) = delete;
 
   const Place& place() const { return group_->place(); }
-  /// sum_over_ranks(). What is thrown is kept for check(), and then this and all later calls leave `values` as they are:
-  /// a device cannot be told of it.
+  /// sum_over_ranks(). What is thrown is kept for check(), and then this and all later calls leave `values` as they
+  /// are: a device cannot be told of it.
   void add(std::span<float> values, float share) noexcept;
   /// Looks from now on whether ranks of `meeting` have ended, several times a second: then what waits on a GPU for them
   /// ends, with whatever it has, and check() throws RankMissing.

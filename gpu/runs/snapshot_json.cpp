@@ -161,7 +161,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("plan_bytes", snapshot.plan_bytes);
   visit("timings", snapshot.timings);
   visit("step_microseconds", snapshot.step_microseconds);
-  visit("ranks", snapshot.ranks, std::vector<RankFigures>());  // runs of before there were ranks have none
+  visit("ranks", snapshot.ranks, std::vector<RankFigures>());  // runs with one rank have none
   visit("ladder", snapshot.ladder);
   visit("data_name", snapshot.data_name);
   visit("data_notice", snapshot.data_notice);

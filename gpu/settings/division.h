@@ -21,9 +21,9 @@ struct Division {
   float weight() const { return static_cast<float>(images) / static_cast<float>(images_of_step); }
 };
 
-/// `batch`: images of a (micro-)batch of all ranks together, at least 1. Ranks get as many images each, or one more. With
-/// `fixed` sums the same bits come out for 1, 2, 4 and 8 ranks: a batch is kShards parts. Throws core::BadInput where it
-/// cannot be divided so.
+/// `batch`: images of a (micro-)batch of all ranks together, at least 1. Ranks get as many images each, or one more.
+/// With `fixed` sums the same bits come out for 1, 2, 4 and 8 ranks: a batch is kShards parts. Throws core::BadInput
+/// where it cannot be divided so.
 Division divide(const OptimizerSettings& optimizer, int batch, bool fixed, const ranks::Place& place);
 
 }  // namespace warpscope::training

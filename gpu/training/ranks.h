@@ -23,8 +23,8 @@ struct Beginning {
   bool on_gpus = false;
 };
 
-/// Lets all other ranks begin, and waits until they have device and data. `options` get what a step of all of them needs; the
-/// engine joins what is returned once all have one. Throws core::BadInput that names the rank that could not, and why.
+/// Lets all other ranks begin, and waits until they have device and data. `options` get what a step of all of them
+/// needs; the engine joins what is returned once all have one. Throws core::BadInput that names the rank that could not, and why.
 std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting, const Beginning& beginning,
                                   const std::shared_ptr<core::Device>& device, ranks::TellSlow tell_slow,
                                   EngineOptions& options);

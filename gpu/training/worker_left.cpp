@@ -25,14 +25,16 @@ void Trainer::Worker::remember() {
   Progress now = view_;
   now.step = engine_->steps();
   now.epoch = engine_->epoch();
-  try {
-    copies_.note(engine_->remember(), steering_, now, view_.settings);
-  } catch (const core::Error& error) {  // this rank has no memory for them, or another one
-    if (dynamic_cast<const core::OutOfMemory*>(&error) == nullptr &&
-        dynamic_cast<const core::BadInput*>(&error) == nullptr)
-      throw;
+  const auto do_without = [&](const core::Error& error) {
     engine_->forget();
     publishing_.tell(fmt::format("there will be no weights to go back to: {}", error.what()));
+  };
+  try {
+    copies_.note(engine_->remember(), steering_, now, view_.settings);
+  } catch (const core::OutOfMemory& error) {
+    do_without(error);
+  } catch (const core::BadInput& error) {  // another rank has no memory for them
+    do_without(error);
   }
 }
 

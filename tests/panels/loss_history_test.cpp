@@ -75,7 +75,7 @@ TEST(LossHistory, AveragesBeginAnewWhereEarlierWeightsCameBack) {
     while (history->busy()) history->advance(1000);
     EXPECT_FLOAT_EQ(history->curves().smoothed.y(39), 1e16f);
     history->consume(step(41, 0.5f));
-    EXPECT_GT(history->curves().smoothed.y(40), 1.0f) << "the weights of before follow from these steps";
+    EXPECT_GT(history->curves().smoothed.y(40), 1.0f) << "the earlier weights follow from these steps";
   }
 }
 

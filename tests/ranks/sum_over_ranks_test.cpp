@@ -15,7 +15,7 @@ float share_of(int rank) {
   return 1.0f / static_cast<float>(3 + rank);
 }
 
-/// Of magnitudes that differ so much that another order of additions gives other bits.
+/// Their magnitudes differ so much that another order of additions gives other bits.
 std::vector<float> values_of(int rank, std::size_t count) {
   std::uint32_t bits = static_cast<std::uint32_t>(rank) + 17;
   std::vector<float> result(count);

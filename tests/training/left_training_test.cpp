@@ -419,7 +419,7 @@ TEST(Unsaved, GoesOnWithItsCurveWhereverAReturnLeads) {
     if (line.value("marker", "") == "reset") steps.clear();
     if (line.contains("loss")) steps.push_back(line["step"]);
   }
-  ASSERT_EQ(steps.size(), step + 1) << "the curve of before once more, and no line of it twice";
+  ASSERT_EQ(steps.size(), step + 1) << "the earlier curve once more, and no line of it twice";
   for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i], i + 1);
 }
 

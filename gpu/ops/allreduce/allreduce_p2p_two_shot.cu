@@ -1,10 +1,11 @@
 // gradients.allreduce, variant `p2p_two_shot`: over `nccl_plain` it adds a fixed order, so that sums have the same bits
 // as on one rank, and no library. Each block copies its part of the values into the rank's window; when the same block
 // of all ranks has come, it adds one rank's share of that part from all windows, by the tree of ranks::sum_over_ranks,
-// and writes it to all windows; when all have come again, it copies the sums back. So blocks wait for blocks of the same
-// number only, and each value crosses a link twice. Limits: 2 to 8 ranks of one host, whose GPUs reach each other's
-// memory; all blocks are on the device at once (64 of 512 threads). Source: allreduce.cpp; "two-shot": S. Li et al.,
-// NVIDIA's TensorRT-LLM custom all-reduce; PTX ISA, memory consistency model (release and acquire at system scope).
+// and writes it to all windows; when all have come again, it copies the sums back. So blocks wait for blocks of the
+// same number only, and each value crosses a link twice. Limits: 2 to 8 ranks of one host, whose GPUs reach each
+// other's memory; all blocks are on the device at once (64 of 512 threads). Source: allreduce.cpp; "two-shot": S. Li et
+// al., NVIDIA's TensorRT-LLM custom all-reduce; PTX ISA, memory consistency model (release and acquire at system
+// scope).
 
 #include <algorithm>
 #include <cstdint>
