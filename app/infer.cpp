@@ -19,6 +19,7 @@
 #include "gpu/export/export.h"
 #include "gpu/files/streams.h"
 #include "gpu/inference/report.h"
+#include "gpu/plan/model_figures.h"
 #include "gpu/settings/setting.h"
 
 namespace warpscope::app {
@@ -26,7 +27,7 @@ namespace {
 
 struct InferArguments {
   TrainedArguments trained;  ///< `data` may be pictures too
-  int batch = 0;             ///< 0: the device's standard
+  int batch = 0;             ///< 0: that of a training
   bool mirrored = false;     ///< also by mirror images
   int shift = 0;             ///< also by each image shifted to four corners by so many pixels; 0: not
   std::string select;        ///< variants, as plan::apply() takes them
@@ -114,7 +115,7 @@ void print(const inference::Subject& subject, const Outcome& found, bool of_text
   files::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) files::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) files::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
-  files::print("{:<12} {} over all, {} on the device, {} by the network alone\n\n",
+  files::print("{:<12} {} over all, {} on the device, {} by the network only\n\n",
                fmt::format("{}/s", things), figure(found.images_per_second()),
                figure(found.device_images_per_second()), figure(found.network_images_per_second()));
   files::put(latencies_of(found));
@@ -155,8 +156,9 @@ int ask(const InferArguments& a) {
   if (!source.network.not_finite.empty()) files::warn(source.network.not_finite);
   plan::apply(source.selection, a.select, source.device->info());
   const auto images = images_of(a, source);
-  const int batch = a.batch > 0 ? a.batch : training::standard_batch(source.device->info());
-  inference::Inference network(source.network.settings.model, source.network.parameters, source.selection,
+  const models::Model& model = source.network.settings.model;
+  const int batch = a.batch > 0 ? a.batch : plan::standard_batch(source.device->info(), model);
+  inference::Inference network(model, source.network.parameters, source.selection,
                                static_cast<int>(std::min<std::int64_t>(batch, images->count())),
                                source.device, *source.stream, {a.mirrored, a.shift});
   const Outcome found = infer_all(network, *images, pace_of(batch));
@@ -179,7 +181,7 @@ Run infer(CLI::App& app) {
          "(default: the run's)")
       ->type_name("DATA");
   whole_numbers(
-      *app.add_option("--batch", a->batch, "Images at once; 1 is the least latency (default: the device's)")
+      *app.add_option("--batch", a->batch, "Images at once; 1 is the least latency (default: a training's)")
            ->type_name("N"),
       1, 65536);
   app.add_flag("--test-mirrored", a->mirrored,

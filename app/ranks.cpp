@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <set>
 #include <string_view>
@@ -13,7 +14,10 @@
 
 #include "app/options.h"
 #include "gpu/core/error.h"
+#include "gpu/files/streams.h"
 #include "gpu/files/text.h"
+#include "gpu/ranks/launch.h"
+#include "gpu/ranks/meeting_place.h"
 #include "gpu/ranks/mpi_meeting.h"
 #include "gpu/ranks/shared_meeting.h"
 #include "gpu/training/ranks.h"
@@ -22,6 +26,7 @@ namespace warpscope::app {
 namespace {
 
 constexpr int kMostRanks = 64;
+constexpr int kMostSeconds = 86400;
 
 std::optional<int> number_in(std::string_view text) {
   int number = 0;
@@ -90,10 +95,39 @@ int rank_on_this_host() {
   return 0;
 }
 
+ranks::TcpTerms terms_of(const RankArguments& arguments) {
+  ranks::TcpTerms terms;
+  terms.rank = arguments.rank;
+  terms.ranks = arguments.ranks;
+  const char* const hidden = std::getenv("WARPSCOPE_TOKEN");
+  terms.token = arguments.token.empty() && hidden != nullptr ? hidden : arguments.token;
+  terms.patience = std::chrono::seconds(arguments.meet_within);
+  terms.tell = [](const std::string& sentence) { files::warn(sentence); };
+  return terms;
+}
+
 /// The GPU that this rank of its host takes, in turns; the CPU where there is none.
 std::string device_of(int rank) {
   const std::vector<std::string> there = gpus_here();
   return there.empty() ? "cpu" : there[static_cast<std::size_t>(rank) % there.size()];
+}
+
+training::StartedMeeting start_ranks(int size) {
+  auto meeting = ranks::found_meeting(size);
+  auto processes = std::make_shared<ranks::StartedRanks>(meeting, std::vector<std::string>{"train"});
+  return {std::move(meeting), std::move(processes)};
+}
+
+/// Ranks on these GPUs, or where none are named on all of this machine; `on_one`: on the device of the first.
+training::RankSupply supply_of(std::vector<std::string> listed, bool on_one) {
+  const auto devices = [listed = std::move(listed), on_one](const core::DeviceInfo& own) {
+    if (on_one || own.kind != core::DeviceKind::cuda) return std::vector<std::string>(kMostRanks, own.id());
+    std::vector<std::string> all = listed.empty() ? gpus_here() : listed;
+    std::erase(all, own.id());
+    all.insert(all.begin(), own.id());
+    return all;
+  };
+  return {start_ranks, devices, ""};
 }
 
 }  // namespace
@@ -108,6 +142,28 @@ void add_rank_options(CLI::App& app, RankArguments& a) {
                  "GPUs that share each step, a process each: all, how many, or which (0,2,3)")
       ->type_name("GPUS")
       ->group("Device");
+  app.add_option(
+         "--meet", a.meet,
+         "Where ranks meet that are started by hand, on any hosts: HOST:PORT of rank 0, or a folder that all "
+         "see; with --rank, and for rank 0 --ranks")
+      ->type_name("HOST:PORT|FOLDER")
+      ->group("Device");
+  whole_numbers(*app.add_option("--rank", a.rank, "Which of the ranks of --meet this is; rank 0 leads")
+                     ->type_name("K")
+                     ->group("Device"),
+                0, kMostRanks - 1);
+  app.add_option(
+         "--token", a.token,
+         "By what ranks at HOST:PORT know each other; others see it in lists of processes, unless it is in "
+         "WARPSCOPE_TOKEN instead")
+      ->type_name("TEXT")
+      ->group("Device");
+  whole_numbers(
+      *app.add_option("--meet-within", a.meet_within, "Seconds that ranks of --meet wait for the others")
+           ->type_name("S")
+           ->capture_default_str()
+           ->group("Device"),
+      1, kMostSeconds);
 }
 
 OtherRanks::OtherRanks(const RankArguments& arguments, training::TrainerOptions& options) {
@@ -116,6 +172,13 @@ OtherRanks::OtherRanks(const RankArguments& arguments, training::TrainerOptions&
     meet_by_mpi(arguments, options);
     return;
   }
+  if (!arguments.meet.empty()) {
+    meet_by_hand(arguments, options);
+    return;
+  }
+  if (arguments.rank >= 0 || !arguments.token.empty())
+    throw core::BadInput(
+        "--rank and --token are for ranks that meet; give --meet HOST:PORT or --meet FOLDER");
   int size = std::max(1, arguments.ranks);
   if (!arguments.gpus.empty()) {
     if (arguments.ranks > 0)
@@ -126,15 +189,20 @@ OtherRanks::OtherRanks(const RankArguments& arguments, training::TrainerOptions&
     options.device = options.devices.front();
     size = static_cast<int>(options.devices.size());
   }
+  const bool listed = arguments.gpus.find(',') != std::string::npos;
+  options.rank_supply = supply_of(listed ? options.devices : std::vector<std::string>(), arguments.ranks > 0);
   if (size == 1) return;
-  auto meeting = ranks::found_meeting(size);
-  started_ = std::make_unique<ranks::StartedRanks>(meeting, std::vector<std::string>{"train"});
-  options.ranks = std::move(meeting);
+  training::StartedMeeting started = start_ranks(size);
+  options.ranks = std::move(started.meeting);
+  options.rank_processes = std::move(started.processes);
 }
 
 void OtherRanks::meet_by_mpi(const RankArguments& arguments, training::TrainerOptions& options) {
   if (arguments.ranks > 0 || !arguments.gpus.empty()) {
     throw core::BadInput("mpirun says how many ranks there are; leave --ranks and --gpus out");
+  }
+  if (!arguments.meet.empty() || arguments.rank >= 0) {
+    throw core::BadInput("mpirun lets its ranks meet; leave --meet and --rank out");
   }
   auto meeting = ranks::meet_by_mpi();
   if (options.device == "auto") options.device = device_of(rank_on_this_host());
@@ -143,6 +211,26 @@ void OtherRanks::meet_by_mpi(const RankArguments& arguments, training::TrainerOp
     return;
   }
   options.ranks = std::move(meeting);
+  options.rank_supply.why_not = "mpirun says how many ranks there are; start it anew with another -n";
+}
+
+void OtherRanks::meet_by_hand(const RankArguments& arguments, training::TrainerOptions& options) {
+  if (arguments.rank < 0)
+    throw core::BadInput("--meet: give --rank as well, from 0, another one to each process");
+  if (!arguments.gpus.empty())
+    throw core::BadInput("a rank of --meet has one device; leave --gpus out, or give --device");
+  if (arguments.rank == 0 && arguments.ranks == 0)
+    throw core::BadInput("--rank 0 leads: give --ranks, how many meet");
+  auto meeting = ranks::meet_at(arguments.meet, terms_of(arguments));
+  if (meeting->place().leads()) {
+    options.ranks = std::move(meeting);
+    options.rank_supply.why_not = "people started these ranks; start all anew with another --ranks";
+    return;
+  }
+  exit_code_ = training::follow(*meeting, options.device == "auto" ? "" : options.device);
+  // Rank 0 tells its own terminal why; this one's may be far away.
+  const std::string missing = meeting->missing();
+  if (*exit_code_ != 0 && !missing.empty()) files::warn(missing);
 }
 
 std::optional<int> run_as_rank() {

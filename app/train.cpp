@@ -253,14 +253,18 @@ std::string only_class(const Snapshot& end) {
   return label < classes.size() ? files::escaped(classes[label]) : std::to_string(label);
 }
 
-/// What each rank did with a step.
+/// What each rank did with a step; "-" where none was sampled, as in a short training.
 void print_ranks(const Snapshot& end) {
   for (std::size_t rank = 0; rank < end.ranks.size(); ++rank) {
     const training::RankFigures& each = end.ranks[rank];
-    files::print(
-        "{}{}, {} {}: {:.0f} us a step, of that {:.0f} us in sums over ranks, {:.0f} us of these waiting\n",
-        rank == 0 ? "ranks        " : "             ", each.device, each.images, items_of(end),
-        each.step_microseconds, each.allreduce_microseconds, each.waiting_microseconds);
+    files::print("{}{}, {} {}: ", rank == 0 ? "ranks        " : "             ", each.device, each.images,
+                 items_of(end));
+    if (each.step_microseconds > 0) {
+      files::print("{:.0f} us a step, of that {:.0f} us in sums over ranks, {:.0f} us of these waiting\n",
+                   each.step_microseconds, each.allreduce_microseconds, each.waiting_microseconds);
+    } else {
+      files::print("- us a step\n");
+    }
   }
 }
 

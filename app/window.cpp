@@ -83,7 +83,9 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       std::optional<training::TrainerOptions> go_on;
       const int code = ui::run_window(window, go_on);
       if (!go_on || *window.leave) return code;
+      training::RankSupply supply = std::move(options.rank_supply);
       options = std::move(*go_on);
+      options.rank_supply = std::move(supply);
     }
   } catch (const ui::NoDisplay&) {
     files::print("There is no display: training headless (as warpscope train does).\n");

@@ -18,6 +18,14 @@ find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 add_library(xxhash_header INTERFACE)
 target_include_directories(xxhash_header SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
 
+# Asio: ranks of several hosts. Its headers hold all of it.
+find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
+add_library(asio_header INTERFACE)
+target_include_directories(asio_header SYSTEM INTERFACE ${ASIO_INCLUDE_DIR})
+# Each context is one thread's here, so it needs no fences, which ThreadSanitizer does not know.
+target_compile_definitions(asio_header INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
+                                                 ASIO_DISABLE_FENCED_BLOCK)
+
 # oneDNN 2 or 3. Found by hand: the package's own CMake file asks for OpenCL's headers, which nothing here uses.
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)

@@ -8,13 +8,13 @@ run_packages=(
   libimgui-dev libglfw3-dev 'python3-glad|glad' libstb-dev libgl-dev libx11-dev libxext-dev
   libgl1-mesa-dri libglx-mesa0 libxrandr2 libxinerama1 libxcursor1 libxi6 # loaded at run time
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev
-  libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev libwebp-dev libxxhash-dev
+  libcurl4-openssl-dev ca-certificates libarchive-dev libssl-dev zlib1g-dev libwebp-dev libxxhash-dev libasio-dev
   'libdnnl-dev|libonednn-dev' libsvm-dev liblinear-dev
   fonts-inter fonts-jetbrains-mono
 )
 test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils
   openmpi-bin)
-ci_packages=(clang-format shellcheck)
+ci_packages=(clang-format shellcheck lld)
 
 say() { printf 'warpscope: %s\n' "$*" >&2; }
 

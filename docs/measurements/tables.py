@@ -98,6 +98,15 @@ def variants(program, before):
     return markdown(["ops", "CPU", "CUDA"], [[", ".join(names), *both] for both, names in alike.items()])
 
 
+def faults_of_chains(program, page):
+    """Variants that cover other ops and are not under "What one call covers"."""
+    told = subprocess.run([program, "devices"], capture_output=True, text=True, check=True).stdout
+    section = page.partition("\n## What one call covers\n")[2].partition("\n## ")[0]
+    for name in sorted(set(re.findall(r"(\w+) with [^(]+\(", told))):
+        if f"`{name}`" not in section:
+            yield f"variants.md: \"What one call covers\" lacks {name}"
+
+
 def without_code(text):
     return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
 
@@ -138,6 +147,8 @@ def main():
 
         now = TABLE.sub(made, text)
         faults += faults_of_links(page, now)
+        if arguments and page.name == "variants.md":
+            faults += faults_of_chains(arguments[0], now)
         if check and now != text and not any(fault.startswith(page.name) for fault in faults):
             faults.append(f"{page.name}: the variants are not those of the program; run tables.py WARPSCOPE")
         if not check and now != text:

@@ -28,12 +28,14 @@ std::string bus_of([[maybe_unused]] const DeviceInfo& device) {
 
 }  // namespace
 
-/// The four functions used, as nvml.h declares them; every one returns 0 for success.
+/// The functions used, as nvml.h declares them; every one returns 0 for success. The last two may be missing.
 struct EnergyMeter::Library {
   void* file = nullptr;
   void* device = nullptr;
   int (*shutdown)() = nullptr;
   int (*total_energy)(void* device, unsigned long long* millijoules) = nullptr;
+  int (*power)(void* device, unsigned* milliwatts) = nullptr;
+  int (*clock)(void* device, int kind, unsigned* megahertz) = nullptr;
 
   ~Library() {
     if (shutdown != nullptr) shutdown();
@@ -52,6 +54,8 @@ struct EnergyMeter::Library {
     const auto by_bus = find<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
     total_energy = find<int (*)(void*, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
     if (init == nullptr || by_bus == nullptr || total_energy == nullptr || init() != 0) return false;
+    power = find<int (*)(void*, unsigned*)>("nvmlDeviceGetPowerUsage");
+    clock = find<int (*)(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");
     shutdown = find<int (*)()>("nvmlShutdown");
     return by_bus(bus.c_str(), &device) == 0;
   }
@@ -74,6 +78,20 @@ double EnergyMeter::joules() const {
   const auto& library = library_.get();
   if (library == nullptr || library->total_energy(library->device, &millijoules) != 0) return -1;
   return 1e-3 * static_cast<double>(millijoules);
+}
+
+GpuLoad EnergyMeter::load() const {
+  constexpr int kMultiprocessors = 1;  // NVML_CLOCK_SM
+  GpuLoad load;
+  if (!ready()) return load;
+  const auto& library = library_.get();
+  if (library == nullptr) return load;
+  unsigned value = 0;
+  if (library->power != nullptr && library->power(library->device, &value) == 0) load.watts = 1e-3 * value;
+  if (library->clock != nullptr && library->clock(library->device, kMultiprocessors, &value) == 0) {
+    load.megahertz = value;
+  }
+  return load;
 }
 
 }  // namespace warpscope::core

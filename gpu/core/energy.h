@@ -1,5 +1,5 @@
 #pragma once
-// The energy that a GPU has used, as its driver counts it (NVML, loaded if it is there).
+// The energy that a GPU has used, as its driver counts it (NVML, loaded if it is there), and what it draws now.
 
 #include <future>
 #include <memory>
@@ -7,6 +7,12 @@
 #include "gpu/core/device.h"
 
 namespace warpscope::core {
+
+/// What a GPU does now; 0 where it does not tell.
+struct GpuLoad {
+  double watts = 0;      ///< of the whole board
+  double megahertz = 0;  ///< of its multiprocessors
+};
 
 class EnergyMeter {
  public:
@@ -20,6 +26,8 @@ class EnergyMeter {
   /// Since the driver was loaded; negative where it does not tell. Waits for NVML unless ready(). It moves on every 20
   /// to 100 ms: measure over a second or more. Source: NVML, nvmlDeviceGetTotalEnergyConsumption (Volta and later).
   double joules() const;
+  /// Nothing before it is ready(). Source: NVML, nvmlDeviceGetPowerUsage and nvmlDeviceGetClockInfo.
+  GpuLoad load() const;
   /// NVML has been opened, or cannot be.
   bool ready() const;
 

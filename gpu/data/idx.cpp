@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -159,6 +161,18 @@ std::uint32_t read_number(Bytes& bytes, const Refusal& refuse) {
   return value;
 }
 
+/// What an IDX file that begins with this number holds in place of bytes; "" if it is none.
+std::string_view other_values(std::uint32_t magic) {
+  constexpr std::array<std::pair<std::uint32_t, std::string_view>, 5> kTypes{{{0x09, "signed bytes"},
+                                                                              {0x0B, "16-bit numbers"},
+                                                                              {0x0C, "32-bit numbers"},
+                                                                              {0x0D, "floats"},
+                                                                              {0x0E, "doubles"}}};
+  const auto* const found =
+      std::ranges::find(kTypes, magic >> 8, &std::pair<std::uint32_t, std::string_view>::first);
+  return found == kTypes.end() ? "" : found->second;
+}
+
 /// The number of values, or a complaint.
 std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
                         std::vector<std::int64_t>& sizes) {
@@ -166,6 +180,8 @@ std::int64_t read_sizes(Bytes& bytes, int dimensions, const Refusal& refuse,
   const std::uint32_t expected = kMagic + static_cast<std::uint32_t>(dimensions);
   if (magic != expected) {
     refuse.if_other_kind();
+    if (const std::string_view values = other_values(magic); !values.empty())
+      refuse(fmt::format("is an IDX file of {}, and only one of bytes is read", values));
     const bool swapped = magic == (dimensions == 1 ? kMagic + 3 : kMagic + 1);
     refuse(fmt::format("begins with the number {} instead of {}, so it is no IDX file of bytes in {}{}",
                        magic, expected,

@@ -15,6 +15,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/data/halves.h"
+#include "gpu/data/near_misses.h"
 #include "gpu/data/notices.h"
 #include "gpu/data/split.h"
 #include "gpu/data/text_table.h"
@@ -67,7 +68,11 @@ CsvFiles find_tables(const fs::path& folder) {
     found.halves = {};
     train = files.front();
   }
-  if (train.empty()) throw core::BadInput(fmt::format("{} lacks {}", folder.string(), kTrainFile));
+  if (train.empty()) {
+    const std::string miss = near_miss(folder, true);
+    throw core::BadInput(
+        fmt::format("{} lacks {}{}{}", folder.string(), kTrainFile, miss.empty() ? "" : ": ", miss));
+  }
   fs::path& test = data::of(found.halves, Half::test);
   if (test.empty()) test = std::exchange(data::of(found.halves, Half::validation), {});
   for (const fs::path& file : files) {

@@ -125,6 +125,20 @@ std::string tell_title(const CsvRow& row, const Columns& columns, const std::str
   return fmt::format("{}:{} is a title, not a text: {}the text is in {}", where, row.line, label, texts);
 }
 
+/// Excel's first line that names the separator.
+bool is_separator_line(const CsvRow& row) {
+  return row.fields.size() == 2 && row.fields.front() == "sep=" && row.fields.back().empty();
+}
+
+/// Files that were put behind each other bring the title of each.
+void tell_repeated(std::size_t count, const std::string& where, std::string& notice) {
+  if (count == 0) return;
+  add_notice(
+      fmt::format("{} row{} of {} {} the title once more and {} left out", count, count == 1 ? "" : "s",
+                  where, count == 1 ? "is" : "are", count == 1 ? "was" : "were"),
+      notice);
+}
+
 bool is_number(std::string_view text) {
   return files::number_in<double>(text).has_value();
 }
@@ -137,6 +151,8 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
   const std::string where = path.string();
   CsvReader reader(content, where);
   std::optional<Columns> columns;
+  std::vector<std::string> title;
+  std::size_t repeated = 0;
   Fields needed = fields;
   bool first = true;
   std::string_view separator;  // of each row so far, other than a comma
@@ -144,6 +160,7 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
     if (table.rows.size() % kRowsBetweenStops == 0 && stopped && stopped()) {
       throw core::Error("reading the texts was stopped");
     }
+    if (first && is_separator_line(*row)) continue;
     const bool is_first = std::exchange(first, false);
     if (is_first) columns = columns_in(*row);
     if (is_first && columns) {
@@ -154,6 +171,11 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
       add_notice(tell_title(*row, *columns, where), table.notice);
       table.untitled = false;
       needed.least = std::max(columns->label.value_or(0), columns->texts.front()) + 1;
+      title = row->fields;
+      continue;
+    }
+    if (columns && row->fields == title) {
+      ++repeated;
       continue;
     }
     check_fields(*row, where, needed);
@@ -162,6 +184,7 @@ TextTable read_text_table(const std::filesystem::path& path, const Fields& field
     table.rows.push_back(row_of(*row, columns));
   }
   if (table.rows.empty()) throw core::BadInput(fmt::format("{} holds no texts", where));
+  tell_repeated(repeated, where, table.notice);
   if (table.rows.size() > 1 && !separator.empty())
     add_notice(fmt::format("each row of {} is taken for one text{}", where, separator), table.notice);
   return table;

@@ -59,16 +59,36 @@ void Line::settle(const std::string& failure, const std::string& purpose) {
   }
 }
 
+std::vector<std::byte> Line::gather(std::span<const std::byte> mine, const std::string& purpose) {
+  group_->note_purpose(purpose);
+  std::vector<std::byte> all(mine.size() * static_cast<std::size_t>(place().size));
+  group_->all_gather(mine, all);
+  return all;
+}
+
 std::vector<RankFigures> Line::exchange(const RankReport& mine) {
   group_->note_purpose("figures of the ranks");
   std::vector<RankFigures> figures;
+  std::vector<TimedSteps> timed;
   double least = std::numeric_limits<double>::infinity();
   for (const RankReport& each : ranks::gathered(*group_, mine)) {
-    figures.push_back({each.device.data(), each.name.data(), each.images, each.step_microseconds,
-                       each.allreduce_microseconds, 0, each.memory_bytes});
+    figures.push_back({.device = each.device.data(),
+                       .name = each.name.data(),
+                       .images = each.images,
+                       .step_microseconds = each.step_microseconds,
+                       .allreduce_microseconds = each.allreduce_microseconds,
+                       .memory_bytes = each.memory_bytes,
+                       .watts = each.load.watts,
+                       .megahertz = each.load.megahertz});
+    timed.push_back(each.newest);
     least = std::min(least, each.allreduce_microseconds);
   }
-  for (RankFigures& each : figures) each.waiting_microseconds = each.allreduce_microseconds - least;
+  const std::vector<AlignedStep> aligned = aligned_steps(timed, ranks::align_clocks(*group_));
+  for (std::size_t rank = 0; rank < figures.size(); ++rank) {
+    figures[rank].waiting_microseconds = figures[rank].allreduce_microseconds - least;
+    figures[rank].newest = aligned[rank].step;
+    figures[rank].clock_uncertainty = aligned[rank].uncertainty;
+  }
   return figures;
 }
 

@@ -3,18 +3,23 @@
 // is the same step for all, and what a person asks for takes effect at the same step everywhere, or nowhere.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "gpu/core/energy.h"
 #include "gpu/engine/engine_state.h"
+#include "gpu/engine/rank_watch.h"
 #include "gpu/messages/bytes.h"
+#include "gpu/messages/evaluation.h"
 #include "gpu/messages/rank_figures.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
@@ -40,8 +45,17 @@ struct Step {
   float learning_rate = 0;
   bool timed = false;
 };
+/// Each rank looks at its part of the held-out images: an evaluation begins, goes on by a batch, and all give the others
+/// what they have found.
+struct StartEvaluation {
+  Split split = Split::test;
+};
+struct EvaluateBatch {};
+struct GatherEvaluation {};
 /// Each rank tells the others its RankReport.
 struct Report {};
+/// All ranks together.
+struct MeasureLinks {};
 struct ClearHalt {};
 struct Restore {
   EngineState state;
@@ -69,8 +83,9 @@ struct SetNetwork {
 /// Nothing comes after it.
 struct End {};
 
-using Call = std::variant<Step, Report, ClearHalt, Restore, Remember, Forget, Recall, SetSelection, SetBatch,
-                          SetOptimizer, SetAugment, SetNetwork, End>;
+using Call = std::variant<Step, StartEvaluation, EvaluateBatch, GatherEvaluation, Report, MeasureLinks,
+                          ClearHalt, Restore, Remember, Forget, Recall, SetSelection, SetBatch, SetOptimizer,
+                          SetAugment, SetNetwork, End>;
 
 /// What a rank tells of itself.
 struct RankReport {
@@ -80,6 +95,8 @@ struct RankReport {
   double step_microseconds = 0;
   double allreduce_microseconds = 0;
   std::uint64_t memory_bytes = 0;
+  core::GpuLoad load;
+  TimedSteps newest{};
 };
 
 /// The calls of one training, as each rank has them. Used by one thread.
@@ -106,8 +123,12 @@ class Line {
   void settle(const std::string& failure, const std::string& purpose = "a change of the training");
   /// Whether a settle() since the last question ended in a failure, which rank 0 then knows.
   bool take_refusal() { return std::exchange(refused_, false); }
-  /// What all ranks tell; each calls it with its own.
+  /// What all ranks give, in their order; each calls it with as many bytes.
+  std::vector<std::byte> gather(std::span<const std::byte> mine, const std::string& purpose);
+  /// What all ranks tell, and how their clocks are apart; each calls it with its own.
   std::vector<RankFigures> exchange(const RankReport& mine);
+  /// For collectives beside the calls, in the same order on all ranks.
+  ranks::Group& group() { return *group_; }
 
  private:
   std::unique_ptr<ranks::Group> group_;

@@ -18,6 +18,9 @@
 namespace warpscope::training {
 namespace {
 
+constexpr ops::OpSet kSumsOverRanks{ops::Op::gradients_allreduce, ops::Op::batch_norm_allreduce_moments,
+                                    ops::Op::batch_norm_allreduce_sums};
+
 // What cannot be trained together, before anything is allocated. Each throws core::BadInput, one sentence.
 
 /// `batch` images, micro-batches and all, are between 1 and the training images.
@@ -113,6 +116,7 @@ EngineOptions checked(EngineOptions options, const data::DataSet& data) {
   check(options.optimizer);
   check(options.augment);
   check_together(options.augment, options.optimizer);
+  check_sync(options);
   check_batch(static_cast<std::int64_t>(options.batch) * options.optimizer.accumulate, data);
   check_mixup(options.augment, smallest_part(options, options.batch));
   const bool reconstructs = options.model.loss == models::Loss::mse;
@@ -122,7 +126,8 @@ EngineOptions checked(EngineOptions options, const data::DataSet& data) {
 }
 
 plan::Recipe recipe_of(const EngineOptions& options) {
-  plan::Recipe recipe = recipe_of(options.optimizer, options.augment, part_of(options));
+  const int synced_batch = options.sync_batch_norm ? options.batch : 0;
+  plan::Recipe recipe = recipe_of(options.optimizer, options.augment, part_of(options), synced_batch);
   // NCCL adds more than two numbers in an order of its own.
   const bool any_order = !options.deterministic || (options.sums && options.sums->place().size == 2);
   recipe.linked = options.sums && options.sums->nccl() != nullptr && any_order;
@@ -178,7 +183,23 @@ void Engine::reset() {
 
 void Engine::join(std::shared_ptr<calls::Line> line) {
   line_ = std::move(line);
+  watch_ = line_ ? std::make_unique<RankWatch>(device_) : nullptr;
   give_state();
+  evaluator_.join(line_);
+}
+
+void Engine::set_ranks(std::shared_ptr<ranks::Sums> sums, std::shared_ptr<calls::Line> line) {
+  EngineOptions next = options_;
+  next.sums = std::move(sums);
+  stream_->synchronize();
+  Plans plans = calls::settled(line.get(), [&] { return build(network_.model(), network_.buffers(), next); });
+  line_.reset();
+  evaluator_.join(nullptr);
+  options_ = std::move(next);
+  loop_.use(options_.optimizer, options_.augment, part_of(options_));
+  install(std::move(plans));
+  rollback_.forget();
+  join(std::move(line));
 }
 
 /// The others need not know where weights come from.
@@ -217,17 +238,29 @@ calls::RankReport Engine::report() const {
   for (std::size_t node = 0; node < timings.size(); ++node) {
     const int times = node < training_->update_node() ? part.passes : 1;
     report.step_microseconds += times * timings[node].microseconds;
-    if (timings[node].op == ops::Op::gradients_allreduce) {
-      report.allreduce_microseconds += timings[node].microseconds;
+    if (kSumsOverRanks.has(timings[node].op)) {
+      report.allreduce_microseconds += times * timings[node].microseconds;
     }
   }
   report.memory_bytes = device_->memory().allocated_bytes;
+  if (watch_) report.load = watch_->load();
+  if (watch_) report.newest = watch_->newest();
   return report;
 }
 
 std::vector<RankFigures> Engine::rank_figures() const {
   give(calls::Report{});
   return line_ ? line_->exchange(report()) : std::vector<RankFigures>();
+}
+
+ranks::LinkTable Engine::measure_links() {
+  give(calls::MeasureLinks{});
+  stream_->synchronize();
+  loop_.interrupt();
+  const auto sums = std::ranges::find(training_->nodes(), ops::Op::gradients_allreduce, &plan::PlanNode::op);
+  const bool by_host = sums == training_->nodes().end() || sums->variant == nullptr ||
+                       sums->variant->name == "loops" || sums->variant->name == "host_mpi";
+  return ranks::measure_links(line_->group(), device_, by_host ? nullptr : options_.sums->p2p());
 }
 
 void Engine::clear_halt() {
@@ -450,7 +483,10 @@ void Engine::step(bool timed) {
 std::vector<StepResult> Engine::collect_steps(bool flush) {
   std::vector<StepResult> results = loop_.collect(flush);
   check_sums();
-  if (const auto times = training_->take_timings()) timings_.add(*times);
+  if (const auto times = training_->take_timings()) {
+    timings_.add(*times);
+    if (watch_) watch_->note(loop_.timed_step(), *training_, *times, part_of(options_).passes);
+  }
   free_retired();
   return results;
 }

@@ -17,6 +17,7 @@
 #include "gpu/engine/evaluator.h"
 #include "gpu/engine/network_state.h"
 #include "gpu/engine/pictures.h"
+#include "gpu/engine/rank_watch.h"
 #include "gpu/engine/rollback.h"
 #include "gpu/engine/scene.h"
 #include "gpu/engine/shared_devices.h"
@@ -25,6 +26,7 @@
 #include "gpu/messages/determinism.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
+#include "gpu/ranks/links.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
@@ -49,6 +51,10 @@ class Engine {
 
   /// All ranks of `line` do from now on what rank 0 does, from its state on.
   void join(std::shared_ptr<calls::Line> line);
+
+  /// From the next step on the ranks of `sums` make the steps, which join(line) has led to a beginning; nullptr: this one
+  /// makes them. Those from before get no more calls, and copies to roll back to are dropped. Throws with nothing changed.
+  void set_ranks(std::shared_ptr<ranks::Sums> sums, std::shared_ptr<calls::Line> line);
 
   /// First weights again, step 0.
   void reset();
@@ -117,6 +123,10 @@ class Engine {
   /// Those of all ranks, each of which comes to it; empty where there is one. Waits for them.
   std::vector<RankFigures> rank_figures() const;
 
+  /// Between all ranks, each of which comes to it, over what their sums go over: from GPU to GPU, as far as they reach
+  /// each other's memory, else through the host. Waits. There are several ranks.
+  ranks::LinkTable measure_links();
+
   Evaluator& evaluator() { return evaluator_; }
   Pictures& pictures() { return pictures_; }
   const Rollback& rollback() const { return rollback_; }
@@ -179,6 +189,7 @@ class Engine {
   std::deque<Retired> retired_;  ///< plans replaced while their last launch may still run
   TimingTable timings_;
   std::shared_ptr<calls::Line> line_;  ///< nullptr: there is one rank
+  std::unique_ptr<RankWatch> watch_;   ///< with it
 };
 
 }  // namespace warpscope::training

@@ -1,12 +1,18 @@
 #pragma once
 // Looking at held-out images for figures, batch by batch, so that commands wait for one batch at most. An evaluation of
 // several views of each image (gpu/plan/views.h) makes one pass a view and takes the mean of their logits.
+//
+// Where there are several ranks, each takes a run of the batches, and all get the losses and classes of all images. So
+// the figures are taken over the images in their order, of batches as one rank has them: they do not depend on the
+// number of ranks.
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gpu/core/device.h"
+#include "gpu/engine/calls.h"
 #include "gpu/engine/device_data.h"
 #include "gpu/engine/network_state.h"
 #include "gpu/engine/step_loop.h"
@@ -33,6 +39,9 @@ class Evaluator {
   /// A plan for `model` beside the one in use. Throws core::BadInput, core::OutOfMemory.
   EvaluationPlan build(const models::Model& model, const plan::Selection& selection,
                        const ops::Context& context, int batch, const plan::Bindings& held_out) const;
+  /// All ranks of `line` evaluate together from now on, as rank 0 does; a running evaluation begins anew. nullptr: this one
+  /// does.
+  void join(std::shared_ptr<calls::Line> line);
   /// Returns the plan before, whose last launch may still run. A running evaluation goes on, unless its logits are
   /// lost: then it begins anew.
   EvaluationPlan adopt(EvaluationPlan next);
@@ -46,6 +55,8 @@ class Evaluator {
   bool running() const { return running_; }
   bool enqueue_batch();
   std::shared_ptr<const Evaluation> collect();
+  /// What other ranks than 0 do where that one collects. Waits for all.
+  void give_part();
   /// How many images an evaluation of `split` takes.
   std::int64_t images(Split split) const;
 
@@ -53,13 +64,26 @@ class Evaluator {
   void bind(plan::Bindings& bindings) const;
 
  private:
+  /// Images [begin, end) of the running evaluation.
+  struct Part {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t size() const { return end - begin; }
+  };
+  Part part_of(ranks::Place place) const;
+  Part part() const;
+  bool leads() const { return line_ && line_->place().leads(); }
+  template <class T>
+  void gather(T* values) const;
+  void gather_all();
+
   std::int64_t most_images() const;
   std::int64_t room() const;
   int batch_of_plan(int batch) const;
-  void launch(std::int64_t slot, const plan::View& view);
-  void enqueue_plain();
-  void enqueue_views();
-  void judge_views(const std::vector<std::uint8_t>& labels);
+  void launch(std::int64_t slot, std::int64_t image, const plan::View& view);
+  void enqueue_plain(std::int64_t image);
+  void enqueue_views(std::int64_t image);
+  void judge_views();
 
   const DeviceData& data_;
   const NetworkState& network_;
@@ -73,9 +97,10 @@ class Evaluator {
   core::HostBuffer losses_, predicted_, head_losses_;  ///< one an image
   core::HostBuffer controls_;                          ///< one a pass
   std::unique_ptr<core::Event> done_;                  ///< of the last batch enqueued
+  std::shared_ptr<calls::Line> line_;                  ///< nullptr: there is one rank
 
   bool running_ = false;
-  std::int64_t enqueued_ = 0;  ///< images of the running evaluation
+  std::int64_t enqueued_ = 0;  ///< images of this rank's part
   Split split_ = Split::test;
   std::uint64_t step_ = 0;
   double epoch_ = 0;

@@ -62,15 +62,28 @@ std::optional<float> Rollback::rate(std::uint64_t steps) const {
 }
 
 std::optional<EngineState> Rollback::state(std::uint64_t steps) const {
-  const Copy* const copy = best(steps);
-  if (copy == nullptr) return std::nullopt;
+  if (!remembers(steps)) return std::nullopt;
+  return state_at(place(steps));
+}
+
+std::optional<std::size_t> Rollback::newest(std::uint64_t steps) const {
+  std::optional<std::size_t> newest;
+  for (std::size_t i = 0; i < kCopies; ++i) {
+    if (!copies_[i].valid || copies_[i].steps > steps) continue;
+    if (!newest || copies_[i].steps > copies_[*newest].steps) newest = i;
+  }
+  return newest;
+}
+
+EngineState Rollback::state_at(std::size_t place) const {
+  const Copy& copy = copies_[place];
   EngineState state;
-  network_.save(state, copy->buffers);
-  stream_.copy(&state.control, copy->control.data(), sizeof(state.control));
+  network_.save(state, copy.buffers);
+  stream_.copy(&state.control, copy.control.data(), sizeof(state.control));
   stream_.synchronize();
-  state.steps = copy->steps;
-  state.epochs_done = copy->epochs_done;
-  state.position = copy->position;
+  state.steps = copy.steps;
+  state.epochs_done = copy.epochs_done;
+  state.position = copy.position;
   return state;
 }
 

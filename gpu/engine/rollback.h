@@ -42,6 +42,10 @@ class Rollback {
   bool copy_due() const;
   /// What recall() would bring back, with the place in the data at which it was taken. Waits.
   std::optional<EngineState> state(std::uint64_t steps) const;
+  /// The place of the newest copy that was taken after no more than `steps` steps; nothing if there is none.
+  std::optional<std::size_t> newest(std::uint64_t steps) const;
+  /// The copy there, with the place in the data at which it was taken. Waits.
+  EngineState state_at(std::size_t place) const;
   /// The base rate of the step before that copy; nothing if there is none.
   std::optional<float> rate(std::uint64_t steps) const;
 

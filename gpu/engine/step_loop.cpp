@@ -196,6 +196,7 @@ void StepLoop::step(plan::Plan& plan, bool timed, bool head) {
   pending.position = order_.position();
   pending.head = head;
   pending.timed = timed && plan.launch_timed(stream_);
+  if (pending.timed) timed_step_ = steps_ + 1;
   if (!pending.timed) plan.launch(stream_);
   order_.end_step();
   pending.epoch = order_.epoch();

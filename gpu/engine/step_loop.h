@@ -91,6 +91,8 @@ class StepLoop {
 
   /// Steps enqueued since the start or reset.
   std::uint64_t steps() const { return steps_; }
+  /// The last one that was timed, from 1; 0 before the first.
+  std::uint64_t timed_step() const { return timed_step_; }
   const DataOrder& order() const { return order_; }
   /// All ranks together.
   int images_of_step() const { return part_.images_of_step; }
@@ -145,6 +147,7 @@ class StepLoop {
   std::size_t next_control_staging_ = 0;
 
   std::uint64_t steps_ = 0;
+  std::uint64_t timed_step_ = 0;
   std::uint64_t arrived_ = 0;
   std::uint64_t repeatable_from_ = 0;
   std::deque<Pending> pending_;    ///< one a step enqueued and not arrived

@@ -1,3 +1,6 @@
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -20,7 +23,8 @@ using training::StepCall;
 
 constexpr std::size_t kMostStatusBytes = 64 << 20;
 constexpr int kProcess = 1;
-constexpr int kNow = 1;  // tracks
+constexpr int kFirstRank = 2;  // each rank is a process
+constexpr int kNow = 1;        // tracks
 constexpr int kBefore = 2;
 
 constexpr const char* kHow =
@@ -83,6 +87,60 @@ void add_counters(json& events, std::span<const StepCall> calls) {
   events.push_back(counter("GB/s", calls.back().end(), 0));
 }
 
+struct RankPhase {
+  const char* name;
+  double training::RankStep::*microseconds;
+};
+
+/// As they follow each other.
+constexpr std::array<RankPhase, 5> kRankPhases{{{"forward", &training::RankStep::forward},
+                                                {"backward", &training::RankStep::backward},
+                                                {"waiting for the slowest", &training::RankStep::waiting},
+                                                {"sums over ranks", &training::RankStep::moving},
+                                                {"update", &training::RankStep::update}}};
+
+void name_rank(json& events, int process, const std::string& name) {
+  events.push_back(
+      {{"ph", "M"}, {"pid", process}, {"tid", kNow}, {"name", "process_name"}, {"args", {{"name", name}}}});
+  events.push_back({{"ph", "M"},
+                    {"pid", process},
+                    {"tid", kNow},
+                    {"name", "process_sort_index"},
+                    {"args", {{"sort_index", process}}}});
+}
+
+void add_rank(json& events, const training::RankFigures& rank, std::size_t number) {
+  const int process = kFirstRank + static_cast<int>(number);
+  name_rank(events, process, fmt::format("rank {}, {} {}", number, rank.device, rank.name));
+  double at = rank.newest.start;
+  for (const RankPhase& phase : kRankPhases) {
+    const double duration = rank.newest.*phase.microseconds;
+    if (duration > 0) {
+      events.push_back({{"ph", "X"},
+                        {"pid", process},
+                        {"tid", kNow},
+                        {"name", phase.name},
+                        {"cat", "rank"},
+                        {"ts", at},
+                        {"dur", duration},
+                        {"args",
+                         {{"step", rank.newest.step},
+                          {"images", rank.images},
+                          {"clock_uncertainty_us", rank.clock_uncertainty}}}});
+    }
+    at += duration;
+  }
+}
+
+/// The newest step that all have timed, which begins where the calls do.
+void add_ranks(json& events, const std::vector<training::RankFigures>& ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].newest.step > 0 && std::isfinite(ranks[rank].newest.end())) {
+      add_rank(events, ranks[rank], rank);
+    }
+  }
+}
+
 json description_of(const std::string& name, const Snapshot& snapshot) {
   json missing = json::array();
   for (const OpTiming& timing : snapshot.timings) {
@@ -124,6 +182,7 @@ json trace_of(const std::string& name, const Snapshot& snapshot) {
         call, kBefore, {{"variant", switched ? call.timing->previous_variant : call.timing->variant}}));
   }
   add_counters(events, now);
+  add_ranks(events, snapshot.ranks);
   return {{"traceEvents", std::move(events)},
           {"displayTimeUnit", "ns"},
           {"otherData", description_of(name, snapshot)}};

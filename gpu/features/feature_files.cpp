@@ -105,6 +105,10 @@ FeatureFormat feature_format(std::string_view name, const fs::path& file) {
   for (const FormatRow& row : kFormats) {
     if (row.name == wanted) return row.format;
   }
+  if (wanted.empty()) {
+    throw core::BadInput(fmt::format(
+        "the name {} tells no format; end it in .npy, .csv, .safetensors or .libsvm", file.string()));
+  }
   throw core::BadInput(
       fmt::format("there is no format '{}' of features; valid: npy, csv, safetensors, libsvm", wanted));
 }

@@ -52,7 +52,7 @@ bool is_temporary_name(const std::string& name) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(fs::path path, unsigned mode) : path_(std::move(path)) {
   std::error_code unknown;
   if (fs::is_other(path_, unknown)) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -63,7 +63,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   // name.
   do {
     temporary_ = temporary_name(path_);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) {
     throw core::Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));

@@ -13,8 +13,8 @@ namespace warpscope::files {
 class AtomicFile {
  public:
   /// Opens a temporary file ".NAME.PID-N.tmp" in the folder of `path`. Throws core::Error with the path and
-  /// the system's reason.
-  explicit AtomicFile(std::filesystem::path path);
+  /// the system's reason. `mode` is who may do what with it, as open() takes it.
+  explicit AtomicFile(std::filesystem::path path, unsigned mode = 0666);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   /// Removes the temporary file if it was not committed.

@@ -82,9 +82,20 @@ bool matches(std::string_view bytes, const Signature& signature) {
   return there == signature.bytes || (signature.bytes[0] == '<' && lower_case(there) == signature.bytes);
 }
 
+/// The name of the first file in a zip archive. Source: APPNOTE.TXT of PKWARE, 4.3.7.
+std::string_view first_name_in_zip(std::string_view bytes) {
+  constexpr std::size_t kLength = 26, kHeader = 30;
+  if (bytes.size() < kHeader) return {};
+  const auto low = static_cast<unsigned char>(bytes[kLength]),
+             high = static_cast<unsigned char>(bytes[kLength + 1]);
+  return bytes.substr(kHeader, low + 256U * high);
+}
+
 }  // namespace
 
 const FileKind* file_kind(std::string_view bytes) {
+  static constexpr FileKind kArrays{"a file of NumPy arrays", kAsFolders};
+  if (bytes.starts_with("PK\x03\x04") && first_name_in_zip(bytes).ends_with(".npy")) return &kArrays;
   const auto* const found =
       std::ranges::find_if(kSignatures, [&](const Signature& one) { return matches(bytes, one); });
   return found == kSignatures.end() ? nullptr : &found->kind;

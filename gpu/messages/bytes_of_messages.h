@@ -71,7 +71,8 @@ requires std::same_as<std::remove_const_t<T>, TrainingSettings>
 auto members_of(T& s) {
   return std::tie(base_of<EngineSettings>(s), s.data, s.validation, s.device, s.precision, s.select,
                   s.schedule, s.stop, s.test_every, s.spikes, s.epochs, s.steps, s.probe,
-                  s.pause_on_divergence, s.checkpoint_epochs, s.keep_checkpoints, s.run_dir, s.save_file);
+                  s.pause_on_divergence, s.go_on_without_ranks, s.rank_timeout, s.checkpoint_epochs,
+                  s.keep_checkpoints, s.run_dir, s.save_file);
 }
 
 template <class T>
@@ -81,9 +82,9 @@ auto members_of(T& s) {
                   s.generation, s.training, s.trainings, s.left, s.may_close, s.kept_in, s.steps_planned,
                   s.settings, s.model, s.network, s.network_number, s.classifies, s.total_epochs,
                   s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes, s.timings,
-                  s.step_microseconds, s.ranks, s.ladder, s.determinism, s.data_name, s.data_notice, s.data,
-                  s.rate_search, s.divergence, s.checkpoint_step, s.train_images, s.validation_images,
-                  s.test_images, s.test_views, s.run_dir, s.can, s.answers);
+                  s.step_microseconds, s.ranks, s.most_ranks, s.ladder, s.determinism, s.data_name,
+                  s.data_notice, s.data, s.rate_search, s.divergence, s.checkpoint_step, s.train_images,
+                  s.validation_images, s.test_images, s.test_views, s.run_dir, s.can, s.answers);
 }
 
 // A member that is not listed is found wherever this is included, not only where messages are sent.

@@ -50,12 +50,19 @@ struct SaveSettings {};
 struct SetNetwork {
   models::Model network;
 };
+/// So many ranks make the steps from the next one on: those that there are end, others begin with the state that the
+/// training has. Where ranks cannot be started, or not so many, nothing changes.
+struct SetRanks {
+  int ranks = 1;
+};
 struct Save {
   std::string file;
 };
 /// Runs the next step twice side by side and compares bits: Snapshot::determinism. The weights stay as they
 /// are.
 struct CheckDeterminism {};
+/// How fast bytes get from each rank to each other one: RankFigures::links. The training waits meanwhile.
+struct MeasureLinks {};
 /// From now on Source::observations() shows what the request asks for, ever anew; the last request counts.
 struct Observe {
   ObservationRequest request;
@@ -74,7 +81,7 @@ struct Finish {};  ///< after the running step: save, write the results, state `
 struct Leave {};
 using Command = std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
                              CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism,
-                             Observe, CopyWeights, SetDisturbed, Finish, Leave>;
+                             MeasureLinks, Observe, CopyWeights, SetDisturbed, Finish, Leave, SetRanks>;
 
 /// As Source::send() takes it.
 struct NumberedCommand {

@@ -64,6 +64,10 @@ decltype(auto) with_members(T& value, F&& work) {
   WARPSCOPE_WITH(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
   WARPSCOPE_WITH(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
   WARPSCOPE_WITH(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
+  WARPSCOPE_WITH(23, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
+  WARPSCOPE_WITH(24, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
+  WARPSCOPE_WITH(25, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
+  WARPSCOPE_WITH(26, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
   // clang-format on
   else {
     static_assert(kCount == 0, "a line more is needed here");

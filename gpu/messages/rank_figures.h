@@ -4,8 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace warpscope::training {
+
+/// One step as a rank made it, in microseconds: its parts in the order in which they come. Where a step has several
+/// micro-batches the last of them is timed, and the others count as long.
+struct RankStep {
+  std::uint64_t step = 0;  ///< from 1; 0 before all ranks have timed the same one
+  double start = 0;        ///< after the first of the ranks began
+  double forward = 0;
+  double backward = 0;
+  double waiting =
+      0;  ///< in the sums over ranks: as long as they take more than on the rank that they take least
+  double moving = 0;  ///< in these sums, the rest
+  double update = 0;  ///< of weights and running statistics
+
+  double end() const { return start + forward + backward + waiting + moving + update; }
+  bool operator==(const RankStep&) const = default;
+};
 
 struct RankFigures {
   std::string device;            ///< "cuda:1"
@@ -17,6 +34,14 @@ struct RankFigures {
   double waiting_microseconds =
       0;  ///< of that until the last rank came: what it takes longer than the one that waits least
   std::uint64_t memory_bytes = 0;  ///< of the device, that this rank allocated
+  RankStep newest = {};            ///< the newest step that all ranks have timed
+  /// RankStep::start is known to within this, in microseconds: by the clocks of both hosts and that of the device.
+  double clock_uncertainty = 0;
+  double watts = 0;      ///< that the GPU draws; 0 where it does not tell
+  double megahertz = 0;  ///< of its multiprocessors; 0 where it does not tell
+  /// GB/s from each rank to this one, as it was measured last; 0 from itself; empty before the first time.
+  std::vector<double> links = {};
+  std::string linked_by = {};  ///< what these went over, in words; "" before the first time
 
   /// What its own work takes.
   double own_microseconds() const { return step_microseconds - allreduce_microseconds; }

@@ -194,6 +194,7 @@ struct Snapshot : Progress {
   std::vector<OpTiming> timings;   ///< in launch order
   double step_microseconds = 0;    ///< sum of the timings; 0 as long as a call has none
   std::vector<RankFigures> ranks;  ///< that make the steps together; empty where there is one
+  int most_ranks = 1;              ///< that SetRanks can have; 1: their number stays as it is
   std::shared_ptr<const std::vector<LadderEntry>> ladder =
       std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
   std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first

@@ -215,7 +215,10 @@ void take(const Parameter& parameter, const std::vector<float>& from, std::vecto
 std::string contents_of(const files::SafetensorsFile& file) {
   std::vector<std::string> names;
   for (const files::TensorEntry& entry : file.entries()) names.push_back(entry.name);
-  return names.empty() ? "it holds no tensors" : fmt::format("it holds {}", listed(names));
+  if (names.empty()) return "it holds no tensors";
+  const auto model = file.metadata().find(kModelEntry);
+  if (model == file.metadata().end()) return fmt::format("it holds {}", listed(names));
+  return fmt::format("it holds weights of {}: {}", files::escaped(model->second), listed(names));
 }
 
 }  // namespace

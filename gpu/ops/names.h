@@ -16,7 +16,7 @@ namespace warpscope::ops {
   X(prediction) X(target) X(logits) X(sample_losses) X(predicted) X(loss) X(accuracy) X(gradient)              \
   X(parameters) X(gradients) X(norm_parts) X(metrics) X(first_state) X(second_state) X(statistics)             \
   X(sums) X(kept) X(ring) X(addend) X(head_loss) X(running_mean) X(running_variance)                           \
-  X(norm_weights) X(norm_bias) X(norm_weights_gradient) X(norm_bias_gradient) X(running) X(saved)              \
+  X(norm_weights) X(norm_bias) X(norm_weights_gradient) X(norm_bias_gradient) X(running) X(saved) X(moments)   \
   /* What passes between the ops that one variant covers. */                                                   \
   X(upsampled) X(product) X(biased) X(activated) X(unpooled) X(upsampled_gradient) X(unmasked_gradient)        \
   X(encoded) X(normed) X(product_gradient)

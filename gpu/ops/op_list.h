@@ -23,6 +23,8 @@
   X(scale_forward, scale, forward)                               \
   X(layer_norm_forward, layer_norm, forward)                     \
   X(batch_norm_forward, batch_norm, forward)                     \
+  X(batch_norm_moments, batch_norm, moments)                     \
+  X(batch_norm_allreduce_moments, batch_norm, allreduce_moments) \
   X(batch_norm_infer, batch_norm, infer)                         \
   X(mse_forward, mse, forward)                                   \
   X(cross_entropy_forward, cross_entropy, forward)               \
@@ -50,6 +52,9 @@
   X(layer_norm_backward_input, layer_norm, backward_input)       \
   X(layer_norm_backward_weights, layer_norm, backward_weights)   \
   X(batch_norm_backward, batch_norm, backward)                   \
+  X(batch_norm_backward_sums, batch_norm, backward_sums)         \
+  X(batch_norm_allreduce_sums, batch_norm, allreduce_sums)       \
+  X(batch_norm_backward_input, batch_norm, backward_input)       \
   X(batch_norm_track, batch_norm, track)                         \
   X(running_begin, running, begin)                               \
   X(gradients_accumulate, optimizer, accumulate)                 \

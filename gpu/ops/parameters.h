@@ -19,7 +19,7 @@ namespace warpscope::ops {
   X(int, shards, 1, 1, 64, false)                                                                               \
   /* of gradients.allreduce: NCCL links the ranks' GPUs */                                                       \
   X(bool, linked, false, 0, 1, false)                                                                           \
-  /* and they reach each other's memory */                                                                       \
+  /* of the same and of sums over ranks of batch norms: they reach each other's memory */                        \
   X(bool, peers, false, 0, 1, false)                                                                            \
   /* of convolutions: input pixels from one output pixel to the next, and from one tap to the next; no padding, \
      else "same": dilation (kernel - 1) / 2 */                                                                  \

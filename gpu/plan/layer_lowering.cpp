@@ -238,8 +238,61 @@ void check_values(const LayerTensors& tensors) {
       tensors.layer->name));
 }
 
+bool normalizes_over_ranks(const LayerTensors& tensors) {
+  return tensors.training && tensors.recipe->norm_images > 0;
+}
+
+/// Of a sum over ranks.
+OpShape channels_of(const LayerTensors& tensors) {
+  OpShape shape;
+  shape.in_channels = tensors.shape.in_channels;
+  shape.peers = tensors.recipe->peers;
+  return shape;
+}
+
+/// In pieces, none of which a chain around batch_norm.forward covers: the moments go over all ranks before the output
+/// is written.
+void forward_batch_norm_over_ranks(ProgramBuilder& to, LayerTensors& tensors) {
+  const std::string& name = tensors.layer->name;
+  const OpShape shape = tensors.shape = to.image_shape(tensors.extent);
+  const OpShape channels = channels_of(tensors);
+  const int moments = to.planned(name + ".moments", Op::batch_norm_moments, Name::moments, shape);
+  tensors.statistics =
+      to.planned(name + ".statistics", Op::batch_norm_allreduce_moments, Name::statistics, channels);
+  to.node(Op::batch_norm_moments, name, shape, {tensors.input, moments});
+  to.node(Op::batch_norm_allreduce_moments, name, channels, {moments, tensors.statistics});
+  const auto half = [&](const char* what, int offset) {
+    return to.add({name + what, Storage::part, ops::Role::parameter, shape.in_channels,
+                   static_cast<std::size_t>(offset), false, moments});
+  };
+  tensors.output = to.planned(name, Op::batch_norm_infer, Name::output, shape);
+  to.node(Op::batch_norm_infer, name, shape,
+          {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"), half(".mean", 0),
+           half(".variance", shape.in_channels), tensors.output});
+  OpShape all = shape;
+  all.batch = tensors.recipe->norm_images;
+  to.node(
+      Op::batch_norm_track, name, all,
+      {tensors.statistics, to.control(), to.kept(name + ".running_mean"), to.kept(name + ".running_var")});
+}
+
+int backward_batch_norm_over_ranks(ProgramBuilder& to, const LayerTensors& tensors, int gradient,
+                                   bool wanted) {
+  const std::string& name = tensors.layer->name;
+  const int gamma = to.gradient(name + ".weight");
+  const int beta = to.gradient(name + ".bias");
+  to.node(Op::batch_norm_backward_sums, name, tensors.shape,
+          {tensors.input, gradient, tensors.statistics, gamma, beta});
+  to.node(Op::batch_norm_allreduce_sums, name, channels_of(tensors), {gamma, beta});
+  if (!wanted) return -1;
+  return backward_image(
+      to, tensors, Op::batch_norm_backward_input,
+      {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics, gamma, beta});
+}
+
 void forward_batch_norm(ProgramBuilder& to, LayerTensors& tensors) {
   const std::string& name = tensors.layer->name;
+  if (normalizes_over_ranks(tensors)) return forward_batch_norm_over_ranks(to, tensors);
   if (tensors.training) {
     normalize(to, tensors, Op::batch_norm_forward);
     check_values(tensors);
@@ -269,8 +322,9 @@ int infer_batch_norm_backward(ProgramBuilder& to, const LayerTensors& tensors, i
   return result;
 }
 
-int backward_batch_norm(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
+int backward_batch_norm(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool wanted) {
   if (!tensors.training) return infer_batch_norm_backward(to, tensors, gradient);
+  if (normalizes_over_ranks(tensors)) return backward_batch_norm_over_ranks(to, tensors, gradient, wanted);
   const std::string& name = tensors.layer->name;
   const int result =
       to.planned(gradient_name(*tensors.layer), Op::batch_norm_backward, Name::input_gradient, tensors.shape);

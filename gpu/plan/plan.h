@@ -92,6 +92,11 @@ class Plan {
   /// Microseconds of each node of the last timed pass (0 for those that it does not launch), once it has finished;
   /// otherwise nothing. Never waits.
   std::optional<std::vector<double>> take_timings();
+  /// From the beginning of the last timed pass, of its last micro-batch, to `now`, which has come. To be asked right
+  /// after take_timings() has given its times.
+  double microseconds_since_timed(const core::Event& now) const {
+    return now.microseconds_since(*events_[0]);
+  }
 
   /// Enqueues one node by itself; nothing for a covered one.
   void launch_node(std::size_t index, core::Stream& stream);

@@ -90,8 +90,12 @@ class Lowering {
   int forward_layers(std::size_t first, std::size_t end, int current, models::Extent extent) {
     for (std::size_t i = first; i < end; ++i) {
       const models::Layer& layer = model_.layers[i];
-      LayerTensors tensors{
-          .layer = &layer, .number = i, .training = training_, .input = current, .extent = extent};
+      LayerTensors tensors{.layer = &layer,
+                           .number = i,
+                           .training = training_,
+                           .recipe = &recipe_,
+                           .input = current,
+                           .extent = extent};
       if (!layer.from.empty()) tensors.addend = program_.outputs[models::index_of(model_, layer.from)];
       forward_layer(to_, tensors);
       layers_.push_back(tensors);

@@ -72,7 +72,9 @@ struct Recipe {
   bool several_ranks = false;  ///< gradients are averaged over ranks before the update
   bool peers = false;          ///< and these reach each other's memory
   bool linked = false;         ///< and NCCL links their GPUs, in an order that suits the recipe
-  bool clip_norm = false;      ///< the global norm is known before the update
+  /// Images of a pass of all ranks, over which batch norms normalize; 0: each over its own.
+  std::int64_t norm_images = 0;
+  bool clip_norm = false;  ///< the global norm is known before the update
   bool per_sample =
       false;  ///< the faulty scheme of optimizer.update_per_sample; micro-batches are of one image
 

@@ -64,8 +64,9 @@ class ProgramBuilder {
 /// What backward needs to know of a layer's forward.
 struct LayerTensors {
   const models::Layer* layer = nullptr;
-  std::size_t number = 0;  ///< its index in the model
-  bool training = false;   ///< of a training step
+  std::size_t number = 0;          ///< its index in the model
+  bool training = false;           ///< of a training step
+  const Recipe* recipe = nullptr;  ///< of a step
   int input = -1;
   int addend = -1;  ///< the output of Layer::from
   int output = -1;

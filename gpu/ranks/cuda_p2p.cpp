@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <vector>
 
@@ -16,9 +17,12 @@ namespace {
 constexpr std::size_t kArrivals = std::size_t{2} * kMostPeers * kP2pBlocks;
 constexpr std::size_t kWindowBytes = 2 * kP2pFloats * sizeof(float) + kArrivals * sizeof(std::uint32_t);
 
+constexpr std::streamsize kHostName = 220;
+constexpr std::streamsize kBootNumber = 36;
+
 /// What a rank tells the others of itself.
 struct Offer {
-  std::array<char, 256> host{};
+  std::array<char, kHostName + kBootNumber> host{};
   std::array<char, 16> gpu{};
   cudaIpcMemHandle_t window{};
   int can = 0;
@@ -103,7 +107,8 @@ std::string objection(const std::vector<Offer>& offers) {
   if (offers.size() > kMostPeers) return fmt::format("more than {} ranks", kMostPeers);
   for (std::size_t rank = 0; rank < offers.size(); ++rank) {
     if (offers[rank].can == 0) return fmt::format("rank {} has no GPU whose memory others reach", rank);
-    if (offers[rank].host != offers[0].host) return fmt::format("ranks 0 and {} are on two machines", rank);
+    if (offers[rank].host != offers[0].host)
+      return fmt::format("ranks 0 and {} are on two hosts; p2p_two_shot needs one", rank);
     for (std::size_t other = 0; other < rank; ++other) {
       if (offers[other].gpu == offers[rank].gpu)
         return fmt::format("ranks {} and {} share a GPU", other, rank);
@@ -114,7 +119,9 @@ std::string objection(const std::vector<Offer>& offers) {
 
 Offer offer_of(const core::Device& device, const Windows* link) {
   Offer offer;
-  gethostname(offer.host.data(), offer.host.size() - 1);
+  // Hosts that somebody else set up may have one name, but each start of a system has a number of its own.
+  gethostname(offer.host.data(), kHostName);
+  std::ifstream("/proc/sys/kernel/random/boot_id").read(offer.host.data() + kHostName, kBootNumber);
   if (link == nullptr) return offer;
   offer.can = 1;
   offer.window = link->handle();

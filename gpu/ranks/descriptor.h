@@ -25,6 +25,8 @@ class Descriptor {
 
   int number() const { return number_; }  ///< -1: none
   bool open() const { return number_ >= 0; }
+  /// The number, which is the caller's to close from now on.
+  int release() { return std::exchange(number_, -1); }
   void close() {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
   }

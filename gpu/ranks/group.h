@@ -3,6 +3,7 @@
 // each of them has to give bytes to the others. All ranks make the same calls in the same order; a call returns when
 // the bytes of all have come. Memory is that of the host.
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "gpu/core/error.h"
 
 namespace warpscope::ranks {
+
+/// The exit code of a rank that ends since another one is missing: only that other one is told of.
+inline constexpr int kOthersMissing = 76;
 
 /// Which of them this process is.
 struct Place {
@@ -55,6 +59,12 @@ class Group {
   /// `to.size()` over the number of ranks, which divides it.
   virtual void all_to_all(std::span<const std::byte> to, std::span<std::byte> from) = 0;
 
+  /// Ranks `a` and `b`, two different ones, give each other `mine`, as long as `theirs`; the others come along with any
+  /// memory of that size and neither give nor get anything.
+  virtual void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) = 0;
+  /// What bytes go over: "shared memory".
+  virtual std::string medium() const = 0;
+
   /// What the calls that follow are part of, in words ("the gradients of step 12"): told where somebody is missing.
   virtual void note_purpose(std::string purpose) = 0;
 
@@ -82,6 +92,17 @@ class Meeting {
   /// Ranks that have ended, in one sentence ("rank 2 was killed by SIGKILL"); "" if none has, or where whatever started
   /// them sees to it. From any thread.
   virtual std::string missing() const { return ""; }
+  /// Their numbers, without those that have ended for want of others.
+  virtual std::vector<int> lost() const { return {}; }
+  /// Tells the others that this rank lives; called several times a second, `passed` after the last time. Rank 0 ends those
+  /// who have not done so for longer than set_patience() says. By one thread.
+  virtual void look(std::chrono::milliseconds /*passed*/) const {}
+  /// This rank is about to end since others are missing.
+  virtual void leave_after_others() {}
+  /// On rank 0: how long others may stand still before they are ended; zero, as at first: for ever.
+  virtual void set_patience(std::chrono::milliseconds /*patience*/) {}
+  /// On rank 0: ends all others at once, where they are processes that it can end.
+  virtual void end_others() {}
   /// One of kGroups groups, each for one thread; `number` is the same on all ranks. Once each.
   virtual std::unique_ptr<Group> group(int number, TellSlow tell_slow) = 0;
   static constexpr int kGroups = 2;

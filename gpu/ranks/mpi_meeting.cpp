@@ -157,6 +157,24 @@ class MpiGroup final : public Group {
     });
   }
 
+  void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override {
+    core::require(mine.size() == theirs.size(), "{} bytes are given and {} taken", mine.size(),
+                  theirs.size());
+    const int me = place().rank;
+    exchange(mine.size(), [&](std::size_t begin, std::size_t count) {
+      if (me != a && me != b) return;
+      const int other = me == a ? b : a;
+      auto [receive, send] = session_.locked([&](Mpi& mpi) {
+        const MpiRequest coming = mpi.receive(number_, other, theirs.subspan(begin, count));
+        return std::pair(coming, mpi.send(number_, other, mine.subspan(begin, count)));
+      });
+      wait_for_all(receive);
+      wait_for_all(send);
+    });
+  }
+
+  std::string medium() const override { return "MPI"; }
+
   void note_purpose(std::string purpose) override { purpose_ = std::move(purpose); }
 
  private:

@@ -12,7 +12,6 @@
 namespace warpscope::ranks {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto kSpin = std::chrono::microseconds(10);
 constexpr auto kProcessCheck =
     std::chrono::milliseconds(50);  // how often the system is asked whether processes live
@@ -38,7 +37,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t count) {
   if (count > 0) std::memmove(to, from, count);
 }
 
-double in_seconds(Clock::duration duration) {
+double in_seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -55,7 +54,8 @@ Seat::Seat(std::shared_ptr<Region> region, int rank) : region_(std::move(region)
 }
 
 Seat::~Seat() {
-  region_->end(rank_, Presence::left, 0);
+  const Presence presence = region_->state().ranks[rank_].presence.load(std::memory_order_acquire);
+  if (presence == Presence::here) region_->end(rank_, Presence::left, 0);
 }
 
 SharedGroup::SharedGroup(std::shared_ptr<Seat> seat, int number, TellSlow tell_slow)
@@ -69,6 +69,7 @@ SharedGroup::SharedGroup(std::shared_ptr<Seat> seat, int number, TellSlow tell_s
       tell_slow_(std::move(tell_slow)) {}
 
 void SharedGroup::miss(RankSet ranks) {
+  if (const RankSet lost = ranks & region_.lost(); lost != 0) ranks = lost;
   std::string sentence;
   for (const int rank : numbers(ranks)) sentence += (sentence.empty() ? "" : ", ") + region_.fate(rank);
   sentence +=
@@ -115,6 +116,7 @@ void SharedGroup::sleep_for(const Absent& absent, const Changes& changes, bool t
                                      slow.size() == 1 ? "has" : "have", purpose_, in_seconds(waited)));
       }
     }
+    give_up_on(missing, waited);
     wait_for_change(changes, before, kProcessCheck);
     // A process that was stopped itself must not blame the others for that time.
     const auto passed = std::min<Clock::duration>(Clock::now() - now, 2 * kProcessCheck);
@@ -130,6 +132,14 @@ void SharedGroup::sleep_for(const Absent& absent, const Changes& changes, bool t
     tell_slow_({}, fmt::format("{} {} come to {} after {:.1f} s", names(slow),
                                slow.size() == 1 ? "has" : "have", purpose_, in_seconds(waited)));
   }
+}
+
+void SharedGroup::give_up_on(RankSet missing, Clock::duration waited) const {
+  // One that waits for another in a sum does not take orders: that other one is to be found first.
+  const std::chrono::milliseconds patience = (number_ == kOrders ? 2 : 1) * region_.patience();
+  if (!place().leads() || patience.count() == 0 || waited < patience) return;
+  for (const int rank : numbers(missing))
+    region_.kill(rank, std::chrono::duration_cast<std::chrono::milliseconds>(waited));
 }
 
 void SharedGroup::meet(std::uint64_t call) {
@@ -217,6 +227,22 @@ void SharedGroup::all_to_all(std::span<const std::byte> to, std::span<std::byte>
     }
     begin += count;
   } while (begin < block);
+}
+
+void SharedGroup::swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) {
+  still_whole();
+  core::require(mine.size() == theirs.size(), "{} bytes are given and {} taken", mine.size(), theirs.size());
+  const int me = place().rank;
+  const bool takes_part = me == a || me == b;
+  for (std::size_t begin = 0; begin < mine.size(); begin += kSlotBytes) {
+    const std::size_t count = std::min(mine.size() - begin, kSlotBytes);
+    const unsigned parity = meetings_ & 1;
+    if (takes_part) copy_bytes(region_.slot(number_, me, parity), mine.data() + begin, count);
+    meet(tagged(Call::exchange, mine.size()));
+    if (takes_part) {
+      copy_bytes(theirs.data() + begin, region_.slot(number_, me == a ? b : a, parity), count);
+    }
+  }
 }
 
 void SharedGroup::put(std::span<const std::byte> bytes, bool publish) {

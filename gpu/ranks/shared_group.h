@@ -40,9 +40,12 @@ class SharedGroup final : public Group {
   std::vector<std::byte> receive() override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_to_all(std::span<const std::byte> to, std::span<std::byte> from) override;
+  void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override;
+  std::string medium() const override { return "shared memory"; }
   void note_purpose(std::string purpose) override { purpose_ = std::move(purpose); }
 
  private:
+  using Clock = std::chrono::steady_clock;
   /// Those who have not done what the others wait for.
   using Absent = std::function<RankSet()>;
   enum class Patience { busy, telling, endless };  ///< spins, then tells who is slow; tells; neither
@@ -50,6 +53,7 @@ class SharedGroup final : public Group {
   void wait_for(const Absent& absent, const Changes& changes, Patience patience);
   bool spin(const Absent& absent) const;
   void sleep_for(const Absent& absent, const Changes& changes, bool tells);
+  void give_up_on(RankSet missing, Clock::duration waited) const;
   [[noreturn]] void miss(RankSet ranks);
   void still_whole() const;
 

@@ -7,17 +7,45 @@
 namespace warpscope::ranks {
 
 SharedMeeting::SharedMeeting(std::shared_ptr<Region> region, int rank)
-    : region_(std::move(region)), seat_(std::make_shared<Seat>(region_, rank)) {}
+    : region_(std::move(region)),
+      seat_(std::make_shared<Seat>(region_, rank)),
+      seen_(static_cast<std::size_t>(region_->ranks())) {}
 
 SharedMeeting::~SharedMeeting() = default;
 
 std::string SharedMeeting::missing() const {
   std::string told;
-  for (const int rank : ended()) {
-    if (rank == place().rank) continue;
-    told += (told.empty() ? "" : "; ") + fate(rank);
-  }
+  for (const int rank : lost()) told += (told.empty() ? "" : "; ") + fate(rank);
   return told;
+}
+
+std::vector<int> SharedMeeting::lost() const {
+  return numbers(region_->lost() & ~only(place().rank));
+}
+
+/// Time is that of looks: a process that was stopped itself must not blame the others for it.
+void SharedMeeting::look(std::chrono::milliseconds passed) const {
+  region_->state().ranks[place().rank].beats.fetch_add(1, std::memory_order_relaxed);
+  const std::chrono::milliseconds patience = region_->patience();
+  for (int rank = 1; rank < place().size && place().leads(); ++rank) {
+    const std::uint32_t beats = region_->state().ranks[rank].beats.load(std::memory_order_relaxed);
+    Seen& seen = seen_[static_cast<std::size_t>(rank)];
+    seen = beats != seen.beats ? Seen{beats, {}} : Seen{beats, seen.since + passed};
+    // One that has not begun to look reads its data.
+    if (beats > 0 && patience.count() > 0 && seen.since >= patience) region_->kill(rank, seen.since);
+  }
+}
+
+void SharedMeeting::leave_after_others() {
+  region_->end(place().rank, Presence::left, kOthersMissing << 8);
+}
+
+void SharedMeeting::set_patience(std::chrono::milliseconds patience) {
+  region_->set_patience(patience);
+}
+
+void SharedMeeting::end_others() {
+  for (int rank = 1; rank < place().size; ++rank) region_->kill(rank);
 }
 
 Place SharedMeeting::place() const {

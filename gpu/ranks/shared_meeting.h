@@ -3,6 +3,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +26,11 @@ class SharedMeeting final : public Meeting {
 
   Place place() const override;
   std::string missing() const override;
+  std::vector<int> lost() const override;
+  void leave_after_others() override;
+  void look(std::chrono::milliseconds passed) const override;
+  void set_patience(std::chrono::milliseconds patience) override;
+  void end_others() override;
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
 
@@ -45,6 +52,12 @@ class SharedMeeting final : public Meeting {
   std::shared_ptr<Region> region_;
   std::shared_ptr<Seat> seat_;
   std::array<std::atomic<bool>, kGroups> given_{};
+  /// What look() has seen of another rank.
+  struct Seen {
+    std::uint32_t beats = 0;
+    std::chrono::milliseconds since{0};
+  };
+  mutable std::vector<Seen> seen_;
 };
 
 /// The meeting of 1 to 64 ranks, as rank 0. Throws BadInput for other numbers, Error where memory cannot be had.

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "gpu/core/require.h"
 
@@ -153,6 +154,16 @@ RankSet Region::ended() const {
   return result;
 }
 
+RankSet Region::lost() const {
+  const RankSet all = ended();
+  RankSet first = 0;
+  for (const int rank : numbers(all)) {
+    const int status = state_->ranks[rank].status.load(std::memory_order_relaxed);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != kOthersMissing) first |= only(rank);
+  }
+  return first == 0 && std::popcount(all) >= ranks() - 1 ? all : first;
+}
+
 RankSet Region::gone() const {
   RankSet result = 0;
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -172,8 +183,18 @@ void Region::end(int rank, Presence presence, int status) {
   }
 }
 
+void Region::kill(int rank, std::chrono::milliseconds still) {
+  SharedRank& shared = state_->ranks[rank];
+  const int process = shared.process.load(std::memory_order_relaxed);
+  if (process <= 0 || process == ::getpid() || (ended() & only(rank)) != 0) return;
+  shared.still.store(static_cast<std::uint32_t>(still.count()), std::memory_order_relaxed);
+  ::kill(process, SIGKILL);
+}
+
 std::string Region::fate(int rank) const {
   const SharedRank& shared = state_->ranks[rank];
+  if (const std::uint32_t still = shared.still.load(std::memory_order_relaxed); still > 0)
+    return fmt::format("rank {} stood still for {:.1f} s and was killed", rank, still / 1e3);
   if (shared.presence.load(std::memory_order_acquire) != Presence::ended)
     return fmt::format("rank {} ended", rank);
   const int status = shared.status.load(std::memory_order_relaxed);

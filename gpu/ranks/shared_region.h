@@ -45,6 +45,8 @@ struct alignas(64) SharedRank {
   std::atomic<Presence> presence{Presence::absent};
   std::atomic<std::int32_t> process{0};  ///< its id; 0: not known
   std::atomic<std::int32_t> status{0};   ///< as waitpid() gives it, where presence is ended
+  std::atomic<std::uint32_t> beats{0};   ///< grows several times a second as long as its process runs
+  std::atomic<std::uint32_t> still{0};   ///< milliseconds after which rank 0 killed it; 0: it did not
 };
 
 /// How far one rank has come in one group.
@@ -97,11 +99,19 @@ class Region {
 
   /// Ranks that are known to have ended.
   RankSet ended() const;
+  /// Those of them that have not ended for want of others; all, where nobody else is left.
+  RankSet lost() const;
   /// Ranks whose process is no more, as the system tells.
   RankSet gone() const;
   /// Makes it known that `rank` has ended, and wakes all who wait for anything. `presence` is left or ended.
   void end(int rank, Presence presence, int status);
-  /// "rank 2 was killed by SIGKILL", "rank 2 ended with exit code 3", "rank 2 ended".
+  /// How long this process waits for others until it kills them; zero: for ever. From any thread.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience.count(); }
+  std::chrono::milliseconds patience() const { return std::chrono::milliseconds(patience_); }
+  /// Kills the process of a rank, if it is another than this. `still`: it has let others wait for so long.
+  void kill(int rank, std::chrono::milliseconds still = {});
+  /// "rank 2 was killed by SIGKILL", "rank 2 ended with exit code 3", "rank 2 ended", "rank 2 stood still for 30.0 s and
+  /// was killed".
   std::string fate(int rank) const;
 
  private:
@@ -110,6 +120,7 @@ class Region {
   SharedState* state_;
   std::size_t bytes_;
   Descriptor descriptor_;
+  std::atomic<std::chrono::milliseconds::rep> patience_{0};
 };
 
 }  // namespace warpscope::ranks

@@ -26,6 +26,7 @@ void Sums::link(const std::shared_ptr<core::Device>& device) {
     nccl_ = link_by_nccl(*group_, *device, no_nccl_);
     p2p_ = link_by_p2p(*group_, device, no_p2p_);
   }
+  group_->note_purpose("the sums of a step");
 }
 
 void Sums::fail(std::exception_ptr failure) noexcept {
@@ -37,15 +38,23 @@ void Sums::watch(std::shared_ptr<const Meeting> meeting) {
   watcher_ = std::thread([this, meeting = std::move(meeting)] {
     std::unique_lock lock(mutex_);
     while (!ends_.wait_for(lock, kWatchInterval, [this] { return ending_ || failure_; })) {
-      const std::string missing = meeting->missing();
-      if (missing.empty()) continue;
       lock.unlock();
+      meeting->look(kWatchInterval);
+      const std::string missing = place().leads() ? meeting->missing() : "";
+      if (missing.empty()) {
+        lock.lock();
+        continue;
+      }
       fail(std::make_exception_ptr(RankMissing(missing, {})));
-      if (p2p_) p2p_->give_up();
-      if (nccl_) nccl_->give_up();
+      give_up();
       return;
     }
   });
+}
+
+void Sums::give_up() {
+  if (p2p_) p2p_->give_up();
+  if (nccl_) nccl_->give_up();
 }
 
 Sums::~Sums() {

@@ -37,10 +37,17 @@ void make_folder(const fs::path& folder) {
                                    error ? error.message() : "a file has its name"));
 }
 
+/// What a run leaves whose run.json could not be written, as on a full disk, is none.
+bool is_left_empty(const fs::path& file) {
+  std::error_code error;
+  return file.filename() == kMetricsFile && fs::is_regular_file(fs::symlink_status(file, error)) &&
+         fs::file_size(file, error) == 0 && !error;
+}
+
 void check_unused(const fs::path& folder) {
   for (const char* name : {kRunFile, kMetricsFile}) {
     std::error_code error;
-    if (!fs::exists(fs::symlink_status(folder / name, error))) continue;
+    if (!fs::exists(fs::symlink_status(folder / name, error)) || is_left_empty(folder / name)) continue;
     throw core::BadInput(
         fmt::format("{} holds a run already ({}); choose another folder", folder.string(), name));
   }
@@ -161,7 +168,7 @@ RunFolder RunFolder::create(const fs::path& folder) {
   run.folder_ = folder;
   run.lock_ = lock(folder);
   check_unused(folder);
-  run.open_metrics(O_EXCL);
+  run.open_metrics(O_NOFOLLOW);
   return run;
 }
 

@@ -95,6 +95,16 @@ void fields(auto& visit, Of<core::MemoryUse> auto& memory) {
   visit("allocated_bytes", memory.allocated_bytes);
 }
 
+void fields(auto& visit, Of<RankStep> auto& step) {
+  visit("step", step.step);
+  visit("start", step.start);
+  visit("forward", step.forward);
+  visit("backward", step.backward);
+  visit("waiting", step.waiting);
+  visit("moving", step.moving);
+  visit("update", step.update);
+}
+
 void fields(auto& visit, Of<RankFigures> auto& rank) {
   visit("device", rank.device);
   visit("name", rank.name);
@@ -103,6 +113,12 @@ void fields(auto& visit, Of<RankFigures> auto& rank) {
   visit("allreduce_microseconds", rank.allreduce_microseconds);
   visit("waiting_microseconds", rank.waiting_microseconds);
   visit("memory_bytes", rank.memory_bytes);
+  visit("newest", rank.newest, RankStep());
+  visit("clock_uncertainty", rank.clock_uncertainty, 0.0);
+  visit("watts", rank.watts, 0.0);
+  visit("megahertz", rank.megahertz, 0.0);
+  visit("links", rank.links, std::vector<double>());
+  visit("linked_by", rank.linked_by, std::string());
 }
 
 void fields(auto& visit, Of<Divergence> auto& divergence) {

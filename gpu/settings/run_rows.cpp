@@ -19,6 +19,10 @@ std::vector<std::string> reaction_names() {
   return {"pause", "fail"};
 }
 
+std::vector<std::string> missing_rank_names() {
+  return {"go-on", "stop"};
+}
+
 void check_time(const std::string& text) {
   if (!text.empty()) parse_time_span(text);
 }
@@ -106,7 +110,24 @@ constexpr auto kStopRows = of_table(
                     [](S& s, const std::string& name) { s.pause_on_divergence = name == "pause"; }),
                 .names = reaction_names,
                 .example = "fail",
-                .changes = Changes::at_start}});
+                .changes = Changes::at_start},
+        Setting{.key = "on_missing_rank",
+                .meaning =
+                    "what a training does whose rank has ended: go on with fewer from its last copy of the "
+                    "weights, which is about a second old, or stop; ranks that mpirun started always stop",
+                .field = text_field(
+                    [](const S& s) { return std::string(s.go_on_without_ranks ? "go-on" : "stop"); },
+                    [](S& s, const std::string& name) { s.go_on_without_ranks = name == "go-on"; }),
+                .names = missing_rank_names,
+                .example = "stop",
+                .changes = Changes::at_start},
+        Setting{.key = "rank_timeout",
+                .meaning = "seconds after which a rank that stands still counts as missing and is killed",
+                .unit = "seconds",
+                .range = kToMillion,
+                .field = field([](auto& s) -> auto& { return s.rank_timeout; }),
+                .changes = Changes::at_start,
+                .zero = "never"}});
 
 constexpr auto kCheckpointRows = of_table(
     "checkpoints",
@@ -148,6 +169,13 @@ constexpr auto kRunRows = of_table(
                     "gradients are added in one order",
                 .field = field([](auto& s) -> auto& { return s.deterministic; }),
                 .changes = Changes::at_start},
+        Setting{
+            .key = "sync_batch_norm",
+            .meaning =
+                "batch norms take mean and variance over the batch of all ranks instead of a rank's part, "
+                "at the cost of two sums over ranks a layer",
+            .field = field([](auto& s) -> auto& { return s.sync_batch_norm; }),
+            .changes = Changes::at_start},
         Setting{.key = "probe",
                 .meaning =
                     "every few seconds, what the latents of held-out images are worth to a small classifier",

@@ -6,7 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -229,9 +231,15 @@ Schedule parse_schedule(std::string_view text) {
   schedule.kind = parse_schedule_kind(text.substr(0, colon));
   if (colon != std::string_view::npos) {
     std::string_view rest = text.substr(colon + 1);
+    std::set<std::string_view> keys;
     for (bool more = true; more;) {
       const std::size_t comma = rest.find(',');
-      read_parameter(schedule, rest.substr(0, comma));
+      const std::string_view item = rest.substr(0, comma);
+      read_parameter(schedule, item);
+      const std::string_view key = item.substr(0, item.find('='));
+      if (!keys.insert(key).second)
+        throw core::BadInput(fmt::format("{} of the schedule {} stands there twice; give it once", key,
+                                         to_string(schedule.kind)));
       more = comma != std::string_view::npos;
       if (more) rest.remove_prefix(comma + 1);
     }

@@ -205,12 +205,6 @@ core::Precision standard_precision(const core::DeviceInfo& device) {
   return tensor_cores ? core::Precision::bf16 : core::Precision::fp32;
 }
 
-int standard_batch(const core::DeviceInfo& device) {
-  constexpr int kGpuBatch = 64, kFewCores = 4, kSomeCores = 16;
-  if (device.kind == core::DeviceKind::cuda || device.multiprocessors > kSomeCores) return kGpuBatch;
-  return device.multiprocessors > kFewCores ? 16 : 8;
-}
-
 float standard_clip_norm(core::Precision precision) {
   return precision == core::Precision::fp16 ? 1.0f : 0.0f;
 }

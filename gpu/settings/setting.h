@@ -128,10 +128,6 @@ std::string describe(const Setting& setting);
 /// 8.0), else fp32.
 core::Precision standard_precision(const core::DeviceInfo& device);
 
-/// 64 images on a GPU. On a CPU, where a step of 64 takes seconds, 8 up to 4 cores, 16 up to 16, else 64:
-/// more updates in the same time make sharper pictures sooner.
-int standard_batch(const core::DeviceInfo& device);
-
 /// FP16 gradients are clipped to a norm of 1, others are not.
 float standard_clip_norm(core::Precision precision);
 

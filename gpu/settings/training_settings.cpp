@@ -9,7 +9,15 @@ std::shared_ptr<const TrainingSettings> standard_settings() {
   return standard;
 }
 
+void check_sync(const EngineSettings& settings) {
+  if (!settings.deterministic || !settings.sync_batch_norm) return;
+  throw core::BadInput(
+      "deterministic training normalizes each of the eight parts of a batch by itself, and sync_batch_norm "
+      "all of it: leave one of them off");
+}
+
 void check(const TrainingSettings& settings) {
+  check_sync(settings);
   check(settings.optimizer);
   check(settings.augment);
   check_together(settings.augment, settings.optimizer);

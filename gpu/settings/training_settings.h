@@ -26,6 +26,8 @@ struct EngineSettings {
   bool shuffle = true;
   /// The same weights, bit for bit, whatever the number of ranks: sums go by fixed parts of each batch.
   bool deterministic = false;
+  /// Batch norms normalize over the batch of all ranks, not over a rank's part.
+  bool sync_batch_norm = false;
   /// Images of a launch; a step takes optimizer.accumulate times as many. 0: as suits the device.
   int batch = 0;
   std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
@@ -58,16 +60,22 @@ struct TrainingSettings : EngineSettings {
   std::uint64_t steps = 0;          ///< 0: no limit; the smaller limit wins
   bool probe = false;               ///< judge the latents by a small classifier while it trains
   bool pause_on_divergence = true;  ///< a loss that is no number, or a spike, pauses instead of failing
-  int checkpoint_epochs = 1;        ///< a checkpoint every so many epochs; 0: only at the end
-  int keep_checkpoints = 3;         ///< beside the best one
-  std::string run_dir;              ///< run folder; "" writes no run
-  std::string save_file;            ///< safetensors written at the end; "" for none
+  bool go_on_without_ranks =
+      true;                   ///< that are missing, where they can be started anew; else the training fails
+  double rank_timeout = 30;   ///< seconds after which a rank that stands still is missing; 0: never
+  int checkpoint_epochs = 1;  ///< a checkpoint every so many epochs; 0: only at the end
+  int keep_checkpoints = 3;   ///< beside the best one
+  std::string run_dir;        ///< run folder; "" writes no run
+  std::string save_file;      ///< safetensors written at the end; "" for none
 
   bool operator==(const TrainingSettings&) const = default;
 };
 
 /// Those that begin where nobody has chosen any.
 std::shared_ptr<const TrainingSettings> standard_settings();
+
+/// Throws core::BadInput where batch norms cannot normalize over the whole batch.
+void check_sync(const EngineSettings& settings);
 
 /// Throws core::BadInput that names the first value that is not valid, by itself or beside another.
 void check(const TrainingSettings& settings);

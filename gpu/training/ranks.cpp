@@ -67,7 +67,11 @@ struct Carry {
     engine.step(call.timed);
     engine.collect_steps(false);
   }
+  void operator()(const calls::StartEvaluation& call) const { engine.evaluator().start(call.split); }
+  void operator()(const calls::EvaluateBatch& /*call*/) const { engine.evaluator().enqueue_batch(); }
+  void operator()(const calls::GatherEvaluation& /*call*/) const { engine.evaluator().give_part(); }
   void operator()(const calls::Report& /*call*/) const { engine.rank_figures(); }
+  void operator()(const calls::MeasureLinks& /*call*/) const { engine.measure_links(); }
   void operator()(const calls::ClearHalt& /*call*/) const { engine.clear_halt(); }
   void operator()(const calls::Restore& call) const { engine.restore(call.state); }
   void operator()(const calls::Remember& /*call*/) const { engine.remember(); }
@@ -119,6 +123,7 @@ int follow(ranks::Meeting& meeting, const std::string& device, std::shared_ptr<c
     });
     seat.options.sums = std::make_shared<ranks::Sums>(meeting.group(ranks::kSums, {}));
     seat.options.sums->link(seat.device);
+    seat.options.sums->watch({std::shared_ptr<void>(), &meeting});  // it lives longer than they do
     const auto engine = calls::settled(line.get(), [&] {
       return std::make_unique<Engine>(std::move(seat.options), seat.data, seat.device);
     });
@@ -129,7 +134,8 @@ int follow(ranks::Meeting& meeting, const std::string& device, std::shared_ptr<c
       carry_out(*engine, *line, call);
     }
   } catch (const ranks::RankMissing&) {
-    return 1;  // those who remain tell it
+    meeting.leave_after_others();
+    return ranks::kOthersMissing;  // rank 0 tells it
   } catch (const std::exception& error) {
     if (!line || !line->take_refusal()) files::warn(core::sentence_of(error));  // else rank 0 tells it
     return 1;

@@ -30,7 +30,7 @@ std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting
                                   EngineOptions& options);
 
 /// What every rank but the first does: makes the steps that rank 0 makes, until it tells the end. Returns the exit code
-/// of the process: 0, or 1 where something failed, which rank 0 tells. `device`: as core::open_device takes
+/// of the process: 0, 1 where something failed or ranks::kOthersMissing, which rank 0 tells. `device`: as core::open_device takes
 /// it; "" for what rank 0 says. `known`: the data, where they are here already.
 int follow(ranks::Meeting& meeting, const std::string& device = "",
            std::shared_ptr<const data::DataSet> known = nullptr);

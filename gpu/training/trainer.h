@@ -21,6 +21,21 @@ namespace warpscope::training {
 class RunFolder;
 class SharedDevices;
 
+/// Ranks beside this one, which is rank 0.
+struct StartedMeeting {
+  std::shared_ptr<ranks::Meeting> meeting;
+  std::shared_ptr<void> processes;  ///< which end with it
+};
+
+/// Where a training gets other ranks than those that it began with.
+struct RankSupply {
+  /// Starts ranks, this one counted: from 2 up. Throws core::Error. nullptr: the ranks stay as they are.
+  std::function<StartedMeeting(int ranks)> start;
+  /// The devices that ranks can have, `own` first: as many as there can be ranks.
+  std::function<std::vector<std::string>(const core::DeviceInfo& own)> devices;
+  std::string why_not = "the number of ranks cannot change here";  ///< where they stay as they are
+};
+
 /// What surrounds a training, as long as it lasts.
 struct Surroundings {
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
@@ -43,6 +58,8 @@ struct Surroundings {
       ranks;  ///< that make the steps with this one, which is rank 0; nullptr: there are none
   std::vector<std::string>
       devices;  ///< of all ranks, as core::open_device takes them; empty: that of this one
+  std::shared_ptr<void> rank_processes;  ///< StartedMeeting::processes of `ranks`
+  RankSupply rank_supply;
 };
 
 /// What a training leaves when it has finished.

@@ -14,7 +14,6 @@ using std::chrono::milliseconds;
 constexpr auto kFlushInterval = milliseconds(10);
 constexpr auto kMemoryInterval = milliseconds(500);  ///< asking the driver costs up to 0.1 ms
 constexpr auto kLadderInterval = milliseconds(250);
-constexpr auto kRanksInterval = milliseconds(500);
 
 }  // namespace
 
@@ -57,32 +56,44 @@ void Trainer::Worker::run() {
 
 void Trainer::Worker::loop() {
   phases_.begin("training");
-  const auto works = [this] {
-    return view_.state == TrainerState::running || steps_to_run_ > 0 || engine_->evaluator().running() ||
-           rate_search_;
-  };
-  while (true) {
-    const bool waits = !works();
-    if (!waits) engine_->wait_for_room();
-    if (!inbox_.wait(milliseconds(waits ? 20 : 0))) break;
-    handle_commands();
-    look_at_ranks();
-    if (works()) advance();
-    if (!rate_search_) collect(Clock::now() - last_flush_ > kFlushInterval);
-    handle_divergence();
-    remember_if_due();
-    if (view_.state != TrainerState::finished) {
-      showing_.show_if_due(*engine_, *watching_, keeper_->recorder());
+  bool goes_on = true;
+  while (goes_on) {
+    try {
+      goes_on = turn();
+    } catch (const ranks::RankMissing& missing) {
+      go_on_without(missing);
     }
-    showing_.hand_over(*engine_, keeper_->recorder(), view_.generation);
-    watching_->look_if_due(!rate_search_);
-    keeper_->watch();
-    publish(false);
   }
   if (rate_search_) end_rate_search(true);
   drain();
   if (inbox_.holds<Leave>()) handle_leave();  // the window was closed while this thread was in a long step
   publish(true);
+}
+
+bool Trainer::Worker::works() const {
+  return view_.state == TrainerState::running || steps_to_run_ > 0 || engine_->evaluator().running() ||
+         rate_search_;
+}
+
+/// From one step to the next; false where it is to end.
+bool Trainer::Worker::turn() {
+  const bool waits = !works();
+  if (!waits) engine_->wait_for_room();
+  if (!inbox_.wait(milliseconds(waits ? 20 : 0))) return false;
+  handle_commands();
+  look_at_ranks();
+  if (works()) advance();
+  if (!rate_search_) collect(Clock::now() - last_flush_ > kFlushInterval);
+  handle_divergence();
+  remember_if_due();
+  if (view_.state != TrainerState::finished) {
+    showing_.show_if_due(*engine_, *watching_, keeper_->recorder());
+  }
+  showing_.hand_over(*engine_, keeper_->recorder(), view_.generation);
+  watching_->look_if_due(!rate_search_);
+  keeper_->watch();
+  publish(false);
+  return true;
 }
 
 void Trainer::Worker::advance() {
@@ -111,13 +122,6 @@ void Trainer::Worker::step() {
     collect(true);  // the records of the steps before arrive before the evaluation's
     engine_->evaluator().start(Split::validation);
   }
-}
-
-void Trainer::Worker::look_at_ranks() {
-  if (!around_.ranks || Clock::now() - last_ranks_ < kRanksInterval) return;
-  engine_->options().sums->check();
-  view_.ranks = engine_->rank_figures();
-  last_ranks_ = Clock::now();
 }
 
 double Trainer::Worker::rate_of_next_step() const {

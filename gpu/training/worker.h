@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gpu/core/phases.h"
 #include "gpu/engine/engine.h"
@@ -46,10 +47,8 @@ class Trainer::Worker {
   // From the options to the first step (worker_prepare.cpp).
   void prepare();
   void find_initial_weights();
-  void make_engine(const std::string& checksum);
+  void make_engine();
   std::unique_ptr<Engine> made_engine(EngineOptions options);
-  std::shared_ptr<calls::Line> meet_ranks(const std::string& checksum, EngineOptions& options);
-  void look_at_ranks();
   /// A data set and what is to be told of it.
   struct Reading {
     std::shared_ptr<const data::DataSet> data;
@@ -69,9 +68,24 @@ class Trainer::Worker {
   void plan_steps();
   double planned_epochs(const TrainingSettings& settings) const;
 
+  // Ranks (worker_ranks.cpp).
+  std::shared_ptr<calls::Line> lead_ranks(const std::shared_ptr<ranks::Meeting>& meeting,
+                                          const std::vector<std::string>& devices, EngineOptions& options);
+  void note_ranks();
+  void look_at_ranks(bool at_once = false);
+  void handle_links();
+  void regroup(const std::vector<std::string>& devices);
+  void handle_ranks(int ranks);
+  void follow_ranks();
+  std::optional<LeftState> kept_without_ranks(const ranks::RankMissing& missing);
+  std::size_t go_on_on(std::vector<std::string> devices, const std::optional<LeftState>& left);
+  void go_on_without(const ranks::RankMissing& missing);
+
   // The thread (worker.cpp).
   void run();
   void loop();
+  bool works() const;
+  bool turn();
   void advance();
   void step();
   double rate_of_next_step() const;
@@ -89,6 +103,7 @@ class Trainer::Worker {
   // Commands, each at a step boundary (worker_commands.cpp). These return false if it was refused.
   void handle_commands();
   bool handle(const Command& command);
+  bool handle_surely(const Command& command);
   bool attempt(const std::function<void()>& change);
   void pause();
   void handle_select(const plan::Selection& selection);
@@ -131,7 +146,7 @@ class Trainer::Worker {
   float rate_to_go_back(std::uint64_t steps) const;
   void return_to(std::uint64_t number);
   void take_on(const LeftState& target);
-  void go_on_with(LeftState target, bool other_network);
+  void go_on_with(LeftState target, bool other_network, const std::string& told);
   void handle_leave();
   void keep_unsaved();
 
@@ -142,6 +157,7 @@ class Trainer::Worker {
   core::Phases phases_;
   std::shared_ptr<core::Device> device_;
   std::shared_ptr<const data::DataSet> data_;
+  std::string data_checksum_;  ///< of all data, before any are held out
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<EnergyUse> energy_;
   std::unique_ptr<Watching> watching_;
@@ -156,6 +172,7 @@ class Trainer::Worker {
   LeftTrainings left_;
   ProgressOfCopies copies_;
   std::atomic<bool> ranks_have_begun_ = false;
+  ranks::LinkTable links_;          ///< as measured last
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
   bool disturbed_ = false;          ///< something is measured beside the training
   bool batch_chosen_ = false;       ///< by a person

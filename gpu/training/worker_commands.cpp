@@ -49,13 +49,23 @@ void Trainer::Worker::handle_commands() {
     if (!next) return;
     bool taken = false;
     try {
-      taken = handle(next->command);
+      taken = handle_surely(next->command);
     } catch (...) {
       view_.answers.note(next->number, false);
       throw;
     }
     view_.answers.note(next->number, taken);
   } while (Clock::now() < end);
+}
+
+/// What ranks that are missing keep from being done is done once the training goes on without them.
+bool Trainer::Worker::handle_surely(const Command& command) {
+  try {
+    return handle(command);
+  } catch (const ranks::RankMissing& missing) {
+    go_on_without(missing);
+  }
+  return handle(command);
 }
 
 bool Trainer::Worker::handle(const Command& command) {
@@ -93,9 +103,11 @@ bool Trainer::Worker::handle(const Command& command) {
                    });
                  },
                  [&](const SetNetwork& set) { taken = attempt([&] { handle_network(set.network); }); },
+                 [&](const SetRanks& set) { taken = attempt([&] { handle_ranks(set.ranks); }); },
                  [&](const Save& to) { taken = attempt([&] { keeper_->save_weights(to.file); }); },
                  [&](const SaveSettings&) { taken = attempt([&] { keeper_->save_settings(); }); },
                  [&](const CheckDeterminism&) { taken = attempt([&] { handle_determinism(); }); },
+                 [&](const MeasureLinks&) { taken = attempt([&] { handle_links(); }); },
                  [&](const Observe& observe) { watching_->ask(observe.request); },
                  [&](const CopyWeights& copy) { watching_->copy_weights(copy.number); },
                  [&](const SetDisturbed& set) { disturbed_ = set.disturbed; },
@@ -110,6 +122,8 @@ bool Trainer::Worker::attempt(const std::function<void()>& change) {
   try {
     change();
     return true;
+  } catch (const ranks::RankMissing&) {
+    throw;
   } catch (const core::Error& error) {
     publishing_.tell(error.what());
     return false;
@@ -255,6 +269,15 @@ void Trainer::Worker::handle_determinism() {
   publish(true);
 }
 
+void Trainer::Worker::handle_links() {
+  if (!around_.ranks) throw core::BadInput("this training has one rank, so there are no links to measure");
+  drain();
+  links_ = engine_->measure_links();
+  publishing_.log(LogLevel::info, fmt::format("links between ranks measured, over {}", links_.over));
+  look_at_ranks(true);
+  publish(true);
+}
+
 void Trainer::Worker::handle_reset() {
   keep(left_now());
   if (keeper_->writes_checkpoints() && engine_->steps() > 0 && !keeper_->is_written(engine_->steps()) &&
@@ -316,6 +339,8 @@ void Trainer::Worker::handle_network(const models::Model& network) {
 void Trainer::Worker::follow_network() {
   view_.network = std::make_shared<const models::Model>(settings().model);
   ++view_.network_number;
+  view_.evaluation = nullptr;
+  view_.last_test = {};
   view_.model = settings().model.name;
   note_sizes();
   view_.divergence.can_roll_back = false;

@@ -132,11 +132,13 @@ void Trainer::Worker::return_to(std::uint64_t number) {
   }
   LeftState target = left_.take(number);
   keep(std::move(now));
-  go_on_with(std::move(target), other_network);
+  const std::string told =
+      fmt::format("back at step {}, where the training was left", files::grouped(target.engine.steps));
+  go_on_with(std::move(target), other_network, told);
 }
 
 /// What the worker and those who look on know of the training, once the engine has it.
-void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
+void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std::string& told) {
   const bool other_batch = target.settings->batch != settings().batch;
   publishing_.edit_settings([&then = *target.settings](TrainingSettings& s) {
     const TrainingSettings now = std::exchange(s, then);
@@ -165,7 +167,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network) {
   show_anew();
   remember();
   publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
-  mark(fmt::format("back at step {}, where the training was left", files::grouped(target.engine.steps)));
+  mark(told);
   if (view_.state == TrainerState::finished || steering_.diverged()) view_.state = TrainerState::paused;
   clip_by_default();
   if (keeper_->writes_checkpoints()) {

@@ -49,24 +49,26 @@ void Trainer::Worker::prepare() {
   find_initial_weights();
   data::KnownData& known = around_.known_data;
   if (!around_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(around_.resume_dir);
-  std::string checksum = open();
+  data_checksum_ = open();
   phases_.begin("network");
-  make_engine(checksum);
+  make_engine();
   describe_training();
   plan_steps();
   if (needs_length(settings().schedule.kind)) check_length(settings().schedule, view_.total_epochs);
   watching_ = std::make_unique<Watching>(*engine_, publishing_);
-  keeper_ = std::make_unique<RunKeeper>(*engine_, publishing_, around_, data_, std::move(checksum));
+  keeper_ = std::make_unique<RunKeeper>(*engine_, publishing_, around_, data_, data_checksum_);
   if (around_.resume_dir.empty()) {
     keeper_->begin();
   } else {
     keeper_->resume(steering_);
     plan_steps();
     if (limit_reached()) {
-      publishing_.log(LogLevel::warning,
-                      fmt::format("the run is at its end already, with {} steps of {}: ask for more epochs "
-                                  "or steps to go on",
-                                  files::grouped(view_.step), files::grouped(view_.steps_planned)));
+      const bool by_steps = settings().steps > 0 && settings().steps == view_.steps_planned;
+      publishing_.log(
+          LogLevel::warning,
+          fmt::format("the run is at its end already, with {} steps of {}: ask for more {} to go on",
+                      files::grouped(view_.step), files::grouped(view_.steps_planned),
+                      by_steps ? "steps" : "epochs"));
     }
   }
   remember();
@@ -111,12 +113,13 @@ void Trainer::Worker::find_initial_weights() {
   publishing_.edit_settings([&](TrainingSettings& s) { s.init_file = files::absolute_path(file).string(); });
 }
 
-void Trainer::Worker::make_engine(const std::string& checksum) {
+void Trainer::Worker::make_engine() {
   EngineOptions options = engine_options();
-  const std::shared_ptr<calls::Line> line = meet_ranks(checksum, options);
+  std::shared_ptr<calls::Line> line;
+  if (around_.ranks) line = lead_ranks(around_.ranks, around_.devices, options);
   engine_ = calls::settled(line.get(), [&] { return made_engine(std::move(options)); });
   if (line) engine_->join(line);
-  ranks_have_begun_ = true;
+  note_ranks();
 }
 
 /// A run that is gone on with has its weights itself: those that it began with count if it is reset.
@@ -147,30 +150,6 @@ std::unique_ptr<Engine> Trainer::Worker::made_engine(EngineOptions options) {
                     fmt::format("{}; a reset would begin with weights from the seed", failure.what()));
     return engine;
   }
-}
-
-/// The other ranks begin: with the weights that this one has then.
-std::shared_ptr<calls::Line> Trainer::Worker::meet_ranks(const std::string& checksum,
-                                                         EngineOptions& options) {
-  if (!around_.ranks) return nullptr;
-  divide(options.optimizer, options.batch, options.deterministic, around_.ranks->place());
-  Beginning beginning{WARPSCOPE_VERSION, options,
-                      options.selection, data_->source,
-                      checksum,          settings().validation,
-                      around_.devices,   device_->kind() == core::DeviceKind::cuda};
-  beginning.settings.init_file.clear();
-  beginning.settings.init_partly = false;
-  beginning.devices.resize(static_cast<std::size_t>(around_.ranks->place().size), device_->info().id());
-  const auto tell_slow = [this](const std::vector<int>& /*ranks*/, const std::string& sentence) {
-    // Each rank reads the data and makes plans first, which takes as long as it takes.
-    if (ranks_have_begun_) publishing_.log_at_once(LogLevel::warning, sentence);
-  };
-  auto line = lead(around_.ranks, beginning, device_, tell_slow, options);
-  for (const std::string& why : {options.sums->no_nccl(), options.sums->no_p2p()}) {
-    if (beginning.on_gpus && !why.empty())
-      publishing_.log(LogLevel::info, "gradients go another way: " + why);
-  }
-  return line;
 }
 
 /// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
@@ -282,6 +261,8 @@ void Trainer::Worker::describe_training() {
   view_.test_views =
       static_cast<int>(plan::views_of({settings().test_mirrored, settings().test_shift}).size());
   note_sizes();
+  const RankSupply& supply = around_.rank_supply;
+  view_.most_ranks = supply.start ? static_cast<int>(supply.devices(device_->info()).size()) : 1;
 }
 
 void Trainer::Worker::note_sizes() {

@@ -48,6 +48,8 @@ OPTIONS = {
     "--zscore": ("stop", "zscore", 6.0),
     "--leap": ("stop", "leap", 20.0),
     "--on-divergence": ("stop", "on_divergence", "fail"),
+    "--on-missing-rank": ("stop", "on_missing_rank", "stop"),
+    "--rank-timeout": ("stop", "rank_timeout", 2.5),
     "--checkpoint-every": ("checkpoints", "every_epochs", 2),
     "--keep": ("checkpoints", "keep", 5),
     "--run-dir": ("run", "folder", "runs/a b"),
@@ -221,12 +223,14 @@ class Runs(SettingsCase):
 
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.run_file(save="last.safetensors", run_dir="runs/1")
-        self.assertEqual(self.settings("--config", run)["run"], dict(folder="", save="", deterministic=False, probe=False))
+        self.assertEqual(self.settings("--config", run)["run"],
+                         dict(folder="", save="", deterministic=False, sync_batch_norm=False, probe=False))
 
     def test_a_resumed_run_keeps_its_settings_and_folder(self):
         folder = os.path.dirname(self.run_file(save="last.safetensors"))
         settings = self.settings("--resume", folder, "--steps", "9", "--model", "autoencoder", "--seed", "5")
-        self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", deterministic=False, probe=False))
+        self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", deterministic=False,
+                                               sync_batch_norm=False, probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
     def test_a_resumed_run_keeps_its_model_and_seed(self):

@@ -137,7 +137,7 @@ class Export(ProgramCase):
 
     def test_safetensors_holds_the_weights_alone(self):
         def safetensors(tensors):
-            header, data = {}, b""
+            header, data = {"__metadata__": {"model": "mine", "network": "its layers"}}, b""
             for name, values in tensors.items():
                 begin = len(data)
                 data += struct.pack(f"<{len(values)}f", *values)
@@ -155,7 +155,8 @@ class Export(ProgramCase):
                 length, = struct.unpack("<Q", file.read(8))
                 header = json.loads(file.read(length))
                 self.assertEqual(struct.unpack("<2f", file.read()), (value, 1.5))
-            self.assertEqual(header.pop("__metadata__")["format"], "pt")
+            metadata = header.pop("__metadata__")
+            self.assertEqual([metadata[key] for key in ("format", "model", "network")], ["pt", "mine", "its layers"])
             self.assertEqual(list(header), ["conv1.weight"])
 
     def test_tensorboard_reads_the_events(self):

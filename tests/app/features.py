@@ -77,6 +77,7 @@ class Features(ProgramCase):
         out = self.path("x.npy")
         for options, words in ((["--layer", "pool7", "--out", out], "has no layer 'pool7'; its layers: fc1, relu1, fc2"),
                                (["--out", self.path("x.pdf")], "there is no format 'pdf' of features"),
+                               (["--out", self.path("x")], "tells no format; end it in .npy, .csv"),
                                (["--split", "half", "--out", out], "--split: there is no part 'half'"),
                                (["--model", "autoencoder", "--out", out], "holds weights of mlp, not of autoencoder")):
             self.assert_refused(self.arguments(*options), words)

@@ -71,7 +71,7 @@ class Infer(ProgramCase):
         # The device works on one batch at a time.
         self.assertGreater(told["device_images_per_second"], told["images_per_second"])
         self.assertAlmostEqual(told["network_images_per_second"] * parts["network"]["median"] / 300e6, 1)
-        self.assertRegex(ended.out, r"images/s +\S+ over all, \S+ on the device, \S+ by the network alone")
+        self.assertRegex(ended.out, r"images/s +\S+ over all, \S+ on the device, \S+ by the network only")
 
     def test_answers_by_several_views_are_as_right_as_the_training_said(self):
         run, figures = self.trained("--test-mirrored", "--test-shift", "2"), self.path("figures.json")

@@ -1,11 +1,12 @@
 """Trainings of several processes, which the program starts itself or mpirun does."""
 import os
+import re
 import shutil
 import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, losses_of, main, wait_until  # noqa: E402
+from warpscope_program import ProgramCase, losses_of, main, markers_of, wait_until  # noqa: E402
 
 MPIRUN = ["--oversubscribe", "--allow-run-as-root"]
 
@@ -49,10 +50,19 @@ class Ranks(ProgramCase):
         self.assertEqual(len(others), 2)
         return process, others, run_dir
 
+    def wait_for_marker(self, process, run_dir, pattern):
+        wait_until(lambda: any(re.match(pattern, marker) for marker in markers_of(run_dir)), pattern, process)
+
     def test_deterministic_ranks_make_the_same_weights(self):
         one = self.weights_of("--deterministic")
         for ranks in ("2", "4"):
             self.assertEqual(self.weights_of("--deterministic", "--ranks", ranks), one, ranks)
+
+    def test_ranks_started_by_hand_make_the_same_weights(self):
+        two = self.weights_of("--deterministic", "--ranks", "2")
+        other = self.start(*self.arguments("--rank", "1", "--meet", self.folder))
+        self.assertEqual(self.weights_of("--deterministic", "--rank", "0", "--ranks", "2", "--meet", self.folder), two)
+        self.assertEqual(self.finish(other).code, 0)
 
     def test_mpirun_starts_the_same_ranks(self):
         mpirun = shutil.which("mpirun")
@@ -86,8 +96,20 @@ class Ranks(ProgramCase):
         self.assertEqual(self.finish(process).code, 0)
         self.assertFalse(any(is_alive(other) for other in others))
 
+    def test_a_training_goes_on_without_ranks_that_are_killed_or_stand_still(self):
+        process, others, run_dir = self.start_long("--rank-timeout", "2")
+        os.kill(others[0], signal.SIGKILL)
+        self.wait_for_marker(process, run_dir, r"rank [12] was killed by SIGKILL; 2 ranks go on from step [\d,]+")
+        (other,) = children_of(process)
+        os.kill(other, signal.SIGSTOP)
+        self.wait_for_marker(process, run_dir, r"rank 1 stood still for [\d.]+ s and was killed; 1 rank goes on from")
+        self.assertEqual(children_of(process), [])
+        process.send_signal(signal.SIGINT)
+        ended = self.finish(process)
+        self.assertEqual(ended.code, 0, ended.err)
+
     def test_a_rank_that_is_killed_is_named(self):
-        process, others, _ = self.start_long()
+        process, others, _ = self.start_long("--on-missing-rank", "stop")
         os.kill(others[0], signal.SIGKILL)
         ended = self.finish(process)
         self.assertEqual(ended.code, 1, ended.out)
@@ -115,6 +137,10 @@ class Ranks(ProgramCase):
         self.assert_refused(self.arguments("--ranks", "0"), "--ranks")
         self.assert_refused(self.arguments("--ranks", "2", "--gpus", "2"), "--ranks and --gpus")
         self.assert_refused(self.arguments("--gpus", "2"), "--gpus")
+        self.assert_refused(self.arguments("--rank", "1"), "--meet")
+        self.assert_refused(self.arguments("--meet", self.folder), "--rank")
+        self.assert_refused(self.arguments("--meet", self.folder, "--rank", "0"), "--ranks")
+        self.assert_refused(self.arguments("--meet", "host:5000", "--rank", "1"), "token")
         self.assert_refused(self.arguments("--ranks", "3", "--deterministic"), "1, 2, 4 or 8 ranks")
         self.assert_refused(self.arguments("--ranks", "64"), "a batch of 32 cannot be divided among 64 ranks")
 

@@ -107,7 +107,7 @@ class Resuming(ProgramCase):
         self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
         before = read_run(run)
         ended = self.resume(run)
-        self.assert_succeeded(ended, "is at its end already")
+        self.assert_succeeded(ended, "ask for more epochs to go on")
         after = read_run(run)
         for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "median_images_per_second", "confusion", "status"):
             self.assertEqual(after[key], before[key], key)

@@ -184,6 +184,8 @@ TEST_F(OwnIdx, RefusesWhatIsDefective) {
   write_text(folder_ / "emnist-train-images-idx3-ubyte", "text");
   EXPECT_TRUE(
       holds(refusal(), {"emnist-train-images-idx3-ubyte", "no IDX file of bytes", "correct or replace it"}));
+  write_text(folder_ / "emnist-train-images-idx3-ubyte", big_endian(0x0D03) + "text");
+  EXPECT_TRUE(holds(refusal(), {"is an IDX file of floats, and only one of bytes is read"}));
   write_text(folder_ / "emnist-train-images-idx3-ubyte",
              big_endian(2051) + big_endian(1) + big_endian(0x90000000) + big_endian(1) + "x");
   EXPECT_TRUE(holds(refusal(), {"emnist-train-images-idx3-ubyte", "truncated"}));

@@ -268,7 +268,7 @@ TEST_F(Pictures, ThatWereCutOffAreDamaged) {
 }
 
 TEST_F(Pictures, WhatIsNotReadIsNamed) {
-  const std::array<std::pair<std::string, std::string>, 9> kinds{{
+  const std::array<std::pair<std::string, std::string>, 10> kinds{{
       {"GIF89a\1\0\1\0", "is a GIF picture, which is not read; save it as PNG or JPEG"},
       {"II*\0\x08\0\0\0"s, "is a TIFF picture, which is not read"},
       {"\0\0\0\x18"
@@ -280,6 +280,8 @@ TEST_F(Pictures, WhatIsNotReadIsNamed) {
       {"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"},
       {"<!DOCTYPE HTML>\n<html>", "is a web page, which is not read; download the file itself"},
       {"PK\x03\x04 and more", "is a zip archive, which is not read; unpack it"},
+      {"PK\x03\x04" + std::string(22, '\0') + "\x05\0\0\0a.npy"s,
+       "is a file of NumPy arrays, which is not read"},
       {"", "is empty"},
       {"some text", "is no picture that can be read, which are PNG, JPEG, WebP, BMP, PPM or PGM"},
   }};

@@ -75,6 +75,12 @@ TEST_F(TextSets, APartOfAgNewsIsSaidToBeOne) {
 TEST_F(TextSets, BrokenRowsAreRefusedByFileAndLine) {
   write("ag_news/test.csv", "\"4\",\"A\",\"\"\n");
   EXPECT_TRUE(holds(refusal(path("ag_news")), {"lacks train.csv"}));
+  write("ag_news/train_part.csv.xz",
+        "\xFD"
+        "7zXZ\0"s);
+  EXPECT_TRUE(
+      holds(refusal(path("ag_news")),
+            {"lacks train.csv: " + path("ag_news/train_part.csv.xz") + " is packed by xz", "unpack it"}));
   write("ag_news/train.csv", "\"3\",\"a\",\"b\"\n\"1\",\"a\"\n");
   EXPECT_EQ(refusal(path("ag_news")), path("ag_news/train.csv") + ":2: 2 fields in a row, 3 are needed");
   write("ag_news/train.csv", "\"3\",\"a\",\"b\"\n\n\"5\",\"a\",\"b\"\n");
@@ -125,6 +131,17 @@ TEST_F(TextSets, TitlesNameTheColumns) {
             path("mine/train.csv") + ":1: by this title no column is the class; call it label");
   write("mine/train.csv", "id,text,label\n1,a,ham\n2,b\n");
   EXPECT_EQ(refusal(path("mine")), path("mine/train.csv") + ":3: 2 fields in a row, 3 or more are needed");
+}
+
+TEST_F(TextSets, TitlesOfFilesBehindEachOtherAreNoTexts) {
+  write("mine/test.csv", "sep=,\nlabel,text\nham,a\nspam,b\n");
+  write("mine/train.csv", "label,text\nham,a\nlabel,text\nspam,b\n");
+  const DataSet set = load(path("mine"));
+  EXPECT_EQ(set.classes, (Names{"ham", "spam"}));
+  EXPECT_EQ(set.train.count, 2);
+  EXPECT_EQ(set.test.count, 2);
+  EXPECT_TRUE(
+      holds(notice_, {"1 row of " + path("mine/train.csv") + " is the title once more and was left out"}));
 }
 
 TEST_F(TextSets, AFirstRowWhoseClassNoOtherRowHasIsATitle) {

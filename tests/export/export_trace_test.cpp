@@ -90,6 +90,29 @@ TEST(ExportTrace, TimesBeforeASwitchAreATrackOfTheirOwn) {
   EXPECT_EQ(before[1]["ts"], 60.0);
 }
 
+TEST(ExportTrace, EachRankIsAProcessOnOneAxis) {
+  training::Snapshot ranks = snapshot();
+  ranks.ranks.resize(3);  // the last one has timed nothing
+  ranks.ranks[0] = {.device = "cpu", .name = "AMD EPYC", .newest = {7, 0, 100, 200, 30, 10, 50}};
+  ranks.ranks[1] = {
+      .device = "cpu", .name = "AMD EPYC", .newest = {7, 40, 90, 200, 0, 10, 50}, .clock_uncertainty = 2.5};
+  std::vector<json> first, second;
+  for (const json& event : events_of(trace_of("a run", ranks), "X")) {
+    EXPECT_NE(event["pid"], 4);
+    if (event["pid"] == 2) first.push_back(event);
+    if (event["pid"] == 3) second.push_back(event);
+  }
+  ASSERT_EQ(first.size(), 5u);
+  EXPECT_EQ(first[2]["name"], "waiting for the slowest");
+  EXPECT_EQ(first[2]["ts"], 300.0);
+  EXPECT_EQ(first[4]["ts"], 340.0);
+  ASSERT_EQ(second.size(), 4u) << "nothing that took no time";
+  EXPECT_EQ(second[0]["ts"], 40.0);
+  EXPECT_EQ(second[2]["name"], "sums over ranks");
+  EXPECT_EQ(second[2]["ts"], 330.0);
+  EXPECT_EQ(second[2]["args"]["clock_uncertainty_us"], 2.5);
+}
+
 TEST(ExportTrace, CallsWithoutATimeAreNamed) {
   training::Snapshot partly = snapshot();
   partly.timings[0].microseconds = 0;

@@ -83,6 +83,9 @@ TEST_F(Parameters, FilesThatDoNotFitAreRefusedByTensor) {
   bad.pop_back();
   EXPECT_TRUE(tests::holds(refusal(bad),
                            {file, "lacks 'conv3.bias', which model tiny needs", "it holds 'conv1.weight'"}));
+  files::write_safetensors(file, bad, {{"model", "other"}});
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { load_parameters(file, model); }),
+                           {"it holds weights of other: 'conv1.weight'"}));
   bad = good;
   for (files::NamedTensor& tensor : bad) {
     if (tensor.name == "conv2.weight") tensor.shape = {5, 3, 3, 4};

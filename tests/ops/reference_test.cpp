@@ -57,6 +57,15 @@ Bytes text(std::vector<int> bytes) {
   return numbers(values);
 }
 
+TEST(Reference, CastsAreCopiesWhereBothTypesAreTheSame) {
+  const Values values{1, -2.5, 1e300};
+  EXPECT_EQ(result(Op::weights_cast, {.count = 3}, {{Name::parameters, numbers(values)}}, Name::weights),
+            values);
+  EXPECT_EQ(result(Op::images_widen, {.batch = 3, .in_channels = 1}, {{Name::input, numbers(values)}},
+                   Name::output),
+            values);
+}
+
 TEST(Reference, OneHotCharactersHaveAChannelEach) {
   const OpShape shape{.batch = 2, .width = 2, .out_channels = 3};
   EXPECT_EQ(result(Op::one_hot_forward, shape, {{Name::input, text({1, 3, 0, 4})}}, Name::output),
@@ -507,6 +516,28 @@ TEST(Reference, BatchNormGradientsFollowTheFormula) {
   EXPECT_EQ(after[Name::weights_gradient], numbers({10}));
   EXPECT_EQ(after[Name::bias_gradient], numbers({6}));
   EXPECT_EQ(after[Name::input_gradient], numbers({0.5 * (2 - 3 + 1 * 5), 0.5 * (4 - 3 - 3 * 5)}));
+}
+
+TEST(Reference, BatchNormInPiecesIsTheSame) {
+  const OpShape shape{.batch = 2, .in_channels = 1};
+  EXPECT_EQ(result(Op::batch_norm_moments, shape, {{Name::input, numbers({1, 5})}}, Name::moments),
+            (Values{3, 4}));
+  expect_near(
+      result(Op::batch_norm_allreduce_moments, shape, {{Name::moments, numbers({3, 4})}}, Name::statistics),
+      {3, 1 / std::sqrt(4 + 1e-5)});
+  Operands before{{Name::input, numbers({0, 2})},
+                  {Name::output_gradient, numbers({2, 4})},
+                  {Name::weights, numbers({0.25})},
+                  {Name::statistics, numbers({0.5, 2})}};
+  const Operands sums = run_reference(Op::batch_norm_backward_sums, shape, before);
+  EXPECT_EQ(sums[Name::weights_gradient], numbers({10}));
+  EXPECT_EQ(sums[Name::bias_gradient], numbers({6}));
+  // As if another rank had given as much again of the one, and none of the other.
+  before[Name::weights_gradient] = numbers({20});
+  before[Name::bias_gradient] = numbers({3});
+  EXPECT_EQ(result(Op::batch_norm_backward_input, shape, before, Name::input_gradient),
+            (Values{0.5 * (2 - 1.5 + 1 * 10), 0.5 * (4 - 1.5 - 3 * 10)}));
+  EXPECT_EQ(result(Op::batch_norm_allreduce_sums, shape, before, Name::weights_gradient), (Values{20}));
 }
 
 /// Running mean and variance of one channel after batch_norm.track; before, they are 10 and 20.

@@ -326,6 +326,15 @@ TEST(VariantTable, EveryChainIsWellFormed) {
   }
 }
 
+TEST(VariantTable, WhereTheReferenceRefusesShapesTheOthersDoToo) {
+  for (const Variant& variant : *built_in_variants()) {
+    const Variant* reference = find_variant(*built_in_variants(), variant.op, DeviceKind::cpu, "reference");
+    ASSERT_NE(reference, nullptr) << to_string(variant.op);
+    if (!reference->refuses) continue;
+    EXPECT_TRUE(variant.refuses) << to_string(variant.op) << " " << variant.name;
+  }
+}
+
 TEST(VariantTable, ConvolutionsOfEveryKindAreTakenInEveryPrecision) {
   const OpShape shape{.batch = 2,
                       .height = 15,

@@ -109,6 +109,70 @@ TEST(RanksOfStep, WhatADamagedFileSaysStaysWithinTheStep) {
   EXPECT_FALSE(ranks_of(snapshot).rows[3].measured());
 }
 
+/// Both have timed step 1,234, the second one begun 40 us later; rank 0 waits 90 us for it.
+Snapshot snapshot_of_a_step() {
+  Snapshot snapshot = snapshot_of({3100, 0});
+  snapshot.ranks[0].newest = {1234, 0, 100, 200, 90, 10, 50};
+  snapshot.ranks[1].newest = {1234, 40, 150, 200, 0, 10, 50};
+  snapshot.ranks[0].clock_uncertainty = 0.5;
+  snapshot.ranks[1].clock_uncertainty = 7.25;
+  return snapshot;
+}
+
+TEST(RankLanes, ShowTheNewestStepWhereAllHaveTimedTheSame) {
+  Snapshot snapshot = snapshot_of_a_step();
+  const RanksOfStep ranks = ranks_of(snapshot);
+  EXPECT_EQ(ranks.step, 1234U);
+  EXPECT_EQ(ranks.rows[1].lane.start, 40);
+  EXPECT_EQ(ranks.rows[1].lane.forward, 150);
+  EXPECT_EQ(ranks.rows[1].lane.own, 0);
+  EXPECT_EQ(ranks.longest, 450);
+  EXPECT_TRUE(tip_of(ranks.rows[1], 1)
+                  .starts_with("rank 1, cuda:1 NVIDIA H100\nHere step 1,234: begun 40.0 \u00b5s after the "
+                               "first rank; 150.0 \u00b5s forward"))
+      << tip_of(ranks.rows[1], 1);
+  for (const training::RankStep& other :
+       {training::RankStep{1230, 0, 1, 1, 0, 1, 1}, training::RankStep{1234, kNaN, 1, 1, 0, 1, 1},
+        training::RankStep{1234, 0, -1, 1, 0, 1, 1}}) {
+    snapshot.ranks[1].newest = other;
+    const RanksOfStep medians = ranks_of(snapshot);
+    EXPECT_EQ(medians.step, 0U);
+    EXPECT_EQ(medians.rows[0].lane.own, 6900);
+    EXPECT_EQ(medians.rows[0].lane.end(), 10200);
+    EXPECT_EQ(medians.longest, 10200);
+  }
+}
+
+TEST(RanksFacts, SayHowWellClocksAreComparedAndWhatSumsAndWaitingCost) {
+  // Rank 0 works 6,900 us by itself, rank 1 10,000 us; together they make 128 images in 10,200 us.
+  EXPECT_EQ(facts_of(ranks_of(snapshot_of_a_step())),
+            "Step 1,234 of all ranks, clocks within 8 \u00b5s; 80.1 % of the images/s of own work only, "
+            "without sums "
+            "and waiting");
+  EXPECT_FALSE(ranks_of(snapshot_of_a_step()).loads);
+  Snapshot unmeasured = snapshot_of_a_step();
+  unmeasured.ranks[1].step_microseconds = 0;
+  unmeasured.ranks[1].newest = {};
+  unmeasured.ranks[1].watts = 310;
+  EXPECT_TRUE(ranks_of(unmeasured).loads);
+  EXPECT_EQ(facts_of(ranks_of(unmeasured)), "Medians of sampled steps");
+}
+
+TEST(RankLinks, NameTheSlowestOnceEachPairIsMeasured) {
+  Snapshot snapshot = snapshot_of({0, 0});
+  EXPECT_FALSE(slowest_link(ranks_of(snapshot)).has_value());
+  EXPECT_TRUE(links_text(ranks_of(snapshot)).starts_with("Not measured yet"));
+  for (RankFigures& rank : snapshot.ranks) rank.linked_by = "shared memory";
+  snapshot.ranks[0].links = {0, 3.456};
+  snapshot.ranks[1].links = {127.6, 0};
+  EXPECT_EQ(links_text(ranks_of(snapshot)),
+            "Over shared memory 3.46 to 128 GB/s, slowest from rank 1 to rank 0");
+  for (const std::vector<double>& damaged : {std::vector<double>{1}, {kNaN, 0}, {-1, 0}, {0, 0}, {1, 2, 3}}) {
+    snapshot.ranks[1].links = damaged;
+    EXPECT_FALSE(ranks_of(snapshot).linked);
+  }
+}
+
 TEST(RanksHeading, NamesTheSlowestAndHowLongTheOthersWait) {
   EXPECT_EQ(heading(snapshot_of({3100, 2900, 0, 3000})),
             "4 ranks, 12,345 images/s together; rank 2 is the slowest: the others wait up to 3.1 ms of 10.2 "

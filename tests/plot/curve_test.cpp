@@ -21,6 +21,7 @@ Extent by_hand(const Series& series, std::size_t first, std::size_t last) {
 void expect_same(const Extent& a, const Extent& b) {
   EXPECT_EQ(a.low, b.low);
   EXPECT_EQ(a.high, b.high);
+  EXPECT_EQ(a.least_positive, b.least_positive);
 }
 
 Series random_series(std::size_t points, unsigned seed, double gaps) {
@@ -150,7 +151,7 @@ TEST(Series, ValuesThatAreNotFiniteAreGaps) {
   series.append(4, -1);
   EXPECT_TRUE(series.extent(0, 1).empty());
   EXPECT_TRUE(series.extent(2, 4).empty());
-  expect_same(series.extent(0, 5), Extent{-1, 2});
+  expect_same(series.extent(0, 5), Extent{-1, 2, 2});
   EXPECT_TRUE(std::isnan(series.y(0)));
 }
 
@@ -170,7 +171,7 @@ TEST(Series, ClearStartsAgain) {
   EXPECT_TRUE(series.empty());
   series.append(-5, 4);
   EXPECT_EQ(series.x(0), -5);
-  expect_same(series.extent(0, 1), Extent{4, 4});
+  expect_same(series.extent(0, 1), Extent{4, 4, 4});
 }
 
 TEST(Series, XThatGoesBackIsHeldAtTheLastOne) {

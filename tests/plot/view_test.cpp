@@ -87,6 +87,16 @@ TEST(View, LogarithmicYLeavesOutWhatItCannotShow) {
   EXPECT_EQ(view.y1, before.y1);
 }
 
+TEST(View, ALeapBesideALossOfZeroLeavesTheWholeCurveOnALogarithmicAxis) {
+  View view;
+  Extent extent;
+  for (const float loss : {2.0f, 1e-12f, 0.0f, 1e22f}) extent.include(loss);
+  track_y(view, extent, true);
+  EXPECT_GT(view.y0, 0);
+  EXPECT_LT(view.y0, 1e-12);
+  EXPECT_GT(view.y1, 1e22);
+}
+
 TEST(View, SwitchingToLogarithmicWithANegativeRangeFitsAgain) {
   View view;
   track_x(view, 0, 10);

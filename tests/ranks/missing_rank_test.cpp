@@ -74,6 +74,17 @@ TEST(MissingRank, HowItEndedIsTold) {
   EXPECT_EQ(meeting->ended(), (std::vector{1, 2, 3}));
 }
 
+TEST(MissingRank, ThoseThatEndForWantOfItAreNotTold) {
+  const auto meeting = found_meeting(4);
+  const auto group = meeting->group(kSums, {});
+  meeting->mark_ended(1, kOthersMissing << 8);
+  EXPECT_EQ(meeting->missing(), "");  // the one that is missing will be known in a moment
+  meeting->mark_ended(2, 9);
+  EXPECT_EQ(meeting->missing(), "rank 2 was killed by SIGKILL");
+  EXPECT_EQ(meeting->lost(), std::vector{2});
+  EXPECT_EQ(missing([&] { come(*group); }).ranks(), std::vector{2});
+}
+
 TEST(MissingRank, AGroupThatLacksOneSaysSoFromThenOn) {
   const auto meeting = found_meeting(2);
   const auto group = meeting->group(kOrders, {});

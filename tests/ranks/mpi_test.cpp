@@ -211,6 +211,9 @@ void bytes_are_exchanged(Group& group, const std::vector<std::size_t>& sizes) {
     Bytes taken(from.size());
     group.all_to_all(to, taken);
     EXPECT_TRUE(taken == from) << size;
+    Bytes theirs(size);  // of two of the four
+    group.swap(1, 3, block(size, rank, rank), theirs);
+    EXPECT_TRUE(theirs == (rank % 2 == 1 ? block(size, 4 - rank, 4 - rank) : Bytes(size))) << size;
   }
 }
 

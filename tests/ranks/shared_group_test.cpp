@@ -1,13 +1,11 @@
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <random>
-#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/group_bytes.h"
 #include "tests/support/rank_threads.h"
 
 namespace warpscope::ranks::shared_group_test {
@@ -16,50 +14,8 @@ namespace {
 constexpr std::size_t kSlot = std::size_t{1} << 20;
 constexpr std::size_t kRing = std::size_t{4} << 20;
 
-using Bytes = std::vector<std::byte>;
-
-/// Bytes that tell who made them, when, and where they stand.
-Bytes bytes_of(int rank, int round, std::size_t count) {
-  std::vector<std::uint64_t> words(count / 8 + 1);
-  std::uint64_t state = static_cast<std::uint64_t>(rank * 1000003 + round * 7919 + 1);
-  for (std::uint64_t& word : words) word = state = state * 6364136223846793005 + 1442695040888963407;
-  Bytes result(count);
-  if (count > 0) std::memcpy(result.data(), words.data(), count);
-  return result;
-}
-
-bool same(std::span<const std::byte> a, const Bytes& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
-
 std::vector<std::size_t> sizes_around(std::size_t boundary) {
   return {0, 1, 7, boundary - 1, boundary, boundary + 1, 2 * boundary + 3};
-}
-
-void gather(Group& group, int round, std::size_t count) {
-  const Bytes mine = bytes_of(group.place().rank, round, count);
-  Bytes all(count * group.place().size);
-  group.all_gather(mine, all);
-  for (int rank = 0; rank < group.place().size; ++rank) {
-    const auto part = std::span(all).subspan(count * rank, count);
-    ASSERT_TRUE(same(part, bytes_of(rank, round, count))) << count << " bytes of rank " << rank;
-  }
-}
-
-/// Each block is made by who gives it, for who gets it.
-void exchange(Group& group, int round, std::size_t block) {
-  const auto [me, size] = group.place();
-  Bytes to;
-  for (int rank = 0; rank < size; ++rank) {
-    const Bytes given = bytes_of(me * size + rank, round, block);
-    to.insert(to.end(), given.begin(), given.end());
-  }
-  Bytes from(to.size());
-  group.all_to_all(to, from);
-  for (int rank = 0; rank < size; ++rank) {
-    const auto part = std::span(from).subspan(block * rank, block);
-    ASSERT_TRUE(same(part, bytes_of(rank * size + me, round, block))) << block << " bytes of " << rank;
-  }
 }
 
 class SharedGroupOf : public testing::TestWithParam<int> {};
@@ -83,27 +39,7 @@ TEST_P(SharedGroupOf, ExchangesBlocksOfAnySize) {
 }
 
 TEST_P(SharedGroupOf, MakesCallsOfAllKindsInAnyOrder) {
-  as_ranks(GetParam(), [](SharedMeeting& meeting) {
-    const auto group = meeting.group(kOrders, {});
-    std::mt19937 random(meeting.place().size);  // the same calls on all ranks
-    for (int round = 0; round < 300; ++round) {
-      const std::size_t count = random() % (round % 50 == 0 ? 300000 : 300);
-      switch (random() % 3) {
-        case 0:
-          gather(*group, round, count);
-          break;
-        case 1:
-          exchange(*group, round, count);
-          break;
-        default:
-          if (meeting.place().leads()) {
-            group->send(bytes_of(0, round, count));
-          } else {
-            ASSERT_EQ(group->receive(), bytes_of(0, round, count));
-          }
-      }
-    }
-  });
+  as_ranks(GetParam(), [](SharedMeeting& meeting) { make_calls_of_all_kinds(meeting); });
 }
 
 TEST_P(SharedGroupOf, PassesMessagesOnThroughAndPastTheEndOfTheRing) {
@@ -118,6 +54,14 @@ TEST_P(SharedGroupOf, PassesMessagesOnThroughAndPastTheEndOfTheRing) {
         ASSERT_EQ(group->receive(), message);
       }
     }
+  });
+}
+
+TEST(SharedGroup, TwoRanksSwapWhileAThirdComesAlong) {
+  as_ranks(3, [](SharedMeeting& meeting) {
+    const auto group = meeting.group(kSums, {});
+    swap_in_twos(*group, 3 * kSlot + 5);
+    gather(*group, 0, 100);
   });
 }
 

@@ -78,6 +78,15 @@ TEST(RunFolder, RefusesAFolderThatHoldsARun) {
   EXPECT_EQ(tests::count_entries(folder / "b"), 1);
 }
 
+TEST(RunFolder, TakesAFolderWhoseFirstRunCouldNotBegin) {
+  const TemporaryFolder folder;
+  { const RunFolder run = RunFolder::create(folder.path()); }
+  EXPECT_TRUE(fs::exists(folder / "metrics.jsonl"));
+  RunFolder::create(folder.path()).write_run({});
+  EXPECT_TRUE(
+      holds(message_of<BadInput>([&] { RunFolder::create(folder.path()); }), {"holds a run already"}));
+}
+
 TEST(RunFolder, TakesAFolderWithOtherFiles) {
   const TemporaryFolder folder;
   tests::write_text(folder / "notes.txt", "mine");

@@ -81,6 +81,12 @@ Snapshot full() {
   s.ladder = std::make_shared<std::vector<LadderEntry>>(
       std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125, 1.5, 19, true}});
   s.ranks = {{"cuda:0", "NVIDIA H100", 32, 99.5, 12.25, 4.5, 4096}, RankFigures{}};
+  s.ranks[0].newest = {41, 1.5, 20, 30, 4.5, 7.75, 9};
+  s.ranks[0].clock_uncertainty = 8.5;
+  s.ranks[0].watts = 310;
+  s.ranks[0].megahertz = 1755;
+  s.ranks[0].links = {0, 128.5};
+  s.ranks[0].linked_by = "shared memory";
   s.data_name = "MNIST";
   s.data_notice = "because";
   auto evaluation = std::make_shared<Evaluation>();
@@ -216,8 +222,8 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j) + members_of<Snapshot>();
   // figures, started, determinism, data, variants, network, network_number, rate_search, run_dir, can, training, trainings,
-  // left, may_close, kept_in, answers: in the points, in run.json, in the folder itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 16);
+  // left, may_close, kept_in, answers, most_ranks: in the points, in run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 17);
 }
 
 TEST(SnapshotJson, AFreshSnapshotComesBackToo) {
@@ -280,6 +286,18 @@ TEST(SnapshotJson, RunsOfBeforeThereWereRanksHaveNone) {
   Snapshot snapshot = full();
   from_json(earlier, snapshot);
   EXPECT_TRUE(snapshot.ranks.empty());
+}
+
+TEST(SnapshotJson, RanksOfBeforeTheirStepsWereLaidOnOneAxisHaveNone) {
+  json earlier = full();
+  for (const char* later : {"newest", "clock_uncertainty", "watts", "megahertz", "links", "linked_by"}) {
+    earlier["ranks"][0].erase(later);
+  }
+  Snapshot snapshot = full();
+  from_json(earlier, snapshot);
+  EXPECT_EQ(snapshot.ranks.at(0).newest, RankStep());
+  EXPECT_TRUE(snapshot.ranks[0].links.empty());
+  EXPECT_EQ(snapshot.ranks[0].memory_bytes, 4096U);
 }
 
 TEST(SnapshotJson, WhatHasAnotherTypeIsRefused) {

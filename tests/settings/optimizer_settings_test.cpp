@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -34,32 +33,37 @@ std::vector<std::string> keys_of(UpdateRule rule, bool per_sample = false) {
   return keys;
 }
 
-TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
-  struct Expected {
-    UpdateRule rule;
-    float learning_rate, beta2, weight_decay;
-  };
-  constexpr Expected kExpected[] = {
-      {UpdateRule::sgd, 0.005f, 0.999f, 0},       {UpdateRule::momentum, 0.0005f, 0.999f, 0},
-      {UpdateRule::nesterov, 0.0005f, 0.999f, 0}, {UpdateRule::adam, 0.0003f, 0.999f, 0},
-      {UpdateRule::adamw, 0.001f, 0.999f, 0.01f}, {UpdateRule::rmsprop, 0.001f, 0.999f, 0},
-      {UpdateRule::lion, 1e-4f, 0.99f, 0}};
-  static_assert(std::size(kExpected) == ops::kUpdateRuleCount);
-  for (const Expected& expected : kExpected) {
-    const OptimizerSettings settings = defaults_of(expected.rule);
-    EXPECT_EQ(settings.rule, expected.rule);
-    EXPECT_EQ(settings.learning_rate, expected.learning_rate);
-    EXPECT_EQ(settings.beta2, expected.beta2);
-    EXPECT_EQ(settings.weight_decay, expected.weight_decay);
-    EXPECT_EQ(settings.momentum, 0.9f);
-    EXPECT_EQ(settings.beta1, 0.9f);
-    EXPECT_EQ(settings.alpha, 0.99f);
-    EXPECT_EQ(settings.epsilon, 1e-8f);
-    EXPECT_EQ(settings.clip_norm, 0);
-    EXPECT_EQ(settings.clip_value, 0);
-    EXPECT_EQ(settings.joint, 0);
-    EXPECT_EQ(settings.accumulate, 1);
-    EXPECT_FALSE(settings.per_sample);
+/// The numbers of the rule's formula.
+std::vector<ops::HyperParameter> own_numbers(const ops::RuleRow& row) {
+  std::vector<ops::HyperParameter> own;
+  for (const ops::HyperParameter& number : {row.first_decay, row.second_decay, row.epsilon}) {
+    if (number.key != nullptr) own.push_back(number);
+  }
+  return own;
+}
+
+/// What `settings` has for a number of the rule; 0 where the rule has none.
+float held(const OptimizerSettings& settings, const ops::HyperParameter& number) {
+  return number.key == nullptr ? 0 : settings.*find_number(number.key)->field.number;
+}
+
+// That the rows hold the usual numbers is what docs/options.md shows.
+TEST(OptimizerSettings, HasTheDefaultsOfEachRow) {
+  for (const ops::RuleRow& row : ops::kUpdateRules) {
+    const OptimizerSettings settings = defaults_of(row.rule);
+    OptimizerSettings others = settings;  // what the row says nothing of is as it always begins
+    others.rule = OptimizerSettings{}.rule;
+    others.learning_rate = OptimizerSettings{}.learning_rate;
+    others.weight_decay = OptimizerSettings{}.weight_decay;
+    for (const ops::HyperParameter& number : own_numbers(row)) {
+      const auto field = find_number(number.key)->field.number;
+      EXPECT_EQ(settings.*field, number.standard) << row.name << " " << number.key;
+      others.*field = OptimizerSettings{}.*field;
+    }
+    EXPECT_EQ(others, OptimizerSettings{}) << row.name;
+    EXPECT_EQ(settings.rule, row.rule);
+    EXPECT_EQ(settings.learning_rate, row.learning_rate);
+    EXPECT_EQ(settings.weight_decay, row.weight_decay);
     EXPECT_NO_THROW(check(settings));
   }
   EXPECT_EQ(OptimizerSettings{}, defaults_of(UpdateRule::adam));
@@ -67,21 +71,13 @@ TEST(OptimizerSettings, HasTheUsualDefaultsOfEachRule) {
 
 TEST(OptimizerSettings, ShowsTheFieldsThatMatter) {
   using Keys = std::vector<std::string>;
-  const Keys velocity{"learning_rate", "momentum", "weight_decay", "clip_norm", "clip_value", "joint"};
-  const Keys moments{"learning_rate", "beta1",     "beta2",      "epsilon",
-                     "weight_decay",  "clip_norm", "clip_value", "joint"};
-  const std::map<UpdateRule, Keys> expected{
-      {UpdateRule::sgd, {"learning_rate", "weight_decay", "clip_norm", "clip_value", "joint"}},
-      {UpdateRule::momentum, velocity},
-      {UpdateRule::nesterov, velocity},
-      {UpdateRule::adam, moments},
-      {UpdateRule::adamw, moments},
-      {UpdateRule::rmsprop,
-       {"learning_rate", "alpha", "epsilon", "weight_decay", "clip_norm", "clip_value", "joint"}},
-      {UpdateRule::lion,
-       {"learning_rate", "beta1", "beta2", "weight_decay", "clip_norm", "clip_value", "joint"}}};
-  EXPECT_EQ(std::ssize(expected), ops::kUpdateRuleCount);
-  for (const auto& [rule, keys] : expected) EXPECT_EQ(keys_of(rule), keys) << ops::to_string(rule);
+  for (const ops::RuleRow& row : ops::kUpdateRules) {
+    Keys expected{"learning_rate"};
+    for (const ops::HyperParameter& number : own_numbers(row)) expected.emplace_back(number.key);
+    for (const char* const key : {"weight_decay", "clip_norm", "clip_value", "joint"})
+      expected.emplace_back(key);
+    EXPECT_EQ(keys_of(row.rule), expected) << row.name;
+  }
   EXPECT_EQ(keys_of(UpdateRule::momentum, true),
             (Keys{"learning_rate", "momentum", "weight_decay", "joint"}));
 }
@@ -120,29 +116,18 @@ OptimizerSettings distinct(UpdateRule rule) {
 }
 
 TEST(OptimizerSettings, FillsTheControlWithWhatEachFormulaReads) {
-  struct Expected {
-    UpdateRule rule;
-    float first_decay, second_decay, epsilon;
-  };
-  constexpr Expected kExpected[] = {{UpdateRule::sgd, 0, 0, 0},
-                                    {UpdateRule::momentum, 0.12f, 0, 0},
-                                    {UpdateRule::nesterov, 0.12f, 0, 0},
-                                    {UpdateRule::adam, 0.13f, 0.14f, 0.16f},
-                                    {UpdateRule::adamw, 0.13f, 0.14f, 0.16f},
-                                    {UpdateRule::rmsprop, 0, 0.15f, 0.16f},
-                                    {UpdateRule::lion, 0.13f, 0.14f, 0}};
-  static_assert(std::size(kExpected) == ops::kUpdateRuleCount);
-  for (const Expected& expected : kExpected) {
+  for (const ops::RuleRow& row : ops::kUpdateRules) {
+    const OptimizerSettings settings = distinct(row.rule);
     ops::step::StepControl control;
     control.first_decay = control.second_decay = control.epsilon = 9;
     control.step = 5;
     control.loss_scale = 1024;
     control.updates = 7;
-    fill_control(distinct(expected.rule), control);
+    fill_control(settings, control);
     EXPECT_EQ(control.learning_rate, 0.11f);
-    EXPECT_EQ(control.first_decay, expected.first_decay) << ops::to_string(expected.rule);
-    EXPECT_EQ(control.second_decay, expected.second_decay) << ops::to_string(expected.rule);
-    EXPECT_EQ(control.epsilon, expected.epsilon) << ops::to_string(expected.rule);
+    EXPECT_EQ(control.first_decay, held(settings, row.first_decay)) << row.name;
+    EXPECT_EQ(control.second_decay, held(settings, row.second_decay)) << row.name;
+    EXPECT_EQ(control.epsilon, held(settings, row.epsilon)) << row.name;
     EXPECT_EQ(control.weight_decay, 0.17f);
     EXPECT_EQ(control.clip_norm, 0.18f);
     EXPECT_EQ(control.clip_value, 0.19f);

@@ -211,6 +211,7 @@ TEST(Schedule, TextComesBackAsItWas) {
 
 TEST(Schedule, BadTextGetsASentenceThatListsWhatIsValid) {
   const auto refusal = [](const char* text) { return message_of<BadInput>([&] { parse_schedule(text); }); };
+  EXPECT_TRUE(holds(refusal("cosine:warmup=0,warmup=1"), {"warmup", "cosine stands there twice"}));
   EXPECT_TRUE(holds(refusal("linear"), {"'linear'", "constant, step, cosine, one_cycle, plateau"}));
   EXPECT_TRUE(holds(refusal(""), {"''", "constant, step"}));
   EXPECT_TRUE(holds(refusal("step:evry=3"), {"step", "'evry'", "every, factor"}));

@@ -2,8 +2,11 @@
 // Networks at random, of every kind of layer in the table: what general code must take.
 
 #include <cstddef>
+#include <cstdint>
 #include <random>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
@@ -79,6 +82,20 @@ inline models::Model random_model(std::uint64_t seed) {
     if (fits(ended(longer))) model = std::move(longer);
   }
   return ended(std::move(model));
+}
+
+/// Of random networks: 1 to `count`, and further ones for kinds of layers that those lack.
+inline std::vector<std::uint64_t> random_seeds(std::uint64_t count) {
+  constexpr std::uint64_t kLast = 2000;  // a kind that is in none by then fits nowhere
+  std::set<models::LayerKind> kinds;
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = 1; seed <= kLast && (seed <= count || kinds.size() < models::layer_rows().size());
+       ++seed) {
+    const std::size_t before = kinds.size();
+    for (const models::Layer& layer : random_model(seed).layers) kinds.insert(layer.kind);
+    if (seed <= count || kinds.size() > before) seeds.push_back(seed);
+  }
+  return seeds;
 }
 
 }  // namespace warpscope::tests

@@ -87,6 +87,18 @@ TEST(NetworkChange, WhileItRunsPutsAMarkerAndStepsGoOn) {
   EXPECT_TRUE(ladder[1].name.ends_with("; network changed")) << ladder[1].name;
 }
 
+TEST(NetworkChange, LeavesNoTestResultOfTheNetworkBefore) {
+  Trainer trainer(options_for(tests::tiny_classifier()));
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.evaluation != nullptr; }));
+  trainer.send(Pause{});
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.state == TrainerState::paused; }));
+  const models::Model other = wider(tests::tiny_classifier());
+  trainer.send(SetNetwork{other});
+  ASSERT_TRUE(wait_for_network(trainer, other));
+  EXPECT_EQ(trainer.snapshot()->evaluation, nullptr);
+  EXPECT_TRUE(std::isnan(trainer.snapshot()->last_test[Metric::loss]));
+}
+
 TEST(NetworkChange, OfAPausedTrainingStepsAsAnEngineWithTheSameChangeDoes) {
   TrainerOptions options = options_for(tests::tiny_classifier());
   options.start_paused = true;

@@ -2,6 +2,9 @@
 
 #include "gpu/training/ranks.h"
 
+#include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -20,7 +23,9 @@
 namespace warpscope::training::ranks_test {
 namespace {
 
+using tests::FeedLog;
 using tests::tiny_trainer_options;
+using tests::wait_for_notice;
 using tests::wait_for_state;
 using tests::wait_for_step;
 
@@ -45,13 +50,14 @@ TrainerOptions options_of(std::uint64_t steps) {
 class Ranks {
  public:
   Ranks(TrainerOptions options, int size) : meeting_(ranks::found_meeting(size)) {
+    codes_.resize(static_cast<std::size_t>(size));
     for (int rank = 1; rank < size; ++rank) {
-      threads_.emplace_back([this, rank, data = options.data_set] {
-        const auto meeting = ranks::join_meeting(*meeting_, rank);
+      // They join here: a trainer that fails at once may be gone before a thread begins.
+      const auto joined = ranks::join_meeting(*meeting_, rank);
+      threads_.emplace_back([this, rank, meeting = joined, data = options.data_set] {
         codes_[static_cast<std::size_t>(rank)] = follow(*meeting, "", data);
       });
     }
-    codes_.resize(static_cast<std::size_t>(size));
     if (size > 1) options.ranks = meeting_;
     trainer_ = std::make_unique<Trainer>(std::move(options));
   }
@@ -83,6 +89,54 @@ class Ranks {
   std::unique_ptr<Trainer> trainer_;
 };
 
+/// Ranks that a trainer starts, here threads.
+class Crew {
+ public:
+  explicit Crew(const TrainerOptions& options) : data_(options.data_set) {}
+
+  RankSupply supply() {
+    return {[this](int size) { return start(size); },
+            [](const core::DeviceInfo& own) { return std::vector<std::string>(8, own.id()); }, ""};
+  }
+  /// Lets a rank of those that were started last count as killed.
+  void kill(int rank) { newest_.lock()->mark_ended(rank, SIGKILL); }
+
+ private:
+  struct Threads {
+    std::shared_ptr<ranks::SharedMeeting> meeting;
+    std::vector<std::jthread> threads;
+    ~Threads() { meeting->leave(); }
+  };
+  StartedMeeting start(int size) {
+    auto threads = std::make_shared<Threads>();
+    threads->meeting = ranks::found_meeting(size);
+    for (int rank = 1; rank < size; ++rank) {
+      threads->threads.emplace_back([joined = ranks::join_meeting(*threads->meeting, rank), data = data_] {
+        follow(*joined, "", data);
+      });
+    }
+    newest_ = threads->meeting;
+    return {threads->meeting, threads};
+  }
+
+  std::shared_ptr<const data::DataSet> data_;
+  std::weak_ptr<ranks::SharedMeeting> newest_;
+};
+
+/// A training of `size` ranks that a crew has started, and can start anew.
+void man(TrainerOptions& options, Crew& crew, int size) {
+  options.rank_supply = crew.supply();
+  StartedMeeting started = options.rank_supply.start(size);
+  options.ranks = std::move(started.meeting);
+  options.rank_processes = std::move(started.processes);
+}
+
+void make_steps(Trainer& trainer, int steps) {
+  const std::uint64_t before = trainer.snapshot()->step;
+  for (int i = 0; i < steps; ++i) trainer.send(StepOnce{});
+  ASSERT_TRUE(wait_for_step(trainer, before + static_cast<std::uint64_t>(steps)));
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -91,12 +145,49 @@ std::vector<float> trained(const TrainerOptions& options, int size) {
   return Ranks(options, size).weights();
 }
 
-TEST(Ranks, GetTheSameWeightsForAnyNumberIfDeterministic) {
+/// Two and a half batches of held-out images, so that some of eight ranks have none.
+TEST(Ranks, GetTheSameWeightsAndEvaluationsForAnyNumberIfDeterministic) {
   TrainerOptions options = options_of(12);
   options.deterministic = true;
-  const std::vector<float> one = trained(options, 1);
+  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(80, 40));
+  options.test_images = 40;
+  options.test_mirrored = true;
+  Ranks alone(options, 1);
+  const std::vector<float> one = alone.weights();
   ASSERT_FALSE(one.empty());
-  for (const int size : {2, 4, 8}) EXPECT_TRUE(same_bits(trained(options, size), one)) << size;
+  const auto wanted = alone.trainer().snapshot()->evaluation;
+  ASSERT_NE(wanted, nullptr);
+  EXPECT_EQ(wanted->image_losses.size(), 40u);
+  for (const int size : {2, 4, 8}) {
+    Ranks ranks(options, size);
+    EXPECT_TRUE(same_bits(ranks.weights(), one)) << size;
+    const auto found = ranks.trainer().snapshot()->evaluation;
+    ASSERT_NE(found, nullptr);
+    EXPECT_TRUE(same_bits(found->image_losses, wanted->image_losses)) << size;
+    EXPECT_EQ(found->loss, wanted->loss) << size;
+    EXPECT_EQ(found->accuracy, wanted->accuracy) << size;
+    EXPECT_EQ(found->confusion, wanted->confusion) << size;
+  }
+}
+
+TEST(Ranks, EvaluateTogetherWithAHeadWhileABatchChanges) {
+  TrainerOptions options = tiny_trainer_options();
+  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(80, 40));
+  options.test_images = 40;
+  options.test_every = 2;
+  options.optimizer.joint = 0.5f;
+  Ranks ranks(options, 2);
+  Trainer& trainer = ranks.trainer();
+  for (const std::int64_t batch : {4, 12, 6}) {
+    trainer.send(tests::change("batch", batch));
+    ASSERT_TRUE(tests::wait_for_commands(trainer));
+    const std::uint64_t step = trainer.snapshot()->step;
+    ASSERT_TRUE(tests::wait_until(trainer, [step](const Snapshot& now) {
+      return now.evaluation && now.evaluation->step > step && now.evaluation->image_losses.size() == 40;
+    }));
+  }
+  EXPECT_TRUE(trainer.snapshot()->evaluation->head);
+  EXPECT_EQ(ranks.end(), (std::vector<int>{0, 0}));
 }
 
 TEST(Ranks, GetTheSameWeightsWithMicroBatchesThatAreNoPowerOfTwo) {
@@ -121,6 +212,57 @@ TEST(Ranks, WithUnequalPartsTrainOnTheWholeBatch) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(three[i], one[i], 1e-4f) << i;
 }
 
+/// The losses of ten steps, and the weights behind them with the running statistics in front.
+struct Curve {
+  std::vector<float> losses;
+  std::vector<float> weights;
+};
+
+Curve curve_of(const TrainerOptions& options, int size) {
+  Ranks ranks(options, size);
+  tests::FeedLog log(ranks.trainer().subscribe());
+  const std::vector<float> weights = ranks.weights();
+  return {log.curves().front(), weights};
+}
+
+float largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  float largest = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+TEST(Ranks, NormalizeOverTheWholeBatchIfAskedTo) {
+  TrainerOptions options = options_of(10);
+  std::erase_if(options.model.layers,
+                [](const models::Layer& layer) { return layer.kind == models::LayerKind::dropout; });
+  options.augment = {};
+  options.optimizer = defaults_of(ops::UpdateRule::sgd);
+  options.optimizer.learning_rate = 0.05f;
+  options.batch = 14;
+  const Curve one = curve_of(options, 1);
+  ASSERT_EQ(one.losses.size(), 10u);
+  EXPECT_GT(largest_difference(curve_of(options, 2).losses, one.losses), 1e-3f);
+  options.sync_batch_norm = true;
+  for (const int size : {1, 2, 3}) {
+    const Curve several = curve_of(options, size);
+    EXPECT_LT(largest_difference(several.losses, one.losses), 1e-4f) << size;
+    EXPECT_LT(largest_difference(several.weights, one.weights), 1e-4f) << size;
+  }
+}
+
+TEST(Ranks, CannotNormalizeOverTheWholeBatchOfFixedParts) {
+  TrainerOptions options = options_of(3);
+  options.deterministic = options.sync_batch_norm = true;
+  Ranks ranks(options, 1);
+  EXPECT_TRUE(wait_for_state(ranks.trainer(), TrainerState::failed));
+  EXPECT_EQ(ranks.trainer().snapshot()->notice,
+            "deterministic training normalizes each of the eight parts of a batch by itself, and "
+            "sync_batch_norm all "
+            "of it: leave one of them off");
+}
+
 TEST(Ranks, FollowWhatIsChangedWhileTheyTrain) {
   TrainerOptions options = options_of(0);
   options.deterministic = true;
@@ -141,6 +283,120 @@ TEST(Ranks, FollowWhatIsChangedWhileTheyTrain) {
   EXPECT_EQ(trainer.snapshot()->settings->batch, 32);
   const std::uint64_t step = trainer.snapshot()->step;
   ASSERT_TRUE(wait_for_step(trainer, step + 3));
+  EXPECT_EQ(ranks.end(), (std::vector<int>{0, 0}));
+}
+
+TEST(Ranks, ChangeTheirNumberBetweenStepsAndNoBit) {
+  TrainerOptions options = options_of(12);
+  options.deterministic = true;
+  const std::vector<float> undisturbed = trained(options, 1);
+  Crew crew(options);
+  options.rank_supply = crew.supply();
+  options.start_paused = true;
+  Trainer trainer(std::move(options));
+  FeedLog log(trainer.subscribe());
+  for (const int ranks : {2, 8, 1}) {
+    make_steps(trainer, 3);
+    trainer.send(SetRanks{ranks});
+    ASSERT_TRUE(tests::wait_for_commands(trainer));
+    EXPECT_EQ(std::max<std::size_t>(1, trainer.snapshot()->ranks.size()), static_cast<std::size_t>(ranks));
+  }
+  EXPECT_EQ(trainer.snapshot()->notice, "");
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  EXPECT_TRUE(same_bits(*trainer.ending().parameters, undisturbed));
+  EXPECT_EQ(log.markers(), (std::vector<std::string>{"ranks: 1 -> 2", "ranks: 2 -> 8", "ranks: 8 -> 1"}));
+  EXPECT_EQ(log.curves().front().size(), 12u);
+}
+
+TEST(Ranks, OfWhichOneIsMissingBetweenTwoStepsLoseNone) {
+  TrainerOptions options = options_of(12);
+  options.deterministic = true;
+  const std::vector<float> undisturbed = trained(options, 1);
+  Crew crew(options);
+  man(options, crew, 4);
+  options.start_paused = true;
+  Trainer trainer(std::move(options));
+  FeedLog log(trainer.subscribe());
+  make_steps(trainer, 5);
+  crew.kill(2);
+  ASSERT_TRUE(wait_for_notice(trainer, 1));
+  // Three cannot be deterministic.
+  EXPECT_EQ(trainer.snapshot()->notice, "rank 2 was killed by SIGKILL; 2 ranks go on from step 5");
+  trainer.send(Resume{});
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  EXPECT_TRUE(same_bits(*trainer.ending().parameters, undisturbed));
+  EXPECT_EQ(log.curves().front().size(), 12u);
+}
+
+TEST(Ranks, OfWhichOneIsMissingInAStepGoOnFromTheLastCopy) {
+  TrainerOptions options = options_of(0);
+  options.deterministic = true;
+  Crew crew(options);
+  TrainerOptions disturbed = options;
+  man(disturbed, crew, 2);
+  Trainer trainer(std::move(disturbed));
+  FeedLog log(trainer.subscribe());
+  ASSERT_TRUE(wait_for_step(trainer, 3));
+  crew.kill(1);
+  ASSERT_TRUE(wait_for_notice(trainer, 1));
+  trainer.send(tests::change("steps", static_cast<std::int64_t>(trainer.snapshot()->step) + 20));
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  options.steps = trainer.snapshot()->step;
+  EXPECT_EQ(log.curves().back().size(), options.steps);
+  ASSERT_FALSE(log.markers().empty());
+  EXPECT_TRUE(log.markers().front().starts_with("rank 1 was killed by SIGKILL; 1 rank goes on from step "));
+  EXPECT_TRUE(same_bits(*trainer.ending().parameters, trained(options, 1)));
+}
+
+TEST(Ranks, OfWhichOneIsMissingStopIfAsked) {
+  TrainerOptions options = options_of(0);
+  options.go_on_without_ranks = false;
+  Crew crew(options);
+  man(options, crew, 3);
+  Trainer trainer(std::move(options));
+  ASSERT_TRUE(wait_for_step(trainer, 3));
+  crew.kill(1);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::failed));
+  EXPECT_TRUE(trainer.snapshot()->notice.starts_with("rank 1 was killed by SIGKILL"));
+}
+
+TEST(Ranks, OfNumbersThatCannotBeAreRefused) {
+  TrainerOptions options = options_of(0);
+  Crew crew(options);
+  options.rank_supply = crew.supply();
+  Trainer trainer(options);
+  trainer.send(SetRanks{9});
+  ASSERT_TRUE(wait_for_notice(trainer, 1));
+  EXPECT_EQ(trainer.snapshot()->notice, "there can be 1 to 8 ranks here, not 9");
+  options.rank_supply = {};
+  Trainer fixed(options);
+  fixed.send(SetRanks{2});
+  ASSERT_TRUE(wait_for_notice(fixed, 1));
+  EXPECT_EQ(fixed.snapshot()->notice, "the number of ranks cannot change here");
+}
+
+TEST(Ranks, TellOfOneStepThatAllHaveTimedAndOfTheirLinks) {
+  Ranks ranks(options_of(0), 2);
+  Trainer& trainer = ranks.trainer();
+  trainer.send(MeasureLinks{});
+  ASSERT_TRUE(tests::wait_until(trainer, [](const Snapshot& now) {
+    return now.ranks.size() == 2 && now.ranks[0].newest.step > 0 && !now.ranks[0].links.empty();
+  }));
+  const std::vector<RankFigures> seen = trainer.snapshot()->ranks;
+  EXPECT_EQ(seen[0].newest.step, seen[1].newest.step);
+  EXPECT_EQ(std::min(seen[0].newest.start, seen[1].newest.start), 0);
+  EXPECT_EQ(std::min(seen[0].newest.waiting, seen[1].newest.waiting), 0);
+  EXPECT_EQ(seen[0].newest.moving, seen[1].newest.moving);
+  for (const RankFigures& rank : seen) {
+    EXPECT_GT(rank.newest.forward, 0);
+    EXPECT_GT(rank.newest.backward, 0);
+    EXPECT_GT(rank.newest.update, 0);
+    EXPECT_GT(rank.clock_uncertainty, 0);
+  }
+  EXPECT_EQ(seen[1].linked_by, "shared memory");
+  EXPECT_GT(seen[1].links.at(0), 0);
+  EXPECT_EQ(seen[1].links.at(1), 0);
   EXPECT_EQ(ranks.end(), (std::vector<int>{0, 0}));
 }
 

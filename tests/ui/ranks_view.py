@@ -26,6 +26,10 @@ class RanksView(WindowCase):
             self.point_at(*center(lane))
             wait_until(lambda: any(event["text"].startswith(f"rank {rank}, cpu") and "own work" in event["text"]
                                    for event in self.events("tip")), "its tip", self.process)
+        self.wait_for("a step that both have timed", step=True, linked=False)
+        self.click("ranks.view.links")
+        self.click("ranks.measure")
+        self.wait_for("the links of two ranks", linked=True)
         self.assertEqual(self.close_window().code, 0)
 
     def test_one_rank_tells_how_to_get_more(self):
@@ -33,6 +37,8 @@ class RanksView(WindowCase):
         self.click("tabs.Ranks")
         shown = self.wait_for("the one rank", lambda newest: "--ranks 2" in newest["heading"])
         self.assertEqual((shown["ranks"], shown["measured"], shown["slowest"]), (1, False, -1))
+        self.click("ranks.number.2")
+        self.wait_for("the second rank", ranks=2)
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ TEST(Attribution, IsTheGradientOfAScoreByTheInputOfRandomNetworks) {
   for (const auto& device : devices()) {
     Counts counts;
     std::set<models::LayerKind> kinds, first;
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (const std::uint64_t seed : tests::random_seeds(50)) {
       const NetworkCase network = random_case(seed);
       for (const models::Layer& layer : network.model.layers) kinds.insert(layer.kind);
       first.insert(network.model.layers.front().kind);

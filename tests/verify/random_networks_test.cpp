@@ -76,7 +76,7 @@ bool differences(const NetworkCase& network, const tests::DoubleNetwork& layers,
 TEST(RandomNetworks, HaveTheGradientsOfTheirDefinition) {
   int compared = 0, cornered = 0;
   std::set<models::LayerKind> kinds;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : tests::random_seeds(40)) {
     const NetworkCase network =
         make_network_case(core::Precision::fp32, seed, without_dropping(tests::random_model(seed)));
     for (const models::Layer& layer : network.model.layers) kinds.insert(layer.kind);

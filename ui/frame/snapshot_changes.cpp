@@ -12,7 +12,8 @@ double newest_speed(const training::Snapshot& snapshot) {
 bool ranks_differ(const training::Snapshot& a, const training::Snapshot& b) {
   const auto same = [](const training::RankFigures& one, const training::RankFigures& other) {
     return one.images == other.images && one.step_microseconds == other.step_microseconds &&
-           one.allreduce_microseconds == other.allreduce_microseconds && one.device == other.device;
+           one.allreduce_microseconds == other.allreduce_microseconds && one.device == other.device &&
+           one.newest == other.newest && one.links == other.links;
   };
   return !std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
 }

@@ -91,14 +91,14 @@ bool is_prefix(std::string_view query, std::string_view title) {
 
 // matched[i][j] is the best score with letter i of the query at place j, reached[i][j] the best with letter i at j
 // or before, less what the letters after it cost.
-struct Table {
+struct Alignment {
   std::vector<std::vector<int>> matched, reached;
 };
 
-Table fill(std::string_view letters, std::string_view title) {
+Alignment fill(std::string_view letters, std::string_view title) {
   const std::vector<int> row(title.size(), kNone);
-  Table table{std::vector<std::vector<int>>(letters.size(), row),
-              std::vector<std::vector<int>>(letters.size(), row)};
+  Alignment table{std::vector<std::vector<int>>(letters.size(), row),
+                  std::vector<std::vector<int>>(letters.size(), row)};
   for (std::size_t i = 0; i < letters.size(); ++i) {
     for (std::size_t j = 0; j < title.size(); ++j) {
       int& matched = table.matched[i][j];
@@ -115,7 +115,7 @@ Table fill(std::string_view letters, std::string_view title) {
 }
 
 // From the last letter back to the first.
-std::vector<std::size_t> places_of(const Table& table, std::size_t last) {
+std::vector<std::size_t> places_of(const Alignment& table, std::size_t last) {
   std::vector<std::size_t> places(table.matched.size());
   std::size_t j = last;
   for (std::size_t i = places.size(); i-- > 0;) {
@@ -134,7 +134,7 @@ std::optional<FuzzyMatch> fuzzy_match(std::string_view query, std::string_view t
   const std::string letters = letters_of(query);
   if (letters.empty()) return FuzzyMatch{};
   if (letters.size() > title.size()) return std::nullopt;
-  const Table table = fill(letters, title);
+  const Alignment table = fill(letters, title);
   const std::vector<int>& ends = table.matched.back();
   const auto best = std::max_element(ends.begin(), ends.end());
   if (*best <= kNone / 2) return std::nullopt;

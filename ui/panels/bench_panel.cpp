@@ -34,7 +34,7 @@ struct Family {
 
 // Each kind of matrix product has its own colour while there are enough; ops that only move data share one
 // for layers and one for the rest.
-Family family_of(Op op) {
+Family bench_family_of(Op op) {
   constexpr int kProducts = 6;
   const ops::OpContract& contract = ops::contract(op);
   if (contract.work != ops::Work::products)
@@ -95,12 +95,13 @@ plot::BarGroup bars_of(const Frame& frame, const BenchGroup& group, bool name_pr
 plot::RooflinePoint point_of(const Frame& frame, const BenchPoint& point, bool by_precision, double bytes,
                              double peak) {
   std::string tip = point_tip(point, plot::roof(point.intensity(), peak, bytes));
-  return {point.layer.empty() ? point.variant : fmt::format("{} {}", point.variant, point.layer),
-          std::move(tip),
-          point.intensity(),
-          point.rate(),
-          frame.palette.series[by_precision ? precision_color(point.precision) : family_of(point.op).color],
-          precision_shape(point.precision)};
+  return {
+      point.layer.empty() ? point.variant : fmt::format("{} {}", point.variant, point.layer),
+      std::move(tip),
+      point.intensity(),
+      point.rate(),
+      frame.palette.series[by_precision ? precision_color(point.precision) : bench_family_of(point.op).color],
+      precision_shape(point.precision)};
 }
 
 struct LegendItem {
@@ -116,7 +117,7 @@ std::vector<LegendItem> legend_of(const Frame& frame, const jobs::LaboratoryStat
   std::vector<Family> families;
   std::vector<Precision> precisions;
   for (const BenchPoint& point : bench_points(laboratory.bench, filter)) {
-    const Family family = family_of(point.op);
+    const Family family = bench_family_of(point.op);
     const auto same = [&](const Family& other) { return other.color == family.color; };
     if (std::none_of(families.begin(), families.end(), same)) families.push_back(family);
     if (std::find(precisions.begin(), precisions.end(), point.precision) == precisions.end())

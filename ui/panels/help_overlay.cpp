@@ -19,7 +19,7 @@ constexpr std::array kKeys{
     Row{"Right", "one step while paused"},
     Row{"R", "reset: first weights, step 0; undo (Ctrl Z) brings the training back"},
     Row{"L", "the panel clicked on last over the whole window, and back"},
-    Row{"1 to 8", "what the plot under the pointer shows: loss, accuracy, gradient norm, ..."},
+    Row{"1 to 9", "what the plot under the pointer shows: loss, accuracy, gradient norm, ..."},
     Row{"E", "earlier runs, to show with the curves"},
     Row{"P  V", "save the plots as PNG, as SVG"},
     Row{"Ctrl C", "over a plot: copy what is visible as CSV"},

@@ -26,15 +26,15 @@ enum : std::size_t {
   kPrecision,
   kBatch,
   kSteps,
-  kSpeed,
+  kTriedSpeed,
   kBar,
   kFirst,
   kLoops,
-  kMemory,
+  kTriedMemory,
   kEnergy
 };
 
-constexpr std::array<Column, 11> kColumns{{
+constexpr std::array<Column, 11> kLadderColumns{{
     {.label = "", .tip = "In the order of use.", .width = 24, .right = true, .fixed = true},
     {.label = "selection", .tip = "A preset, or what was changed.", .width = 144},
     {.label = "precision",
@@ -98,14 +98,14 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   table.number(kBatch, with_thousands(entry.batch), color);
   table.number(kSteps, with_thousands(entry.steps), color);
   const double speed = entry.images_per_second;
-  table.number(kSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
+  table.number(kTriedSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
   if (table.shows(kBar)) draw_bar(frame, table, speed, row.now ? palette.accent : palette.series[0], all);
   table.number(kFirst, ratio_text(row.over_first), row.noise ? palette.muted : color,
                row.noise ? "Within the noise: the speeds of their steps spread more." : "");
   table.number(kLoops, ratio_text(row.over_loops), color);
-  table.quantity(kMemory, entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014",
-                 color);
+  table.quantity(kTriedMemory,
+                 entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014", color);
   const double millijoules = 1e3 * entry.joules_per_image;
   const int digits = millijoules < 10 ? 2 : millijoules < 100 ? 1 : 0;
   table.number(kEnergy, millijoules > 0 ? with_thousands(millijoules, digits) : "\u2014", color);
@@ -114,7 +114,7 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
 }  // namespace
 
 std::span<const Column> LadderPanel::columns() {
-  return kColumns;
+  return kLadderColumns;
 }
 
 void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& controller, double loops) {
@@ -156,7 +156,7 @@ void LadderPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const auto rows = ladder_rows(*snapshot.ladder, loops);
   plot::BarGroup all;
   for (const LadderRow& row : rows) all.bars.emplace_back().value = row.entry->images_per_second;
-  Table table(frame, "ladder.table", kColumns);
+  Table table(frame, "ladder.table", kLadderColumns);
   table.rows(static_cast<int>(rows.size()), [&](int i) {
     const auto index = static_cast<std::size_t>(i);
     draw_row(frame, table, rows[index], index + 1, all);

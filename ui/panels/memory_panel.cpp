@@ -50,9 +50,10 @@ constexpr int kLargestBatch = 1 << 16;
 plan::MemoryMap map_of(const models::Model& model, const plan::Machine& machine, const MemoryScene& scene) {
   const training::Division part =
       training::divide(scene.optimizer, scene.batch, scene.deterministic, {0, scene.ranks});
-  return plan::memory_map(models::with_head(model, scene.head_classes), plan::Purpose::training,
-                          scene.selection, part.batch, machine,
-                          training::recipe_of(scene.optimizer, scene.augment, part));
+  return plan::memory_map(
+      models::with_head(model, scene.head_classes), plan::Purpose::training, scene.selection, part.batch,
+      machine,
+      training::recipe_of(scene.optimizer, scene.augment, part, scene.sync_batch_norm ? scene.batch : 0));
 }
 
 std::string call_text(const plan::MemoryCall& call) {
@@ -74,6 +75,7 @@ MemoryScene MemoryScene::of(const training::Snapshot& snapshot) {
     scene.head_classes = static_cast<int>(snapshot.data->classes.size());
   }
   scene.deterministic = snapshot.settings->deterministic;
+  scene.sync_batch_norm = snapshot.settings->sync_batch_norm;
   scene.ranks = std::max(1, static_cast<int>(snapshot.ranks.size()));
   return scene;
 }

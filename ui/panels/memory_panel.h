@@ -24,6 +24,7 @@ struct MemoryScene {
   training::AugmentSettings augment = {};      ///< likewise
   int head_classes = 0;                        ///< models::Model::head_classes
   bool deterministic = false;
+  bool sync_batch_norm = false;
   int ranks = 1;  ///< that share the batch; the memory is that of one
 
   static MemoryScene of(const training::Snapshot& snapshot);

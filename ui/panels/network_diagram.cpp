@@ -13,7 +13,7 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kPointedOpacity = 0.24f;  // of the accent colour behind the layer that is pointed at
+constexpr float kPointedLayerOpacity = 0.24f;  // of the accent colour behind the layer that is pointed at
 // Design pixels: the column of the boxes, the widest of them, their height, and what a line beside them takes.
 constexpr float kFlowWidth = 72, kBoxWidth = 40, kLeastBox = 6, kBoxHeight = 12, kLane = 8;
 constexpr std::size_t kMostLanes = 3;  // lines of more stand on the last one
@@ -214,7 +214,7 @@ void NetworkDiagram::draw_row(const Frame& frame, Table& table, std::size_t inde
     redraw_at(frame, ImGui::GetTime());
   }
   if (!seen) return;
-  if (pointed) table.mark(kPointedOpacity);
+  if (pointed) table.mark(kPointedLayerOpacity);
   if (is_output) {
     table.span(kFlow, kKept, [&](ImVec2 min, ImVec2 max) {
       ImGui::SetCursorScreenPos(min);

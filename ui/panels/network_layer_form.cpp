@@ -17,7 +17,7 @@ using models::Layer;
 using models::LayerField;
 
 // Design pixels.
-constexpr float kGap = 12, kLabelGap = 6, kRowGap = 4, kIndent = 16;
+constexpr float kFieldGap = 12, kLabelGap = 6, kRowGap = 4, kIndent = 16;
 constexpr float kNameWidth = 120, kKindWidth = 136, kSizesWidth = 168, kParametersWidth = 96,
                 kReferenceWidth = 112;
 constexpr float kMostMoreForNames = 200, kMostSpare = 256;
@@ -63,7 +63,7 @@ float field_width(const Frame& frame, const LayerField& field) {
 /// Where the fields of a layer stand, line by line, in a room of `width` pixels; returns the number of lines.
 template <class Place>
 int flow(const Frame& frame, const std::vector<LayerField>& fields, float width, Place place) {
-  const float gap = std::floor(kGap * frame.scale);
+  const float gap = std::floor(kFieldGap * frame.scale);
   float x = 0;
   int line = 0;
   for (const LayerField& field : fields) {
@@ -87,7 +87,7 @@ float widest_fields(const Frame& frame) {
   for (const models::LayerRow& row : models::layer_rows()) {
     float width = 0;
     for (const LayerField& field : row.fields)
-      width += field_width(frame, field) + std::floor(kGap * frame.scale);
+      width += field_width(frame, field) + std::floor(kFieldGap * frame.scale);
     widest = std::max(widest, width);
   }
   return widest;
@@ -144,7 +144,7 @@ void draw_reference(const Frame& frame, NetworkDraft& draft, std::size_t at, con
 }  // namespace
 
 LayerForm::Places LayerForm::places_for(const Frame& frame, const NetworkDraft& draft, float width) {
-  const float s = frame.scale, gap = std::floor(kGap * s), fields = widest_fields(frame);
+  const float s = frame.scale, gap = std::floor(kFieldGap * s), fields = widest_fields(frame);
   Places places;
   const float right = width - std::floor(4 * s), sizes_width = std::floor(kSizesWidth * s);
   const bool parameters = width >= kLeastWithParameters * s;

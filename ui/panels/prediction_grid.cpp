@@ -60,9 +60,9 @@ void draw_legend(const Frame& frame) {
   trace_item("predictions.legend");
 }
 
-constexpr float kCaption = 150, kGap = 16, kPadding = 5;  // design pixels
-constexpr double kRest = 0.3;                             // seconds
-constexpr std::size_t kLines = 2;                         // of a text in its row
+constexpr float kCaption = 150, kColumnGap = 16, kPadding = 5;  // design pixels
+constexpr double kRest = 0.3;                                   // seconds
+constexpr std::size_t kLines = 2;                               // of a text in its row
 // Where a row is at least so wide, the probability of the truth stands at its end.
 constexpr float kLeastWithChance = 520, kChance = 128;
 // Shown of a longer text in a tool-tip; what a network reads is seldom more.
@@ -128,10 +128,11 @@ std::optional<std::size_t> PredictionTexts::draw_row(const Frame& frame, const H
   const float caption = std::min(std::floor(kCaption * s), (place.max.x - place.min.x) / 2);
   const float top = place.min.y + std::floor(kPadding * s);
   draw_prediction(frame, held_out, image, ImVec2(place.min.x + 2 * s, top), caption - 2 * s);
-  const float left = place.min.x + caption + std::floor(kGap * s), line = prediction_height(frame) / kLines;
+  const float left = place.min.x + caption + std::floor(kColumnGap * s),
+              line = prediction_height(frame) / kLines;
   const bool chance = place.max.x - place.min.x >= kLeastWithChance * s;
-  const float end = place.max.x - (chance ? std::floor((kChance + kGap + 4) * s) : 0);
-  if (chance) draw_chance(frame, held_out, image, ImVec2(end + std::floor(kGap * s), top));
+  const float end = place.max.x - (chance ? std::floor((kChance + kColumnGap + 4) * s) : 0);
+  if (chance) draw_chance(frame, held_out, image, ImVec2(end + std::floor(kColumnGap * s), top));
   const TintedText text{held_out.characters(image), shares_of(frame, held_out, image)};
   const bool quiet = held_out.right(image) && text.shares == nullptr;
   const auto pointed = draw_tinted_text(frame, text, ImVec2(left, top), std::max(1.0f, end - left), line,

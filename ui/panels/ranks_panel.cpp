@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "ui/panels/ranks_number.h"
 #include "ui/plot/axis.h"
+#include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
@@ -16,18 +20,22 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kLeastHeight = 72;  ///< design pixels, of the table
+constexpr float kLeastHeight = 72;        ///< design pixels, of the table
+constexpr std::size_t kMostSources = 32;  ///< of links: Dear ImGui's tables have at most 64 columns
 
-enum : std::size_t { kRank, kDevice, kStep, kImages, kSpeed, kExposed, kMemory };
+enum : std::size_t { kRank, kDevice, kStep, kImages, kSpeed, kExposed, kMemory, kPower, kClock };
 
-constexpr std::array<Column, 7> kColumns{{
+constexpr std::array<Column, 9> kRankColumns{{
     {.label = "rank",
      .tip = "Its number. Rank 0 leads the others: it tests, shows and saves.",
      .width = 32,
      .right = true,
      .fixed = true},
     {.label = "device", .tip = "On which it runs.", .width = 144, .rank = 2, .fixed = true},
-    {.label = "step", .tip = "Its time on each rank, on one axis: medians of sampled steps.", .width = 88},
+    {.label = "step",
+     .tip = "The newest step that all ranks have timed, on one axis; before there is one, medians of sampled "
+            "steps.",
+     .width = 88},
     {.label = "its images",
      .tip = "Images of each step that this rank takes.",
      .width = 64,
@@ -48,18 +56,40 @@ constexpr std::array<Column, 7> kColumns{{
      .rank = 1,
      .fixed = true},
     {.label = "training memory", .tip = "", .width = 104, .right = true, .rank = 4, .fixed = true},
+    {.label = "power",
+     .tip = "What its GPU draws, as its driver tells.",
+     .width = 48,
+     .right = true,
+     .rank = 5,
+     .fixed = true},
+    {.label = "clock",
+     .tip = "Of the multiprocessors of its GPU, as its driver tells.",
+     .width = 72,
+     .right = true,
+     .rank = 6,
+     .fixed = true},
 }};
 
 struct RankPart {
   const char* name;
   std::size_t series;  ///< its colour in the palette
-  double RankRow::*microseconds;
+  double RankLane::*microseconds;
 };
 
 /// As they follow each other in a lane.
-constexpr std::array<RankPart, 3> kParts{{{"own work", 0, &RankRow::own},
-                                          {"sums over ranks", 2, &RankRow::moving},
-                                          {"waiting for the slowest", 1, &RankRow::waiting}}};
+constexpr std::array<RankPart, 6> kParts{{{"own work", 0, &RankLane::own},
+                                          {"forward", 0, &RankLane::forward},
+                                          {"backward", 4, &RankLane::backward},
+                                          {"waiting for the slowest", 1, &RankLane::waiting},
+                                          {"sums over ranks", 2, &RankLane::moving},
+                                          {"update", 3, &RankLane::update}}};
+
+bool any_lane_has(const RankPart& part, const RanksOfStep& ranks) {
+  return std::ranges::any_of(ranks.rows, [&](const RankRow& row) { return row.lane.*part.microseconds > 0; });
+}
+
+constexpr std::array<const char*, 2> kRankViews{"step", "links"};
+enum : int { kRankStepView, kRankLinksView };
 
 /// From 0 to the longest step. One unit for all.
 struct RankRuler {
@@ -95,13 +125,14 @@ RankRuler draw_ruler(const Frame& frame, const Table& table, double longest) {
   return ruler;
 }
 
-void draw_rank_legend(const Frame& frame) {
+void draw_rank_legend(const Frame& frame, const RanksOfStep& ranks) {
   const float s = frame.scale, line = std::floor(18 * s), side = std::floor(10 * s);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = at.x + ImGui::GetContentRegionAvail().x;
   float x = at.x, y = at.y;
   ImDrawList* const list = ImGui::GetWindowDrawList();
   for (const RankPart& part : kParts) {
+    if (!any_lane_has(part, ranks)) continue;
     const float width = side + 5 * s + text_width(frame.fonts.small, part.name);
     if (x > at.x && x + width > right) {
       x = at.x;
@@ -126,10 +157,10 @@ void draw_rank_lane(const Frame& frame, Table& table, const RankRow& row, std::s
   for (const float x : ruler.lines) {
     list->AddRectFilled(ImVec2(x, min.y), ImVec2(x + hairline(frame), max.y), frame.palette.grid);
   }
-  double end = 0;
-  float left = min.x;
+  double end = row.lane.start;
+  float left = std::min(ruler.pixel_of(end), max.x);
   for (const RankPart& part : kParts) {
-    end += row.*part.microseconds;
+    end += row.lane.*part.microseconds;
     const float right = std::min(ruler.pixel_of(end), max.x);
     if (right <= left) continue;
     list->AddRectFilled(ImVec2(left, min.y + inset), ImVec2(right, max.y - inset),
@@ -144,6 +175,16 @@ std::string speed_text(double images_per_second) {
   return with_thousands(images_per_second, images_per_second < 100 ? 1 : 0);
 }
 
+void draw_gpu_load(const Frame& frame, Table& table, const training::RankFigures& figures) {
+  const auto draw = [&](std::size_t column, double value, const char* unit) {
+    const bool known = value > 0 && std::isfinite(value);
+    table.number(column, known ? with_thousands(value) : std::string("\u2014"),
+                 known ? frame.palette.text : frame.palette.muted, {}, known ? unit : "");
+  };
+  draw(kPower, figures.watts, "W");
+  draw(kClock, figures.megahertz, "MHz");
+}
+
 void draw_rank(const Frame& frame, Table& table, const RanksOfStep& ranks, std::size_t rank,
                const RankRuler& ruler) {
   const RankRow& row = ranks.rows[rank];
@@ -155,6 +196,7 @@ void draw_rank(const Frame& frame, Table& table, const RanksOfStep& ranks, std::
   table.text(kDevice, device, palette.text);
   table.number(kImages, with_thousands(row.figures->images), palette.text);
   table.quantity(kMemory, bytes_text(static_cast<double>(row.figures->memory_bytes)), palette.text);
+  if (ranks.loads) draw_gpu_load(frame, table, *row.figures);
   if (!row.measured()) {
     table.text(kStep, "measuring", palette.muted, tip_of(row, rank));
     table.number(kSpeed, "\u2014", palette.muted);
@@ -177,22 +219,60 @@ void draw_rank_table(const Frame& frame, const RanksOfStep& ranks) {
   const auto header_cell = [&](const Table& table, std::size_t column) {
     if (column != kStep || !(ranks.longest > 0)) return false;
     ruler = draw_ruler(frame, table, ranks.longest);
-    area_tooltip(frame, table.cell_min(kStep), table.cell_max(kStep), heading_tip(kColumns[kStep]));
+    area_tooltip(frame, table.cell_min(kStep), table.cell_max(kStep), heading_tip(kRankColumns[kStep]));
     return true;
   };
-  Table table(frame, "ranks.table", kColumns, {0, 0}, 1, header_cell);
+  // CPUs tell nothing: the lanes have the room.
+  const std::span columns =
+      std::span(kRankColumns).first(ranks.loads ? kRankColumns.size() : std::size_t{kPower});
+  Table table(frame, "ranks.table", columns, {0, 0}, 1, header_cell);
   table.rows(static_cast<int>(ranks.rows.size()),
              [&](int i) { draw_rank(frame, table, ranks, static_cast<std::size_t>(i), ruler); });
+}
+
+/// A column for each rank that bytes come from.
+std::vector<Column> link_columns(const std::vector<std::string>& sources) {
+  std::vector<Column> columns{{.label = "to \\ from",
+                               .tip = "GB/s to the rank of a row from the rank of a column, of 1e9 bytes.",
+                               .width = 64,
+                               .right = true}};
+  for (const std::string& source : sources) {
+    columns.push_back({.label = source.c_str(), .tip = "GB/s from this rank.", .width = 48, .right = true});
+  }
+  return columns;
+}
+
+void draw_link_table(const Frame& frame, const RanksOfStep& ranks) {
+  std::vector<std::string> sources;
+  const std::size_t shown = std::min(ranks.rows.size(), kMostSources);
+  for (std::size_t rank = 0; rank < shown; ++rank) sources.push_back(std::to_string(rank));
+  const std::vector<Column> columns = link_columns(sources);
+  const std::optional<SlowestLink> slowest = slowest_link(ranks);
+  Table table(frame, "ranks.links", columns);
+  table.rows(static_cast<int>(ranks.rows.size()), [&](int i) {
+    const auto to = static_cast<std::size_t>(i);
+    table.number(0, std::to_string(to), frame.palette.text, device_text(*ranks.rows[to].figures));
+    for (std::size_t from = 0; from < sources.size(); ++from) {
+      const double rate = ranks.rows[to].figures->links[from];
+      const bool is_slowest = slowest && slowest->to == to && slowest->from == from;
+      if (from == to) {
+        table.number(1 + from, "\u2014", frame.palette.muted);
+      } else {
+        table.number(1 + from, link_rate_text(rate), is_slowest ? frame.palette.warning : frame.palette.text);
+      }
+    }
+  });
 }
 
 }  // namespace
 
 std::span<const Column> RanksPanel::columns() {
-  return kColumns;
+  return kRankColumns;
 }
 
 void RanksPanel::draw(const Frame& frame) {
   panel_body(frame);
+  draw_ranks_number(frame);
   const RanksOfStep ranks = ranks_of(frame.snapshot);
   const std::string heading =
       ranks.rows.empty() ? why_no_ranks(frame.snapshot) : heading_of(ranks, frame.snapshot);
@@ -202,19 +282,46 @@ void RanksPanel::draw(const Frame& frame) {
   paragraph(frame.fonts.text, ranks.slowest ? frame.palette.warning : frame.palette.text, heading);
   tooltip(frame, fmt::format("{}\nWaiting is told of where it takes more than {:.0f} % of a step.",
                              label_tip("images/s now"), 100 * kWaitWorthTelling));
-  if (ranks.longest > 0) draw_rank_legend(frame);
+  paragraph(frame.fonts.small, frame.palette.muted,
+            view_ == kRankLinksView ? links_text(ranks) : facts_of(ranks));
+  draw_choice(frame);
+  if (view_ == kRankStepView && ranks.longest > 0) draw_rank_legend(frame, ranks);
+  if (view_ == kRankLinksView && !ranks.linked) return;
   begin_rest(frame, kLeastHeight);
-  draw_rank_table(frame, ranks);
+  if (view_ == kRankLinksView) {
+    draw_link_table(frame, ranks);
+  } else {
+    draw_rank_table(frame, ranks);
+  }
   end_rest();
+}
+
+void RanksPanel::draw_choice(const Frame& frame) {
+  segmented(frame, "ranks.view", kRankViews, &view_,
+            "What each rank does with a step, or how fast bytes get from each to each other.");
+  if (view_ != kRankLinksView) return;
+  const auto state = frame.snapshot.state;
+  const bool able = state == training::TrainerState::running || state == training::TrainerState::paused;
+  next_in_row(frame, 8, text_button_width(frame, "measure links"));
+  const Steering steering(frame);
+  if (text_button(
+          frame, "ranks.measure", "measure links",
+          "Moves 16 MB between each two ranks, one pair after the other (1 MB where there are more than 16 "
+          "ranks), over what their sums go over, and keeps the best of three times. The training waits "
+          "meanwhile.",
+          able)) {
+    frame.send(training::MeasureLinks{});
+  }
 }
 
 void RanksPanel::trace(const RanksOfStep& ranks, const std::string& heading) {
   if (!trace_enabled()) return;
   const int slowest = ranks.slowest ? static_cast<int>(*ranks.slowest) : -1;
-  trace_change(traced_, "ranks",
-               fmt::format("\"ranks\":{},\"measured\":{},\"slowest\":{},\"heading\":{}",
-                           std::max<std::size_t>(1, ranks.rows.size()), ranks.measured, slowest,
-                           json_string(heading)));
+  trace_change(
+      traced_, "ranks",
+      fmt::format("\"ranks\":{},\"measured\":{},\"slowest\":{},\"step\":{},\"linked\":{},\"heading\":{}",
+                  std::max<std::size_t>(1, ranks.rows.size()), ranks.measured, slowest, ranks.step > 0,
+                  ranks.linked, json_string(heading)));
 }
 
 }  // namespace warpscope::ui

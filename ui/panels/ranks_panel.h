@@ -1,5 +1,6 @@
 #pragma once
-// The ranks of a training: a lane each on one axis of time, and what each of them contributes.
+// The ranks of a training: a lane each on one axis of time, what each of them contributes, and how fast their links
+// are.
 
 #include <span>
 #include <string>
@@ -17,8 +18,10 @@ class RanksPanel {
   void draw(const Frame& frame);
 
  private:
+  void draw_choice(const Frame& frame);
   void trace(const RanksOfStep& ranks, const std::string& heading);
 
+  int view_ = 0;  ///< the step or the links
   std::string traced_;
 };
 

@@ -13,12 +13,12 @@ namespace {
 
 using training::Split;
 
-constexpr const char* kUnknown = "-";
+constexpr const char* kUnknownFigure = "-";
 
 std::string decibels(double mean_squared_error) {
   return mean_squared_error > 0 && std::isfinite(mean_squared_error)
              ? fmt::format("{:.2f}", -10 * std::log10(mean_squared_error))
-             : kUnknown;
+             : kUnknownFigure;
 }
 
 // "30"; of a run whose steps were given "0.02", as the epochs so far are told.
@@ -40,13 +40,14 @@ std::vector<ResultCell> train_cells(const training::Snapshot& snapshot) {
   const bool known = figures.steps > 0;
   const char* const what = snapshot.classifies ? "Cross-entropy." : "Mean squared error.";
   std::vector<ResultCell> cells;
-  cells.push_back({"mean train loss", known ? compact_number(figures.final_train_loss) : kUnknown, "", what});
+  cells.push_back(
+      {"mean train loss", known ? compact_number(figures.final_train_loss) : kUnknownFigure, "", what});
   if (snapshot.classifies) {
-    cells.push_back({"mean train accuracy", known ? percent(figures.final_train_accuracy) : kUnknown,
+    cells.push_back({"mean train accuracy", known ? percent(figures.final_train_accuracy) : kUnknownFigure,
                      known ? "%" : "", ""});
   } else {
-    const std::string ratio = known ? decibels(figures.final_train_loss) : kUnknown;
-    cells.push_back({"train PSNR", ratio, ratio == kUnknown ? "" : "dB",
+    const std::string ratio = known ? decibels(figures.final_train_loss) : kUnknownFigure;
+    cells.push_back({"train PSNR", ratio, ratio == kUnknownFigure ? "" : "dB",
                      "What the mean train loss stands for: -10 log10(loss), for pixels in [0, 1]."});
   }
   return cells;
@@ -81,18 +82,18 @@ std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot, Split
   const std::string when = last ? fmt::format("At step {}.", with_thousands(snapshot.evaluation->step)) : "";
   const std::string several = views_sentence(snapshot);
   std::vector<ResultCell> cells;
-  cells.push_back({name + " loss", known ? compact_number(loss) : kUnknown,
+  cells.push_back({name + " loss", known ? compact_number(loss) : kUnknownFigure,
                    several.empty() ? "" : fmt::format("{} views", snapshot.test_views), when + several});
   if (snapshot.classifies) {
     const double accuracy = last         ? snapshot.evaluation->accuracy
                             : validation ? run.validation_accuracy
                                          : run.accuracy;
     cells.push_back(
-        {name + " accuracy", known ? percent(accuracy) : kUnknown, known ? "%" : "", when + several});
+        {name + " accuracy", known ? percent(accuracy) : kUnknownFigure, known ? "%" : "", when + several});
   } else {
     const double psnr = last ? snapshot.evaluation->psnr : validation ? run.validation_psnr : run.psnr;
     cells.push_back(
-        {name + " PSNR", known ? fmt::format("{:.2f}", psnr) : kUnknown, known ? "dB" : "", when});
+        {name + " PSNR", known ? fmt::format("{:.2f}", psnr) : kUnknownFigure, known ? "dB" : "", when});
   }
   return cells;
 }
@@ -104,15 +105,16 @@ std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
   const bool judged = evaluation && evaluation->head;
   const std::string split(to_string(split_of(snapshot)));
   std::vector<ResultCell> cells;
-  cells.push_back({split + " head loss", judged ? compact_number(evaluation->head_loss) : kUnknown, "", ""});
-  cells.push_back({split + " head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknown,
+  cells.push_back(
+      {split + " head loss", judged ? compact_number(evaluation->head_loss) : kUnknownFigure, "", ""});
+  cells.push_back({split + " head accuracy", judged ? percent(evaluation->head_accuracy) : kUnknownFigure,
                    judged ? "%" : "", ""});
   return cells;
 }
 
 ResultCell checkpoint_cell(const training::Snapshot& snapshot, const LastCheckpoint& last, double now) {
   if (snapshot.checkpoint_step == 0) {
-    return {"checkpoint", kUnknown, "none yet",
+    return {"checkpoint", kUnknownFigure, "none yet",
             snapshot.run_dir.empty()
                 ? "No run is written, so there are no checkpoints."
                 : "None has been written yet: they come every few epochs and at the end."};
@@ -169,7 +171,7 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
                                   ? "Each image updates by itself: no step has one gradient to measure."
                                   : "That of the last step.";
   const auto of_update = [&](training::Metric metric) -> std::string {
-    return one_update ? small_number(static_cast<double>(snapshot.last[metric])) : kUnknown;
+    return one_update ? small_number(static_cast<double>(snapshot.last[metric])) : kUnknownFigure;
   };
   std::vector<ResultCell> cells;
   cells.push_back({"gradient norm", of_update(training::Metric::gradient_norm), "", of_what});
@@ -183,7 +185,7 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   const bool scaled = snapshot.selection.precision == core::Precision::fp16;
   if (scaled) {
     const float scale = snapshot.last[training::Metric::loss_scale];
-    cells.push_back({"loss scale", known ? with_thousands(static_cast<double>(scale)) : kUnknown, "",
+    cells.push_back({"loss scale", known ? with_thousands(static_cast<double>(scale)) : kUnknownFigure, "",
                      "That of the last step."});
   }
   if (scaled || snapshot.skipped_steps > 0) {
@@ -197,15 +199,16 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
 std::vector<ResultCell> run_cells(const training::Snapshot& snapshot, const LastCheckpoint& last,
                                   double now) {
   std::vector<ResultCell> cells;
-  cells.push_back({"epochs", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknown,
+  cells.push_back({"epochs", snapshot.step > 0 ? with_thousands(snapshot.epoch, 2) : kUnknownFigure,
                    snapshot.total_epochs > 0 ? "of " + epochs_text(snapshot.total_epochs) : "",
                    "Behind it the length of the run, if it has one."});
   cells.push_back({"time", clock_text(snapshot.seconds), "", ""});
   cells.push_back(checkpoint_cell(snapshot, last, now));
-  cells.push_back({"parameters", snapshot.parameters > 0 ? with_thousands(snapshot.parameters) : kUnknown, "",
+  cells.push_back({"parameters",
+                   snapshot.parameters > 0 ? with_thousands(snapshot.parameters) : kUnknownFigure, "",
                    "Trained parameters of the network."});
   const auto bytes = [&](const char* label, std::size_t count) {
-    cells.push_back({label, count > 0 ? bytes_text(static_cast<double>(count)) : kUnknown, "", ""});
+    cells.push_back({label, count > 0 ? bytes_text(static_cast<double>(count)) : kUnknownFigure, "", ""});
   };
   bytes("step memory", snapshot.plan_bytes);
   bytes("training memory", snapshot.memory.allocated_bytes);

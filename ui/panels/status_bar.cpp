@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/utf8.h"
 #include "ui/panels/data_texts.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
@@ -16,8 +17,8 @@ namespace {
 
 // What the entries are, by the names of ui/text/terms.h.
 constexpr const char *kImagePath = "Image path", *kFrames = "Frames/s", *kMemory = "device memory",
-                     *kViews = "Views", *kData = "Data set";
-constexpr std::array kEntryTerms{kImagePath, kFrames, kMemory, kViews, kData};
+                     *kViewsDrawn = "Views", *kData = "Data set";
+constexpr std::array kEntryTerms{kImagePath, kFrames, kMemory, kViewsDrawn, kData};
 
 // A training may log for days: the oldest lines are dropped.
 constexpr std::size_t kMostLines = 20000;
@@ -144,10 +145,12 @@ void StatusBar::draw_log(const Frame& frame) {
       ImGui::PushStyleColor(ImGuiCol_Text, plain ? frame.palette.text : level_color(frame, line.level));
       ImGui::PushID(i);
       const float room = ImGui::GetContentRegionAvail().x;
-      if (ImGui::Selectable(ellipsize(frame.fonts.text, line.text, room).c_str())) copy(line.text);
+      const std::string shown = ellipsize(frame.fonts.text, line.text, room);
+      if (ImGui::Selectable(shown.c_str())) copy(line.text);
       trace_item(fmt::format("status.log.{}", i));
       ImGui::PopID();
       ImGui::PopStyleColor();
+      if (shown != line.text) tooltip(frame, line.text);
     }
   }
   if (std::exchange(scroll_to_end_, false)) ImGui::SetScrollHereY(1.0f);
@@ -182,13 +185,13 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
                       bytes_text(static_cast<double>(snapshot.memory.allocated_bytes))));
   }
   if (const double share = frame.seen.time_share; share > 0) {
-    entry(frame, "status.views", kViews, fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0),
-          frame.palette.muted,
+    entry(frame, "status.views", kViewsDrawn,
+          fmt::format("views {:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0), frame.palette.muted,
           "Over the last second, of pictures and all else that is looked at. Closed views take none.");
   }
   if (!snapshot.data_name.empty()) {
     const bool substituted = !snapshot.data_notice.empty();
-    entry(frame, "status.data", kData, snapshot.data_name,
+    entry(frame, "status.data", kData, files::escaped(snapshot.data_name),
           substituted ? frame.palette.warning : frame.palette.muted,
           substituted ? snapshot.data_notice
                       : said_of_data(

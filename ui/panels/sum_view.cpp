@@ -171,7 +171,7 @@ void SumView::draw_terms(const Frame& frame, const Explanation& sum, int channel
     const std::vector<std::size_t> order = largest_terms(sum);
     Table table(frame, "network.terms", kTermColumns);
     table.rows(static_cast<int>(order.size()), [&](int i) {
-      const Term& term = sum.terms[order[static_cast<std::size_t>(i)]];
+      const inspect::Term& term = sum.terms[order[static_cast<std::size_t>(i)]];
       table.number(kPlace, fmt::format("{}, {}", term.y, term.x), frame.palette.muted);
       table.number(kChannel, std::to_string(term.channel), frame.palette.muted);
       table.number(kInput, fmt::format("{:.5g}", term.input), frame.palette.text);

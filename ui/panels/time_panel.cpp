@@ -15,8 +15,8 @@ namespace {
 
 using training::StepCall;
 
-constexpr float kClickReach = 3;    ///< a button that goes up within so many pixels has clicked, not dragged
-constexpr float kLeastHeight = 80;  ///< design pixels, of the lanes
+constexpr float kClickReach = 3;  ///< a button that goes up within so many pixels has clicked, not dragged
+constexpr float kLeastLanesHeight = 80;  ///< design pixels, of the lanes
 
 ImU32 color_of(const Frame& frame, OpFamily family) {
   // Neighbours in a step differ in hue and brightness.
@@ -92,7 +92,7 @@ void TimePanel::draw(const Frame& frame) {
     return;
   }
   draw_legend(frame, lanes);
-  begin_rest(frame, kLeastHeight);
+  begin_rest(frame, kLeastLanesHeight);
   const float s = frame.scale, room = ImGui::GetContentRegionAvail().y;
   const float rows = lanes.before.empty() ? 1.0f : 2.0f;
   const float lane = std::clamp(std::floor(room * 0.16f), 24 * s, 64 * s);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/utf8.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/results_rows.h"
@@ -298,7 +299,8 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
   if (!snapshot.model.empty())
     left.push_back(text_piece(frame, 5, "", snapshot.model, "The network that is trained."));
   if (!snapshot.data_name.empty()) {
-    left.push_back(text_piece(frame, 7, "", snapshot.data_name, said_of_data(frame, data_tip(snapshot))));
+    left.push_back(text_piece(frame, 7, "", files::escaped(snapshot.data_name),
+                              said_of_data(frame, data_tip(snapshot))));
   }
   if (!snapshot.device.name.empty()) {
     left.push_back(

@@ -128,7 +128,7 @@ void draw_buttons(const Frame& frame) {
   }
 }
 
-constexpr float kSide = 48, kGap = 4;  // of a picture, design pixels
+constexpr float kSide = 48, kPartGap = 4;  // of a picture, design pixels
 
 /// Why the setting cannot be switched on beside this optimizer, or "".
 std::string why_not_on(const training::Setting& row, const training::OptimizerSettings& optimizer) {
@@ -263,7 +263,7 @@ void AugmentView::draw_pictures(const Frame& frame) {
   const float unit = std::floor(kSide * s) / static_cast<float>(std::max(set.width, set.height));
   const float width = std::max(1.0f, std::floor(unit * static_cast<float>(set.width)));
   const float height = std::max(1.0f, std::floor(unit * static_cast<float>(set.height)));
-  const float gap = std::floor(kGap * s), room = ImGui::GetContentRegionAvail().x;
+  const float gap = std::floor(kPartGap * s), room = ImGui::GetContentRegionAvail().x;
   const int columns = std::max(1, static_cast<int>((room + gap) / (width + gap)));
   const int count = std::min(static_cast<int>(set.count), page_->shape().tiles());
   const ImVec2 corner = ImGui::GetCursorScreenPos();

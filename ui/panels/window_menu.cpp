@@ -9,7 +9,7 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kWidth = 300;
+constexpr float kMenuWidth = 300;
 
 // A tick of the height of small letters.
 void draw_tick(const Frame& frame, float left, float middle) {
@@ -53,7 +53,7 @@ void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {
   const float s = frame.scale;
   if (std::exchange(wants_, false)) ImGui::OpenPopup("window.menu");
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float top = std::floor(42 * s), width = std::floor(kWidth * s);
+  const float top = std::floor(42 * s), width = std::floor(kMenuWidth * s);
   ImGui::SetNextWindowPos(ImVec2(display.x - width - 6 * s, top));
   ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, display.y - top - 8 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * s, 8 * s));

@@ -17,13 +17,13 @@ enum : std::size_t { kLabel, kBar, kText, kDetail };
 constexpr double kMostWhisker = 2;  // times the longest bar
 
 // A row of the table: a bar, or the title of a group.
-struct Line {
+struct BarLine {
   std::size_t group;
   std::optional<std::size_t> bar;
 };
 
-std::vector<Line> lines_of(std::span<const BarGroup> groups) {
-  std::vector<Line> lines;
+std::vector<BarLine> lines_of(std::span<const BarGroup> groups) {
+  std::vector<BarLine> lines;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     lines.push_back({i, {}});
     for (std::size_t j = 0; j < groups[i].bars.size(); ++j) lines.push_back({i, j});
@@ -83,7 +83,7 @@ void draw_row(const Frame& frame, Table& table, const BarGroup& group, const Bar
 
 }  // namespace
 
-std::array<Column, 4> bar_columns(const BarNames& names) {
+std::array<ui::Column, 4> bar_columns(const BarNames& names) {
   return {{{names.label, names.label_tip, 168},
            {"", names.bar_tip, 96},
            {.label = names.text, .tip = names.text_tip, .width = 72, .right = true, .fixed = true},
@@ -133,11 +133,11 @@ void draw_bar(const Frame& frame, ImVec2 min, ImVec2 max, const Axis& axis, cons
 
 void draw_bars(const Frame& frame, const char* name, ImVec2 size, std::span<const BarGroup> groups,
                const BarNames& names, bool logarithmic) {
-  const std::vector<Line> lines = lines_of(groups);
-  const std::array<Column, 4> columns = bar_columns(names);
+  const std::vector<BarLine> lines = lines_of(groups);
+  const std::array<ui::Column, 4> columns = bar_columns(names);
   Table table(frame, name, columns, size);
   table.rows(static_cast<int>(lines.size()), [&](int i) {
-    const Line& line = lines[static_cast<std::size_t>(i)];
+    const BarLine& line = lines[static_cast<std::size_t>(i)];
     const BarGroup& group = groups[line.group];
     if (!line.bar) return draw_title(frame, table, group);
     const Bar& bar = group.bars[*line.bar];

@@ -55,7 +55,7 @@ struct BarNames {
 };
 
 /// The table's columns.
-std::array<Column, 4> bar_columns(const BarNames& names);
+std::array<ui::Column, 4> bar_columns(const BarNames& names);
 
 /// Draws a table of the groups. Bar j of group i is traced as "<name>.<i>.<j>" while it is in view.
 void draw_bars(const Frame& frame, const char* name, ImVec2 size, std::span<const BarGroup> groups,

@@ -13,15 +13,18 @@ namespace warpscope::ui::plot {
 struct Extent {
   float low = std::numeric_limits<float>::infinity();
   float high = -std::numeric_limits<float>::infinity();
+  float least_positive =
+      std::numeric_limits<float>::infinity();  ///< the lowest on a logarithmic axis; infinity: none
 
   bool empty() const { return low > high; }
   /// Takes `y` in; values that are not finite are gaps and change nothing.
   void include(float y) {
-    if (std::isfinite(y)) include(Extent{y, y});
+    if (std::isfinite(y)) include(Extent{y, y, y > 0 ? y : std::numeric_limits<float>::infinity()});
   }
   void include(const Extent& other) {
     low = other.low < low ? other.low : low;
     high = other.high > high ? other.high : high;
+    least_positive = other.least_positive < least_positive ? other.least_positive : least_positive;
   }
 };
 

@@ -64,7 +64,7 @@ void track_y(View& view, Extent extent, bool logarithmic) {
   double low = static_cast<double>(extent.low), high = static_cast<double>(extent.high);
   if (logarithmic) {
     if (high <= 0) return;
-    if (low <= 0) low = high * 1e-4;
+    if (low <= 0) low = std::min(static_cast<double>(extent.least_positive), high * 1e-4);
     const double air = high > low ? std::pow(high / low, 0.06) : 1.2;
     view.y0 = low / air;
     view.y1 = high * air;

@@ -34,8 +34,8 @@ void link_x(const View& from, View& to);
 /// logarithmic axis first > 0.
 void track_x(View& view, double first, double last);
 
-/// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive
-/// are left out by assuming a range of four decades below the largest.
+/// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive are left out:
+/// where there are some, y reaches down to the least positive one, and four decades at least.
 void track_y(View& view, Extent extent, bool logarithmic);
 
 /// Narrows (factor < 1) or widens x around `center`, in ratios on a logarithmic axis. Widening beyond

@@ -79,6 +79,7 @@ class Line {
   std::string operator()(const training::CheckDeterminism&) const {
     return "Run the next step twice and compare the bits";
   }
+  std::string operator()(const training::MeasureLinks&) const { return "Measure the links between ranks"; }
   std::string operator()(const training::FindRate& find) const {
     return fmt::format("Find a learning rate: {} steps from {:g} to {:g}",
                        with_thousands(find.settings.steps), find.settings.low, find.settings.high);
@@ -88,6 +89,9 @@ class Line {
   }
   std::string operator()(const training::ReturnTo&) const {
     return change_ ? "Back to the training before: " + describe(*change_) : std::string("Back");
+  }
+  std::string operator()(const training::SetRanks& set) const {
+    return set.ranks == 1 ? std::string("Go on with one rank") : fmt::format("--ranks {}", set.ranks);
   }
   std::string operator()(const training::Leave&) const { return "The window closes"; }
   std::string operator()(const training::CopyWeights&) const { return "Copy the weights for a job"; }

@@ -16,13 +16,13 @@ namespace {
 
 constexpr float kTolerance = 1.5f;  // pixels: glyphs are drawn at whole ones
 
-struct Cut {
+struct CutShown {
   std::string shown, whole;
 };
 
 struct Kept {
   int frame = -1;
-  std::vector<Cut> cuts;             // that were made in this frame
+  std::vector<CutShown> cuts;        // that were made in this frame
   std::vector<CutText> drawn, past;  // places in this frame and in the one before
 };
 
@@ -80,8 +80,8 @@ void note_drawn(const ImDrawList* list, ImVec2 min, ImVec2 max, std::string_view
     trace_clipped(min, max, shown);
   if (!may_be_cut) return;
   Kept& all = kept();
-  const auto found =
-      std::find_if(all.cuts.rbegin(), all.cuts.rend(), [&](const Cut& cut) { return cut.shown == shown; });
+  const auto found = std::find_if(all.cuts.rbegin(), all.cuts.rend(),
+                                  [&](const CutShown& cut) { return cut.shown == shown; });
   if (found == all.cuts.rend()) return;
   const ImVec2 seen_min(std::max(min.x, clip.x), std::max(min.y, clip.y));
   const ImVec2 seen_max(std::min(max.x, clip.z), std::min(max.y, clip.w));

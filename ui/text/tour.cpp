@@ -11,7 +11,7 @@ constexpr std::array kStops{
              "starts again from the first weights. It says what is trained, on which device and how fast.",
              ""},
     TourStop{"Curves",
-             "Each point is a training step. The wheel zooms, dragging moves, keys 1 to 7 choose the metric. "
+             "Each point is a training step. The wheel zooms, dragging moves, keys 1 to 9 choose the metric. "
              "A line marks each change that you make, so that you see what it did.",
              "curves"},
     TourStop{"Images",

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "gpu/files/utf8.h"
 #include "ui/frame/trace.h"
 #include "ui/settings/steering.h"
 #include "ui/text/cut_texts.h"
@@ -85,7 +86,8 @@ void trace_tip(std::string_view text) {
 
 // Below the rectangle, or above it where there is no room, so that it and its neighbours stay in view; over it where
 // there is no room above either.
-void show_tooltip(const Frame& frame, std::string_view said, ImVec2 min, ImVec2 max) {
+void show_tooltip(const Frame& frame, std::string_view raw, ImVec2 min, ImVec2 max) {
+  const std::string said = files::escaped(raw, files::Keep::lines);  // names of files may stand in it
   const float s = frame.scale, gap = 6 * s;
   const ImVec2 padding(10 * s, 8 * s), display = ImGui::GetIO().DisplaySize;
   const float wrap = tip_wrap(frame);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "gpu/ops/allreduce/p2p_sum.h"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -149,6 +150,12 @@ std::string refuses(const OpShape& shape) {
 }
 
 }  // namespace
+
+void p2p_sum(const OpCall& call, float* values, std::int64_t count) {
+  const ranks::Share& share = call.context->share;
+  run_kernel(call, {kP2pBlocks, kThreads}, allreduce_p2p_two_shot, share.sums->p2p()->windows(), share.weight,
+             count, 0, values, nullptr, nullptr);
+}
 
 Variant p2p_two_shot_gradients() {
   Variant variant =

@@ -13,6 +13,9 @@
 // then the r of all: (2,C), FP32 in every precision, as sums and gradients of parameters are. y may lie in the
 // memory of x, dx in that of dy. Sums are taken in a fixed order: the result is deterministic.
 //
+// Where ranks normalize over the batch of all of them, the same is cut in pieces, between which sums go over ranks
+// (batch_norm_ranks.cpp).
+//
 // track leaves all as it is while control.halted is set, and a channel of which mean or variance is not finite.
 // With one position (n = 1) the variance is 0 and stays so: n / (n - 1) is left out. OpShape: batch, height,
 // width, in_channels.
@@ -118,13 +121,19 @@ OpContract track_contract() {
           .scope = Scope::parameters};
 }
 
-WARPSCOPE_VARIANTS(reference_forward(), reference_infer(), reference_backward(), reference_track(),
-                   loops_forward(), loops_infer(), loops_backward(),
-                   loops_track()
-                       WARPSCOPE_IF_CUDA(, naive_forward(), naive_infer(), naive_backward(), naive_track(),
-                                         welford_forward(), vectorized_infer(), warp_shuffle_backward(),
-                                         pooled_forward(), pooled_infer(), pooled_backward(),
-                                         recomputed_forward(), recomputed_infer(), recomputed_backward())
-                           WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_infer(), cudnn_backward()))
+WARPSCOPE_VARIANTS(
+    reference_forward(), reference_infer(), reference_backward(), reference_track(), reference_moments(),
+    reference_allreduce_moments(), reference_backward_sums(), reference_allreduce_sums(),
+    reference_backward_input(), loops_forward(), loops_infer(), loops_backward(), loops_track(),
+    loops_moments(), loops_allreduce_moments(), loops_backward_sums(), loops_allreduce_sums(),
+    loops_backward_input()
+        WARPSCOPE_IF_CUDA(, naive_forward(), naive_infer(), naive_backward(), naive_track(), naive_moments(),
+                          naive_backward_sums(), naive_backward_input(), host_mpi_allreduce_moments(),
+                          host_mpi_allreduce_sums(), p2p_two_shot_allreduce_moments(),
+                          p2p_two_shot_allreduce_sums(), welford_forward(), welford_moments(),
+                          vectorized_infer(), warp_shuffle_backward(), warp_shuffle_backward_sums(),
+                          warp_shuffle_backward_input(), pooled_forward(), pooled_infer(), pooled_backward(),
+                          recomputed_forward(), recomputed_infer(), recomputed_backward())
+            WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_infer(), cudnn_backward()))
 
 }  // namespace warpscope::ops::batch_norm

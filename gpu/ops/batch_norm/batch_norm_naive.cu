@@ -15,28 +15,52 @@
 namespace warpscope::ops::batch_norm {
 namespace {
 
+/// Of one channel; `rest` is what rounding took from the mean.
+struct ChannelMoments {
+  float mean;
+  float rest;
+  float variance;
+};
+
+template <class T>
+__device__ ChannelMoments moments_of_channel(std::int64_t positions, int channels, int c,
+                                             const T* __restrict__ x) {
+  const auto count = static_cast<float>(positions);
+  float sum = 0.0f;
+  for (std::int64_t p = 0; p < positions; ++p) sum += to_float(x[p * channels + c]);
+  const float rough = sum / count;
+  float left = 0.0f;
+  float squares = 0.0f;
+  for (std::int64_t p = 0; p < positions; ++p) {
+    const float centred = to_float(x[p * channels + c]) - rough;
+    left += centred;
+    squares += centred * centred;
+  }
+  const float rest = left / count;
+  const float mean = rough + rest;
+  return {mean, (rough - mean) + rest, squares / count - rest * rest};
+}
+
 /// means, factors; rests: what rounding took from the means.
 template <class T>
 __global__ void batch_norm_moments_naive(std::int64_t positions, int channels, const T* __restrict__ x,
                                          float* __restrict__ means, float* __restrict__ factors,
                                          float* __restrict__ rests) {
-  const auto count = static_cast<float>(positions);
   for (int c = first_element<int>(); c < channels; c += element_stride<int>()) {
-    float sum = 0.0f;
-    for (std::int64_t p = 0; p < positions; ++p) sum += to_float(x[p * channels + c]);
-    const float rough = sum / count;
-    float left = 0.0f;
-    float squares = 0.0f;
-    for (std::int64_t p = 0; p < positions; ++p) {
-      const float centred = to_float(x[p * channels + c]) - rough;
-      left += centred;
-      squares += centred * centred;
-    }
-    const float rest = left / count;
-    const float mean = rough + rest;
-    means[c] = mean;
-    factors[c] = reciprocal_deviation(squares / count - rest * rest);
-    rests[c] = (rough - mean) + rest;
+    const ChannelMoments found = moments_of_channel(positions, channels, c, x);
+    means[c] = found.mean;
+    factors[c] = reciprocal_deviation(found.variance);
+    rests[c] = found.rest;
+  }
+}
+
+template <class T>
+__global__ void batch_norm_plain_moments_naive(std::int64_t positions, int channels, const T* __restrict__ x,
+                                               float* __restrict__ means, float* __restrict__ variances) {
+  for (int c = first_element<int>(); c < channels; c += element_stride<int>()) {
+    const ChannelMoments found = moments_of_channel(positions, channels, c, x);
+    means[c] = found.mean;
+    variances[c] = found.variance < 0.0f ? 0.0f : found.variance;
   }
 }
 
@@ -134,19 +158,40 @@ void infer(const OpCall& call) {
   });
 }
 
-void backward(const OpCall& call) {
+void moments(const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  auto* means = call.operand<float>(Name::moments);
+  with_storage(call.precision, [&]<class T>(T) {
+    run_elements(call, channels, batch_norm_plain_moments_naive<T>, sizes::pixels(call.shape), channels,
+                 Name::input, means, means + channels);
+  });
+}
+
+void backward_sums(const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  const auto* means = call.operand<const float>(Name::statistics);
+  with_storage(call.precision, [&]<class T>(T) {
+    run_kernel(call, "sums", {element_blocks(channels)}, batch_norm_sums_naive<T>, sizes::pixels(call.shape),
+               channels, Name::input, Name::output_gradient, means, means + channels, Name::weights_gradient,
+               Name::bias_gradient);
+  });
+}
+
+void backward_input(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
   const auto* means = call.operand<const float>(Name::statistics);
   with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
-    run_kernel(call, "sums", {element_blocks(channels)}, batch_norm_sums_naive<T>, positions, channels,
-               Name::input, Name::output_gradient, means, means + channels, Name::weights_gradient,
-               Name::bias_gradient);
     run_elements(call, count, batch_norm_backward_naive<Index, T>, count, channels, positions, Name::input,
                  Name::output_gradient, Name::weights, means, means + channels, Name::weights_gradient,
                  Name::bias_gradient, Name::input_gradient);
   });
+}
+
+void backward(const OpCall& call) {
+  backward_sums(call);
+  backward_input(call);
 }
 
 void track(const OpCall& call) {
@@ -173,6 +218,16 @@ Variant naive_backward() {
 }
 Variant naive_track() {
   return naive_variant(Op::batch_norm_track, track, "One thread per channel.");
+}
+Variant naive_moments() {
+  return naive_variant(Op::batch_norm_moments, moments, "One thread per channel adds its positions.");
+}
+Variant naive_backward_sums() {
+  return naive_variant(Op::batch_norm_backward_sums, backward_sums,
+                       "One thread per channel adds its positions.");
+}
+Variant naive_backward_input() {
+  return naive_variant(Op::batch_norm_backward_input, backward_input, "One thread per element.");
 }
 
 }  // namespace warpscope::ops::batch_norm

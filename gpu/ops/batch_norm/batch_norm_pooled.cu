@@ -19,7 +19,9 @@ namespace warpscope::ops::batch_norm {
 namespace {
 
 void forward(const OpCall& call) {
-  with_storage(call.precision, [&]<class T>(T) { pool_windows<T>(call, welford_moments<T>(call)); });
+  with_storage(call.precision, [&]<class T>(T) {
+    pool_windows<T>(call, find_moments<T>(call, call.operand<float>(Name::statistics)));
+  });
 }
 
 void infer(const OpCall& call) {

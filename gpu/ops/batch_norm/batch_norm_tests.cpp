@@ -1,5 +1,7 @@
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "gpu/ops/norm_draw.h"
 #include "gpu/ops/op_tests.h"
@@ -80,6 +82,40 @@ void fit_track(const Draw& draw) {
   });
 }
 
+/// Variances are not negative.
+void fit_merge(const Draw& draw) {
+  draw.edit(Name::moments, [](std::vector<double>& values) {
+    for (std::size_t i = values.size() / 2; i < values.size(); ++i) values[i] *= values[i];
+  });
+}
+
+/// At the first position both sums point where what they are taken from does not, so that a single number does not
+/// cancel.
+void fit_backward_input(const Draw& draw) {
+  norm_draw::fit_backward(draw);
+  const std::vector<double> x = draw.values(Name::input);
+  const std::vector<double> dy = draw.values(Name::output_gradient);
+  const std::vector<double> means = draw.values(Name::statistics);
+  draw.edit(Name::bias_gradient, [&](std::vector<double>& sums) {
+    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] = std::copysign(sums[c], -dy[c]);
+  });
+  draw.edit(Name::weights_gradient, [&](std::vector<double>& sums) {
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+      sums[c] = std::copysign(sums[c], (x[c] - means[c]) * -dy[c]);
+    }
+  });
+}
+
+/// Of a sum over ranks, of which a proof has one: tests/training has several.
+std::vector<OpShape> channel_shapes() {
+  std::vector<OpShape> list;
+  for (const int channels : {1, 3, 40, 1027}) list.push_back({.in_channels = channels, .peers = true});
+  return list;
+}
+OpShape random_channels(Random& random) {
+  return {.in_channels = test_shapes::channels(random), .peers = true};
+}
+
 Derivative derivative(Name variable, Name result) {
   return {Op::batch_norm_forward, kSmall, variable, result};
 }
@@ -111,6 +147,39 @@ OpTests backward_tests() {
           .derivative = derivative(Name::input, Name::input_gradient),
           .more_derivatives = {derivative(Name::weights, Name::weights_gradient),
                                derivative(Name::bias, Name::bias_gradient)}};
+}
+
+OpTests moments_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .fit = fit_forward,
+          .no_derivative = kForwardOp};
+}
+
+OpTests allreduce_moments_tests() {
+  return {.shapes = channel_shapes,
+          .random_shape = random_channels,
+          .fit = fit_merge,
+          .no_derivative = kNoFunction};
+}
+
+OpTests backward_sums_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .fit = norm_draw::fit_backward,
+          .derivative = derivative(Name::weights, Name::weights_gradient),
+          .more_derivatives = {derivative(Name::bias, Name::bias_gradient)}};
+}
+
+OpTests allreduce_sums_tests() {
+  return {.shapes = channel_shapes, .random_shape = random_channels, .no_derivative = kNoFunction};
+}
+
+OpTests backward_input_tests() {
+  return {.shapes = shapes,
+          .random_shape = test_shapes::random_image,
+          .fit = fit_backward_input,
+          .no_derivative = "a piece of batch_norm.backward, whose sums come from other ops"};
 }
 
 OpTests track_tests() {

@@ -1,8 +1,8 @@
-// batch_norm.backward, variant `warp_shuffle`: over `naive` it adds 16-byte reads, sums in registers that shuffles
-// and a second pass over spans of positions add up in an order that the shape alone fixes (norm_sums.cuh), and that
-// a thread keeps its channels while it writes. Limits: none on the shape; channels that are no multiple of 16 bytes,
-// and memory that does not start at one, go an element at a time. Bound by memory: x and dy are read twice. At
-// most 72 registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source: batch_norm.cpp;
+// batch_norm.backward and its pieces, variant `warp_shuffle`: over `naive` it adds 16-byte reads, sums in registers that
+// shuffles and a second pass over spans of positions add up in an order that the shape alone fixes (norm_sums.cuh), and
+// that a thread keeps its channels while it writes. Limits: none on the shape; channels that are no multiple of 16 bytes,
+// and memory that does not start at one, go an element at a time. Bound by memory: x and dy are read twice. At most 72
+// registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source: batch_norm.cpp;
 // columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include "gpu/ops/kernel_launch.cuh"
@@ -52,25 +52,37 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_backward_columns(
   }
 }
 
-void backward(const OpCall& call) {
+OfChannels moments_of(const OpCall& call) {
+  const auto* statistics = call.operand<const float>(Name::statistics);
+  return {statistics, statistics + call.shape.in_channels};
+}
+
+void backward_sums(const OpCall& call) {
+  with_storage(call.precision, [&]<class T>(T) { norm_gradients<T>(call, moments_of(call)); });
+}
+
+void backward_input(const OpCall& call) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
-  const auto* statistics = call.operand<const float>(Name::statistics);
-  const OfChannels moments{statistics, statistics + channels};
-  auto* dgamma = call.operand<float>(Name::weights_gradient);
-  auto* dbeta = call.operand<float>(Name::bias_gradient);
+  const OfChannels moments = moments_of(call);
+  const Sums sums{call.operand<const float>(Name::weights_gradient),
+                  call.operand<const float>(Name::bias_gradient)};
   with_storage(call.precision, [&]<class T>(T) {
     const T* x = call.operand<const T>(Name::input);
     const T* dy = call.operand<const T>(Name::output_gradient);
     T* dx = call.operand<T>(Name::input_gradient);
-    norm_gradients<T>(call, moments);
     with_column_width<T>(channels, aligned_16(x, dy, dx), [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
       run_kernel(call, {grid.blocks, kColumnThreads}, batch_norm_backward_columns<T, kWidth>, grid.columns, x,
-                 dy, Name::weights, moments, Sums{dgamma, dbeta}, dx);
+                 dy, Name::weights, moments, sums, dx);
     });
   });
+}
+
+void backward(const OpCall& call) {
+  backward_sums(call);
+  backward_input(call);
 }
 
 std::size_t backward_workspace(const OpShape& s, core::Precision) {
@@ -85,6 +97,17 @@ Variant warp_shuffle_backward() {
       "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over blocks, "
       "in a fixed order.",
       {.workspace_bytes = backward_workspace});
+}
+Variant warp_shuffle_backward_sums() {
+  return cuda_variant(
+      Op::batch_norm_backward_sums, "warp_shuffle", backward_sums,
+      "Sums in registers from 16-byte reads, added up by warp shuffles and a second pass over "
+      "blocks, in a fixed order.",
+      {.workspace_bytes = backward_workspace});
+}
+Variant warp_shuffle_backward_input() {
+  return cuda_variant(Op::batch_norm_backward_input, "warp_shuffle", backward_input,
+                      "16 bytes at a time; a thread keeps its channels.");
 }
 
 }  // namespace warpscope::ops::batch_norm

@@ -1,7 +1,7 @@
-// batch_norm.forward, variant `welford`: mean and squares in one pass over x, 16 bytes at a time, by Welford's updates
-// (welford_moments.cuh); another pass writes y. The order is one that the shape alone fixes, so the result is the same
-// bits every time. Over `naive` it adds wide reads, one pass less, and enough blocks to fill a GPU whatever the
-// channels. A ReLU and an addition behind it run in the pass that writes y.
+// batch_norm.forward and moments, variant `welford`: mean and squares in one pass over x, 16 bytes at a time, by
+// Welford's updates (welford_moments.cuh); another pass writes y. The order is one that the shape alone fixes, so the
+// result is the same bits every time. Over `naive` it adds wide reads, one pass less, and enough blocks to fill a GPU
+// whatever the channels. A ReLU and an addition behind it run in the pass that writes y.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory: x is read twice, y written. At most 64 registers, 4.1 KiB of shared
@@ -16,7 +16,14 @@ namespace warpscope::ops::batch_norm {
 namespace {
 
 void forward(const OpCall& call) {
-  with_storage(call.precision, [&]<class T>(T) { normalize_columns<T>(call, welford_moments<T>(call)); });
+  with_storage(call.precision, [&]<class T>(T) {
+    normalize_columns<T>(call, find_moments<T>(call, call.operand<float>(Name::statistics)));
+  });
+}
+
+void moments(const OpCall& call) {
+  with_storage(call.precision,
+               [&]<class T>(T) { find_moments<T>(call, call.operand<float>(Name::moments), true); });
 }
 
 }  // namespace
@@ -27,6 +34,12 @@ Variant welford_forward() {
       "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed order, a "
       "ReLU and an addition in the pass that writes.",
       {.chain = relu_and_sum_after(Op::batch_norm_forward), .workspace_bytes = welford_workspace});
+}
+Variant welford_moments() {
+  return cuda_variant(Op::batch_norm_moments, "welford", moments,
+                      "Mean and variance in one pass, 16 bytes at a time; partial moments merged in a fixed "
+                      "order.",
+                      {.workspace_bytes = welford_workspace});
 }
 
 }  // namespace warpscope::ops::batch_norm

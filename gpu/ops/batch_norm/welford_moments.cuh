@@ -95,8 +95,9 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_spans_welford(Colum
 struct Results {
   float* means;
   float* factors;
-  float* shifts;  ///< each channel's first value: x may be gone by the time it is needed
-  float* rests;   ///< the means less these
+  float* shifts;   ///< each channel's first value: x may be gone by the time it is needed
+  float* rests;    ///< the means less these
+  bool variances;  ///< these instead of factors
 };
 
 /// Merges the spans: a warp every eighth one, then the first warp all.
@@ -126,29 +127,29 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_welford(Colum
   for (int i = 1; i < kColumnWarps; ++i) moments.merge(of_warps[i][lane]);
   const float shift = to_float(x[channel]);
   results.means[channel] = shift + moments.mean;
-  results.factors[channel] = reciprocal_deviation(moments.squares / static_cast<float>(columns.positions));
+  const float variance = moments.squares / static_cast<float>(columns.positions);
+  results.factors[channel] = results.variances ? variance : reciprocal_deviation(variance);
   results.shifts[channel] = shift;
   results.rests[channel] = moments.mean;
 }
 
-/// Bytes that welford_moments() needs in the workspace.
+/// Bytes that find_moments() needs in the workspace.
 inline std::size_t welford_workspace(const OpShape& s, core::Precision) {
   const std::int64_t spans = summed_spans(sizes::pixels(s), s.in_channels);
   return static_cast<std::size_t>((spans + 1) * 2 * s.in_channels) * sizeof(float);
 }
 
-/// Enqueues the moments of the call's batch: means and r go to `statistics`, and what is returned lies there and in the
-/// workspace.
+/// Enqueues the moments of the call's batch: means and r, or `variances`, go to `statistics`, and what is returned lies
+/// there and in the workspace.
 template <class T>
-BatchMoments welford_moments(const OpCall& call) {
+BatchMoments find_moments(const OpCall& call, float* statistics, bool variances = false) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
   const T* x = call.operand<const T>(Name::input);
-  auto* statistics = call.operand<float>(Name::statistics);
   const std::int64_t spans = summed_spans(positions, channels);
   auto* parts = static_cast<float*>(call.workspace);
   float* shifts = parts + spans * 2 * channels;
-  const Results results{statistics, statistics + channels, shifts, shifts + channels};
+  const Results results{statistics, statistics + channels, shifts, shifts + channels, variances};
   with_column_width<T>(channels, aligned_16(x), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, spans);
     run_kernel(call, "moments of spans of positions", {grid.blocks, kColumnThreads},

@@ -39,6 +39,12 @@ void for_each(std::int64_t count, int rows, int columns, int channels, Body body
   }
 }
 
+/// sums[c] += row[c] x factor.
+template <class T>
+void add_row(const T* row, double factor, std::vector<double>& sums) {
+  for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += double{row[c]} * factor;
+}
+
 template <class T>
 void forward(const OpCall& call) {
   const OpShape& s = call.shape;
@@ -47,17 +53,19 @@ void forward(const OpCall& call) {
   const auto y = output_view(call.operand<T>(Name::output), s);
   const int p = padding_of(s, s.kernel_height);
   const int q = padding_of(s, s.kernel_width);
-  for_each(
-      s.batch, output_height(s), output_width(s), s.out_channels, [&](std::int64_t n, int i, int j, int k) {
-        double sum = 0;
-        for_each(1, s.kernel_height, s.kernel_width, s.in_channels, [&](std::int64_t, int r, int t, int c) {
-          const int h = i * s.stride + r * s.dilation - p;
-          const int w = j * s.stride + t * s.dilation - q;
-          if (!x.contains(h, w)) return;
-          sum += double{x(n, h, w, c)} * double{weights(k, r, t, c)};
-        });
-        y(n, i, j, k) = static_cast<T>(sum);
-      });
+  for_each(s.batch, output_height(s), output_width(s), s.out_channels,
+           [&](std::int64_t n, int i, int j, int k) {
+             double sum = 0;
+             for_each(1, s.kernel_height, s.kernel_width, 1, [&](std::int64_t, int r, int t, int) {
+               const int h = i * s.stride + r * s.dilation - p;
+               const int w = j * s.stride + t * s.dilation - q;
+               if (!x.contains(h, w)) return;
+               const T* values = x.at(n, h, w);
+               const T* factors = weights.at(k, r, t);
+               for (int c = 0; c < s.in_channels; ++c) sum += double{values[c]} * double{factors[c]};
+             });
+             y(n, i, j, k) = static_cast<T>(sum);
+           });
 }
 
 template <class T>
@@ -68,16 +76,17 @@ void backward_input(const OpCall& call) {
   const auto dx = input_view(call.operand<T>(Name::input_gradient), s);
   const int p = padding_of(s, s.kernel_height);
   const int q = padding_of(s, s.kernel_width);
-  for_each(s.batch, s.height, s.width, s.in_channels, [&](std::int64_t n, int h, int w, int c) {
-    double sum = 0;
+  std::vector<double> sums(static_cast<std::size_t>(s.in_channels));
+  for_each(s.batch, s.height, s.width, 1, [&](std::int64_t n, int h, int w, int) {
+    std::fill(sums.begin(), sums.end(), 0.0);
     for_each(1, s.kernel_height, s.kernel_width, s.out_channels, [&](std::int64_t, int r, int t, int k) {
       const int down = h - r * s.dilation + p;
       const int right = w - t * s.dilation + q;
       if (down % s.stride != 0 || right % s.stride != 0) return;
       if (!dy.contains(down / s.stride, right / s.stride)) return;
-      sum += double{dy(n, down / s.stride, right / s.stride, k)} * double{weights(k, r, t, c)};
+      add_row(weights.at(k, r, t), double{dy(n, down / s.stride, right / s.stride, k)}, sums);
     });
-    dx(n, h, w, c) = static_cast<T>(sum);
+    std::transform(sums.begin(), sums.end(), dx.at(n, h, w), [](double sum) { return static_cast<T>(sum); });
   });
 }
 
@@ -89,17 +98,17 @@ void backward_weights(const OpCall& call) {
   const auto dw = weights_view(call.operand<T>(Name::weights_gradient), s);
   const int p = padding_of(s, s.kernel_height);
   const int q = padding_of(s, s.kernel_width);
-  for_each(s.out_channels, s.kernel_height, s.kernel_width, s.in_channels,
-           [&](std::int64_t k, int r, int t, int c) {
-             double sum = 0;
-             for_each(s.batch, output_height(s), output_width(s), 1, [&](std::int64_t n, int i, int j, int) {
-               const int h = i * s.stride + r * s.dilation - p;
-               const int w = j * s.stride + t * s.dilation - q;
-               if (!x.contains(h, w)) return;
-               sum += double{x(n, h, w, c)} * double{dy(n, i, j, static_cast<int>(k))};
-             });
-             dw(k, r, t, c) = static_cast<T>(sum);
-           });
+  std::vector<double> sums(static_cast<std::size_t>(s.in_channels));
+  for_each(s.out_channels, s.kernel_height, s.kernel_width, 1, [&](std::int64_t k, int r, int t, int) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for_each(s.batch, output_height(s), output_width(s), 1, [&](std::int64_t n, int i, int j, int) {
+      const int h = i * s.stride + r * s.dilation - p;
+      const int w = j * s.stride + t * s.dilation - q;
+      if (!x.contains(h, w)) return;
+      add_row(x.at(n, h, w), double{dy(n, i, j, static_cast<int>(k))}, sums);
+    });
+    std::transform(sums.begin(), sums.end(), dw.at(k, r, t), [](double sum) { return static_cast<T>(sum); });
+  });
 }
 
 template <class T>

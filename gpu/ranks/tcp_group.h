@@ -1,0 +1,61 @@
+#pragma once
+// Groups over TCP, once the ranks have met: each rank has a connection to each other one.
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/ranks/descriptor.h"
+#include "gpu/ranks/group.h"
+#include "gpu/ranks/shared_region.h"
+#include "gpu/ranks/tcp_frames.h"
+
+namespace warpscope::ranks {
+
+/// Sockets to other ranks, by rank; none to this one.
+using Sockets = std::vector<Descriptor>;
+
+/// A rank's place in a meeting while its meeting or one of its groups is there; then the others see that it has ended.
+class TcpSeat {
+ public:
+  /// `presence` carry no bytes.
+  TcpSeat(Place place, Sockets presence) : place_(place), presence_(std::move(presence)) {}
+
+  const Place& place() const { return place_; }
+  /// Ranks that have ended or whose host does not answer any more, as far as the system knows. From any thread.
+  std::vector<int> gone() const;
+  /// Where a group has seen that a rank is gone before its system told it here. From any thread.
+  void note_gone(int rank) { noted_.fetch_or(only(rank)); }
+  /// "rank 2 ended", "rank 2 cannot be reached any more".
+  std::string fate(int rank) const;
+
+ private:
+  short events(int rank) const;
+
+  Place place_;
+  Sockets presence_;
+  std::atomic<RankSet> noted_{0};
+};
+
+/// Each pair of ranks gives each other bytes by a connection of its own. A rank counts as ended when its connection
+/// ends; its bytes from before still arrive. Who waits for it then gets RankMissing, and a group of which a call has
+/// thrown throws the same again.
+class TcpMeeting final : public Meeting {
+ public:
+  /// `sockets` of each link.
+  TcpMeeting(Place place, std::array<Sockets, kTcpLinks> sockets);
+
+  Place place() const override { return seat_->place(); }
+  std::string missing() const override;
+  /// Throws BadInput for a number that there is not, or that has been given before.
+  std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
+
+ private:
+  std::shared_ptr<TcpSeat> seat_;
+  std::array<Sockets, kGroups> sockets_;
+  std::array<std::atomic<bool>, kGroups> given_{};
+};
+
+}  // namespace warpscope::ranks
