@@ -111,7 +111,9 @@ void Trainer::Worker::advance() {
 
 void Trainer::Worker::step() {
   engine_->set_learning_rate(static_cast<float>(rate_of_next_step()));
+  in_step_ = true;
   engine_->step(timing_due());
+  in_step_ = false;
   if (steering_.epoch_ended(settings(), engine_->epochs_done())) keeper_->note_epoch(engine_->epochs_done());
   if (steps_to_run_ > 0) {
     --steps_to_run_;

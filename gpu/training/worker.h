@@ -174,6 +174,7 @@ class Trainer::Worker {
   std::atomic<bool> ranks_have_begun_ = false;
   ranks::LinkTable links_;          ///< as measured last
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
+  bool in_step_ = false;            ///< one has begun and is not enqueued
   bool disturbed_ = false;          ///< something is measured beside the training
   bool batch_chosen_ = false;       ///< by a person
 

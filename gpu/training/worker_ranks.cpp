@@ -160,7 +160,8 @@ void Trainer::Worker::follow_ranks() {
 /// What the training goes on from where ranks are missing: nothing where no step was under way, since it is all here
 /// then. Throws `missing` where there is nothing.
 std::optional<LeftState> Trainer::Worker::kept_without_ranks(const ranks::RankMissing& missing) {
-  if (!rate_search_ && engine_->steps() == view_.step) return std::nullopt;
+  const bool broken_off = std::exchange(in_step_, false);  // part of what it leaves is of that step
+  if (!rate_search_ && !broken_off && engine_->steps() == view_.step) return std::nullopt;
   LeftState left{.number = view_.training,
                  .generation = view_.generation,
                  .settings = view_.settings,
