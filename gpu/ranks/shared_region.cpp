@@ -174,6 +174,8 @@ RankSet Region::gone() const {
 }
 
 void Region::end(int rank, Presence presence, int status) {
+  // What the system has told of its end holds.
+  if (presence == Presence::left && state_->ranks[rank].presence.load() == Presence::ended) return;
   state_->ranks[rank].status.store(status, std::memory_order_relaxed);
   state_->ranks[rank].presence.store(presence, std::memory_order_release);
   for (SharedGroupState& group : state_->groups) {

@@ -210,8 +210,13 @@ std::size_t Trainer::Worker::go_on_on(std::vector<std::string> devices,
 /// Those that are missing, and those that wait for them, end, and the training goes on with fewer. Throws `missing` where
 /// it cannot, or is to stop.
 void Trainer::Worker::go_on_without(const ranks::RankMissing& missing) {
-  if (!settings().go_on_without_ranks || !around_.rank_supply.start || !around_.ranks) throw missing;
+  if (!around_.rank_supply.start || !around_.ranks) throw missing;
   const Lost lost = lost_of(*around_.ranks, missing);
+  if (!settings().go_on_without_ranks) {
+    // Who was waited for may have ended only for want of the one that is lost.
+    if (lost.ranks == missing.ranks()) throw missing;
+    throw ranks::RankMissing(lost.sentence, lost.ranks);
+  }
   std::vector<std::string> devices = around_.devices;
   devices.resize(static_cast<std::size_t>(around_.ranks->place().size), device_->info().id());
   for (auto rank = lost.ranks.rbegin(); rank != lost.ranks.rend(); ++rank) {

@@ -358,7 +358,8 @@ TEST(Ranks, OfWhichOneIsMissingStopIfAsked) {
   ASSERT_TRUE(wait_for_step(trainer, 3));
   crew.kill(1);
   ASSERT_TRUE(wait_for_state(trainer, TrainerState::failed));
-  EXPECT_TRUE(trainer.snapshot()->notice.starts_with("rank 1 was killed by SIGKILL"));
+  EXPECT_TRUE(trainer.snapshot()->notice.starts_with("rank 1 was killed by SIGKILL"))
+      << trainer.snapshot()->notice;
 }
 
 TEST(Ranks, OfNumbersThatCannotBeAreRefused) {
