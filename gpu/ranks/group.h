@@ -61,7 +61,7 @@ class Group {
 
   /// Ranks `a` and `b`, two different ones, give each other `mine`, as long as `theirs`; the others come along with any
   /// memory of that size and neither give nor get anything.
-  virtual void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) = 0;
+  virtual void trade(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) = 0;
   /// What bytes go over: "shared memory".
   virtual std::string medium() const = 0;
 

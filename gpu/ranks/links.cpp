@@ -41,7 +41,7 @@ std::vector<double> rates_through_host(Group& group) {
       const double rate = best_rate(mine.size(), [&] {
         wait_for_all(group);
         const std::int64_t begin = steady_nanoseconds();
-        group.swap(a, b, mine, taken);
+        group.trade(a, b, mine, taken);
         return static_cast<double>(steady_nanoseconds() - begin);
       });
       if (rank == a) rates[static_cast<std::size_t>(b)] = rate;

@@ -157,7 +157,7 @@ class MpiGroup final : public Group {
     });
   }
 
-  void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override {
+  void trade(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override {
     core::require(mine.size() == theirs.size(), "{} bytes are given and {} taken", mine.size(),
                   theirs.size());
     const int me = place().rank;

@@ -229,7 +229,7 @@ void SharedGroup::all_to_all(std::span<const std::byte> to, std::span<std::byte>
   } while (begin < block);
 }
 
-void SharedGroup::swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) {
+void SharedGroup::trade(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) {
   still_whole();
   core::require(mine.size() == theirs.size(), "{} bytes are given and {} taken", mine.size(), theirs.size());
   const int me = place().rank;

@@ -40,7 +40,7 @@ class SharedGroup final : public Group {
   std::vector<std::byte> receive() override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_to_all(std::span<const std::byte> to, std::span<std::byte> from) override;
-  void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override;
+  void trade(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override;
   std::string medium() const override { return "shared memory"; }
   void note_purpose(std::string purpose) override { purpose_ = std::move(purpose); }
 

@@ -47,7 +47,7 @@ class TcpGroup final : public Group {
   std::vector<std::byte> receive() override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_to_all(std::span<const std::byte> to, std::span<std::byte> from) override;
-  void swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override;
+  void trade(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) override;
   std::string medium() const override { return "TCP"; }
   void note_purpose(std::string purpose) override { purpose_ = std::move(purpose); }
 
@@ -276,9 +276,9 @@ void TcpGroup::all_to_all(std::span<const std::byte> to, std::span<std::byte> fr
       [&](int rank) { return from.subspan(block * rank, block); });
 }
 
-void TcpGroup::swap(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) {
+void TcpGroup::trade(int a, int b, std::span<const std::byte> mine, std::span<std::byte> theirs) {
   still_whole();
-  core::require(a != b && mine.size() == theirs.size(), "ranks {} and {} cannot swap {} for {} bytes", a, b,
+  core::require(a != b && mine.size() == theirs.size(), "ranks {} and {} cannot trade {} for {} bytes", a, b,
                 mine.size(), theirs.size());
   const int me = place().rank;
   const int partner = me == a ? b : me == b ? a : -1;

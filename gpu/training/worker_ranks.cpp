@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -219,8 +220,8 @@ void Trainer::Worker::go_on_without(const ranks::RankMissing& missing) {
   }
   std::vector<std::string> devices = around_.devices;
   devices.resize(static_cast<std::size_t>(around_.ranks->place().size), device_->info().id());
-  for (auto rank = lost.ranks.rbegin(); rank != lost.ranks.rend(); ++rank) {
-    if (*rank > 0 && std::cmp_less(*rank, devices.size())) devices.erase(devices.begin() + *rank);
+  for (const int rank : lost.ranks | std::views::reverse) {
+    if (rank > 0 && std::cmp_less(rank, devices.size())) devices.erase(devices.begin() + rank);
   }
   around_.ranks->end_others();
   engine_->options().sums->give_up();

@@ -212,7 +212,7 @@ void bytes_are_exchanged(Group& group, const std::vector<std::size_t>& sizes) {
     group.all_to_all(to, taken);
     EXPECT_TRUE(taken == from) << size;
     Bytes theirs(size);  // of two of the four
-    group.swap(1, 3, block(size, rank, rank), theirs);
+    group.trade(1, 3, block(size, rank, rank), theirs);
     EXPECT_TRUE(theirs == (rank % 2 == 1 ? block(size, 4 - rank, 4 - rank) : Bytes(size))) << size;
   }
 }

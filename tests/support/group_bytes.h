@@ -86,7 +86,7 @@ inline void swap_in_twos(Group& group, std::size_t count) {
   for (const auto& [a, b] : {std::pair(0, 2), std::pair(2, 1)}) {
     const Bytes before(count);
     Bytes theirs = before;
-    group.swap(a, b, bytes_of(me, 7, count), theirs);
+    group.trade(a, b, bytes_of(me, 7, count), theirs);
     ASSERT_EQ(theirs, me == a ? bytes_of(b, 7, count) : (me == b ? bytes_of(a, 7, count) : before));
   }
 }

@@ -16,14 +16,14 @@ std::string selection_word(const plan::Selection& selection, const plan::Machine
 }
 
 std::string selection_list(const plan::Selection& selection) {
-  constexpr std::size_t kMost = 4;  // operations of a variant that are named
+  constexpr std::size_t kMostOperations = 4;  // operations of a variant that are named
   std::map<std::string, std::vector<std::string_view>> by_variant;
   for (const auto& [op, name] : selection.variants) by_variant[name].push_back(ops::to_string(op));
   std::string text;
   for (const auto& [name, chosen] : by_variant) {
     text += fmt::format("{}: {}\n", name,
-                        chosen.size() > kMost ? fmt::format("{} operations", chosen.size())
-                                              : fmt::format("{}", fmt::join(chosen, ", ")));
+                        chosen.size() > kMostOperations ? fmt::format("{} operations", chosen.size())
+                                                        : fmt::format("{}", fmt::join(chosen, ", ")));
   }
   return text.empty() ? "all operations automatic" : text + "the others automatic";
 }

@@ -88,15 +88,15 @@ OpFamily family_of(ops::Op op) {
 }
 
 std::string_view name_of(OpFamily family) {
-  static constexpr std::array<std::string_view, kFamilies> kNames{"forward products",
-                                                                  "input gradients",
-                                                                  "weight gradients",
-                                                                  "bias, ReLU",
-                                                                  "pooling, upsampling",
-                                                                  "loss",
-                                                                  "update",
-                                                                  "data"};
-  return kNames[static_cast<std::size_t>(family)];
+  static constexpr std::array<std::string_view, kFamilies> kFamilyNames{"forward products",
+                                                                        "input gradients",
+                                                                        "weight gradients",
+                                                                        "bias, ReLU",
+                                                                        "pooling, upsampling",
+                                                                        "loss",
+                                                                        "update",
+                                                                        "data"};
+  return kFamilyNames[static_cast<std::size_t>(family)];
 }
 
 double StepLanes::length() const {
