@@ -242,7 +242,7 @@ bool normalizes_over_ranks(const LayerTensors& tensors) {
   return tensors.training && tensors.recipe->norm_images > 0;
 }
 
-/// Of a sum over ranks.
+/// The shape of a sum over ranks.
 OpShape channels_of(const LayerTensors& tensors) {
   OpShape shape;
   shape.in_channels = tensors.shape.in_channels;

@@ -23,16 +23,16 @@ struct ClockOffset {
   double uncertainty = 0;
 };
 
-/// Of the clock of `other` ahead of that of `mine`, from the same exchanges: ((other.left - mine.came) + (other.came -
-/// mine.left)) / 2, of the exchange with the smallest round trip, which is (mine.left - mine.came) + (other.left -
+/// How far the clock of `other` is ahead of that of `mine`, from the same exchanges: ((other.left - mine.came) +
+/// (other.came - mine.left)) / 2, of the exchange with the smallest round trip, which is (mine.left - mine.came) + (other.left -
 /// other.came); the uncertainty is half of that. There is at least one.
 ClockOffset offset_between(std::span<const Encounter> mine, std::span<const Encounter> other);
 
 /// Nanoseconds of std::chrono::steady_clock.
 std::int64_t steady_nanoseconds();
 
-/// Of each rank's clock, ahead of rank 0's; the same on all, each of which calls it. Ranks that the system says run on
-/// one machine share a clock: 0, and the uncertainty is what an exchange could have told.
+/// How far each rank's clock is ahead of rank 0's; the same on all, each of which calls it. Ranks that the system says
+/// run on one machine share a clock: 0, and the uncertainty is what an exchange could have told.
 std::vector<ClockOffset> align_clocks(Group& group,
                                       const std::function<std::int64_t()>& now = steady_nanoseconds);
 

@@ -59,7 +59,7 @@ class MetRanks {
   void make_room(Place place);
   bool has(int link, int rank) const { return at(link, rank).open(); }
   void take(int link, int rank, asio::ip::tcp::socket socket);
-  /// Of ranks `first` to the last: those to whom a link is missing.
+  /// Those among ranks `first` to the last to whom a link is missing.
   std::vector<int> missing(int first) const;
   /// Ranks that were there and are gone.
   std::vector<int> gone() const;

@@ -80,7 +80,7 @@ inline void make_calls_of_all_kinds(Meeting& meeting) {
   }
 }
 
-/// Of three ranks two swap, twice, while the third comes along with memory that must stay as it is.
+/// Two of three ranks trade, twice, while the third comes along with memory that must stay as it is.
 inline void swap_in_twos(Group& group, std::size_t count) {
   const int me = group.place().rank;
   for (const auto& [a, b] : {std::pair(0, 2), std::pair(2, 1)}) {

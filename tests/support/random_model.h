@@ -84,7 +84,7 @@ inline models::Model random_model(std::uint64_t seed) {
   return ended(std::move(model));
 }
 
-/// Of random networks: 1 to `count`, and further ones for kinds of layers that those lack.
+/// Seeds of random networks: 1 to `count`, and further ones for kinds of layers that those lack.
 inline std::vector<std::uint64_t> random_seeds(std::uint64_t count) {
   constexpr std::uint64_t kLast = 2000;  // a kind that is in none by then fits nowhere
   std::set<models::LayerKind> kinds;

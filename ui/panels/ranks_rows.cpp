@@ -94,7 +94,7 @@ std::string part_text(double microseconds, double step, int decimals) {
   return fmt::format("{} ms", with_thousands(microseconds / 1e3, decimals));
 }
 
-/// Of the step in the lane, a line; "" if the lane is of medians.
+/// What the lane shows of a step, a line; "" if the lane is of medians.
 std::string newest_step_text(const RankRow& row) {
   const RankLane& lane = row.lane;
   if (!is_drawable(row.figures->newest) || lane.own > 0) return "";

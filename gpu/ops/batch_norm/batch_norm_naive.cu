@@ -15,7 +15,7 @@
 namespace warpscope::ops::batch_norm {
 namespace {
 
-/// Of one channel; `rest` is what rounding took from the mean.
+/// The moments of one channel; `rest` is what rounding took from the mean.
 struct ChannelMoments {
   float mean;
   float rest;

@@ -34,7 +34,7 @@ struct Moments {
   double variance = 0;
 };
 
-/// Of channel c of the input.
+/// The moments of channel c of the input.
 template <class T>
 Moments moments_of(const OpCall& call, std::int64_t c) {
   const std::int64_t channels = call.shape.in_channels;

@@ -106,7 +106,7 @@ void fit_backward_input(const Draw& draw) {
   });
 }
 
-/// Of a sum over ranks, of which a proof has one: tests/training has several.
+/// Shapes of a sum over ranks. A proof has one rank; tests/training has several.
 std::vector<OpShape> channel_shapes() {
   std::vector<OpShape> list;
   for (const int channels : {1, 3, 40, 1027}) list.push_back({.in_channels = channels, .peers = true});
