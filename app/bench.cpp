@@ -211,6 +211,7 @@ struct BenchArguments {
   bool variants = true;               ///< time them by themselves
   std::vector<std::string> shapes;    ///< instead of the model's
   std::optional<bool> steps;          ///< unset: unless ops, variants or shapes are chosen
+  bool measure = false;               ///< which variants make whole steps faster, as train --measure does
   std::string json;                   ///< file, "-" for standard output instead of the tables, "" for none
   std::string csv;                    ///< file, "-" for standard output instead of the tables, "" for none
   std::string against;                ///< an earlier --json file, "" for none
@@ -381,9 +382,14 @@ int measure(const BenchArguments& arguments) {
     report.steps = profiling::bench_steps(chosen.device, model, setup, report.rows, steps, progress);
     report.advice = advice_of(chosen, model, setup, report, arguments, progress);
   }
+  std::string measured;
+  if (wants_steps(arguments) && !interrupted) {
+    measured = measured_text(chosen.device, model, setup, precisions, arguments.measure);
+  }
   line.clear();
   report.complete = !interrupted;
   if (!quiet) print(report);
+  if (!quiet) files::put(measured);
   if (!quiet && !arguments.against.empty()) {
     files::put(changes_text(before, report, arguments.against));
   }
@@ -424,6 +430,9 @@ Run bench(CLI::App& app) {
   app.add_flag_callback(
       "--no-steps", [a] { a->steps = false; }, "Do not");
   app.add_flag("!--no-variants", a->variants, "Time whole training steps only");
+  app.add_flag(
+      "--measure", a->measure,
+      "With whole steps: measure as train --measure does which variants make them faster, and keep it");
   app.add_option("--json", a->json, "Write the result as JSON; - for standard output")->type_name("FILE");
   app.add_option("--csv", a->csv, "Write the result as CSV; - for standard output")->type_name("FILE");
   app.add_option("--against", a->against, "Compare with an earlier --json file")->type_name("FILE");

@@ -237,11 +237,16 @@ std::string changes_text(const BenchReport& before, const BenchReport& after, co
                {"now µs"},
                {"ratio"},
                {"", Align::left}});
+  // Times of another device are another matter: they are what one asks for.
+  const bool one_device = before.device.name == after.device.name;
+  const std::string doubt = one_device ? profiling::peaks_doubt(before.peaks, after.peaks) : std::string();
   const auto add = [&](const std::string& what, const std::string& variant, Precision precision,
                        const profiling::Change& change) {
-    table.add({what, variant, std::string(core::to_string(precision)), figure(change.before),
-               figure(change.after), fmt::format("{:.2f}", change.ratio), verdict_of(change)},
-              tone_of(change));
+    const bool alike = doubt.empty();
+    table.add(
+        {what, variant, std::string(core::to_string(precision)), figure(change.before), figure(change.after),
+         alike ? fmt::format("{:.2f}", change.ratio) : "-", alike ? verdict_of(change) : "not compared"},
+        alike ? tone_of(change) : Tone::dim);
   };
   for (const auto& [row, change] : profiling::compare(before.rows, after.rows)) {
     add(fmt::format("{} {}", ops::to_string(row.what.op), ops::describe(row.what.op, row.what.shape)),
@@ -252,8 +257,9 @@ std::string changes_text(const BenchReport& before, const BenchReport& after, co
   }
   const std::string gone = gone_text(before);
   if (table.empty()) return fmt::format("nothing here was measured in {} too\n{}", file, gone);
-  return fmt::format("against {} ({}); a ratio above 1 is faster now\n{}{}", file, before.device.name,
-                     table.text(), gone);
+  return fmt::format("against {} ({}); {}\n{}{}", file, before.device.name,
+                     doubt.empty() ? "a ratio above 1 is faster now" : "not compared: " + doubt, table.text(),
+                     gone);
 }
 
 }  // namespace warpscope::app

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/options.h"
 #include "gpu/core/error.h"
 #include "gpu/plan/selection.h"
 
@@ -27,6 +28,8 @@ void check_variant_name(const std::string& part, std::vector<std::string> names)
 }  // namespace
 
 Choices choices(const ChoiceArguments& arguments, const std::vector<std::string>& also) {
+  refuse_repeated("--op", arguments.ops);
+  refuse_repeated("--precision", arguments.precisions);
   Choices made;
   for (const std::string& op : arguments.ops) made.ops.push_back(ops::parse_op(op));
   for (const std::string& precision : arguments.precisions) {

@@ -1,5 +1,5 @@
-// warpscope config: the settings that a training would have, as a TOML file to start from, or
-// docs/options.md.
+// warpscope config: the settings that a training would have, as a TOML file to start from; docs/options.md and the manual
+// page.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/manual.h"
 #include "app/options.h"
 #include "gpu/core/device.h"
 #include "gpu/files/streams.h"
@@ -24,11 +25,12 @@ core::DeviceInfo device_of(const std::string& name) {
   return asked == devices.end() ? devices.back() : *asked;
 }
 
-int print_settings(const training::Configuration& configuration, bool markdown) {
-  if (markdown) {
-    files::put_file(training::options_markdown());
-    return 0;
-  }
+int print_page(const std::string& page) {
+  files::put_file(page);
+  return 0;
+}
+
+int print_settings(const training::Configuration& configuration) {
   const training::Configuration known = training::merge(training::defaults(), configuration);
   files::put_file(training::to_toml(known, device_of(known.text("device"))));
   return 0;
@@ -40,11 +42,17 @@ Run config(CLI::App& app) {
   struct Arguments {
     TrainingArguments training;
     bool markdown = false;
+    bool manual = false;
   };
   const auto a = std::make_shared<Arguments>();
   add_training_options(app, a->training);
   app.add_flag("--markdown", a->markdown, "Print the table of all options instead (docs/options.md)");
-  return [a] { return print_settings(parse(a->training), a->markdown); };
+  app.add_flag("--manual", a->manual, "Print the manual page instead (warpscope.1)");
+  return [a, program = app.get_parent()] {
+    if (a->manual) return print_page(manual(*program));
+    if (a->markdown) return print_page(training::options_markdown());
+    return print_settings(parse(a->training));
+  };
 }
 
 }  // namespace warpscope::app

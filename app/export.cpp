@@ -14,6 +14,7 @@
 
 #include "app/bench_chart.h"
 #include "app/commands.h"
+#include "app/options.h"
 #include "app/png.h"
 #include "app/run_folders.h"
 #include "app/table.h"
@@ -115,6 +116,7 @@ std::string picture_of(const std::vector<runs::Run>& list, const ExportArguments
 
 int write(const ExportArguments& a) {
   check(a, format_named(a.to));
+  refuse_repeated("--series", a.series);
   if (is_bench_file(a)) {
     write_output(a.out, bench_picture(a));
     return 0;

@@ -12,12 +12,15 @@
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "app/options.h"
+#include "app/ranks.h"
 #include "app/table.h"
 #include "app/trained_source.h"
 #include "gpu/core/error.h"
+#include "gpu/data/picture.h"
 #include "gpu/data/requirements.h"
 #include "gpu/export/export.h"
 #include "gpu/files/streams.h"
+#include "gpu/inference/ranks.h"
 #include "gpu/inference/report.h"
 #include "gpu/plan/model_figures.h"
 #include "gpu/settings/setting.h"
@@ -27,20 +30,22 @@ namespace {
 
 struct InferArguments {
   TrainedArguments trained;  ///< `data` may be pictures too
-  int batch = 0;             ///< 0: that of a training
-  bool mirrored = false;     ///< also by mirror images
-  int shift = 0;             ///< also by each image shifted to four corners by so many pixels; 0: not
-  std::string select;        ///< variants, as plan::apply() takes them
-  std::string out;           ///< answers: file, "-" for standard output instead of the text, "" for none
-  std::string format;        ///< csv, json; "" for what the file's name ends with
-  std::string json;          ///< figures: file, "-" as above, "" for none
+  RankArguments ranks;
+  int batch = 0;          ///< 0: that of a training
+  bool mirrored = false;  ///< also by mirror images
+  int shift = 0;          ///< also by each image shifted to four corners by so many pixels; 0: not
+  std::string select;     ///< variants, as plan::apply() takes them
+  std::string out;        ///< answers: file, "-" for standard output instead of the text, "" for none
+  std::string format;     ///< csv, json; "" for what the file's name ends with
+  std::string json;       ///< figures: file, "-" as above, "" for none
 };
 
+using inference::DividedSource;
 using inference::ImageSource;
 using inference::Latency;
 using inference::Outcome;
 
-std::unique_ptr<ImageSource> images_of(const InferArguments& a, const TrainedSource& source) {
+std::unique_ptr<DividedSource> images_of(const InferArguments& a, const TrainedSource& source) {
   const training::TrainingSettings& settings = source.network.settings;
   const models::Model& model = settings.model;
   const bool of_run = a.trained.data.empty();
@@ -66,16 +71,44 @@ inference::Pace pace_of(int batch) {
   return batch == 1 ? inference::Pace::one_by_one : inference::Pace::overlapped;
 }
 
-Outcome infer_all(inference::Inference& network, ImageSource& images, inference::Pace pace) {
+/// What is asked, of this rank or of all.
+struct Asked {
+  const TrainedSource& source;
+  DividedSource& images;
+  plan::ViewSettings views;
+  int batch = 1;
+  inference::Pace pace = inference::Pace::overlapped;
+};
+
+Outcome infer_by_one(const Asked& asked, const inference::Inference::GoOn& go_on) {
+  const TrainedSource& source = asked.source;
+  inference::Inference network(source.network.settings.model, source.network.parameters, source.selection,
+                               asked.batch, source.device, *source.stream, asked.views);
+  return network.run(asked.images, go_on, asked.pace);
+}
+
+Outcome infer_by_all(const Asked& asked, const MetRanks& met, const inference::Inference::GoOn& go_on) {
+  const TrainedSource& source = asked.source;
+  const auto ranks = static_cast<std::size_t>(met.meeting->place().size);
+  inference::Question question{
+      source.network.settings.model, source.selection,       asked.views, asked.batch, asked.pace,
+      asked.images.option(),         source.network.classes, met.devices};
+  question.devices.resize(ranks, source.device->info().id());
+  const InterruptStop stop;
+  return inference::lead(*met.meeting, question, source.network.parameters, source.device, *source.stream,
+                         asked.images, go_on, stop.token());
+}
+
+Outcome infer_all(const Asked& asked, const MetRanks& met) {
   const std::atomic<bool>& interrupted = catch_interrupts();
   ProgressLine line;
-  const auto total =
-      static_cast<int>(std::min<std::int64_t>(images.count(), std::numeric_limits<int>::max()));
+  const std::int64_t own = asked.images.count() / (met.meeting ? met.meeting->place().size : 1);
+  const auto total = static_cast<int>(std::min<std::int64_t>(own, std::numeric_limits<int>::max()));
   const auto go_on = [&](std::int64_t answers) {
     line.show(static_cast<int>(answers), total, "inference");
     return !interrupted;
   };
-  return network.run(images, go_on, pace);
+  return met.meeting ? infer_by_all(asked, met, go_on) : infer_by_one(asked, go_on);
 }
 
 std::string latencies_of(const Outcome& found) {
@@ -107,6 +140,14 @@ std::string in_words(const plan::ViewSettings& views) {
                      views.shift == 1 ? "" : "s", views.mirrored ? " and all five mirrored" : "");
 }
 
+void print_ranks(const Outcome& found, const char* things) {
+  for (std::size_t rank = 0; rank < found.ranks.size(); ++rank) {
+    const inference::RankShare& share = found.ranks[rank];
+    files::print("{:<12} {}, {} {}, {}/s\n", rank == 0 ? "ranks" : "", share.device, share.images, things,
+                 figure(share.images_per_second()));
+  }
+}
+
 void print(const inference::Subject& subject, const Outcome& found, bool of_texts) {
   const char* const things = of_texts ? "texts" : "images";
   files::print("network      {}, {}\n", subject.model, subject.weights);
@@ -115,9 +156,12 @@ void print(const inference::Subject& subject, const Outcome& found, bool of_text
   files::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) files::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) files::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
-  files::print("{:<12} {} over all, {} on the device, {} by the network only\n\n",
+  files::print("{:<12} {} over all, {} on the device{}, {} by the network only\n",
                fmt::format("{}/s", things), figure(found.images_per_second()),
-               figure(found.device_images_per_second()), figure(found.network_images_per_second()));
+               figure(found.device_images_per_second()), found.ranks.empty() ? "" : "s",
+               figure(found.network_images_per_second()));
+  print_ranks(found, things);
+  files::print("\n");
   files::put(latencies_of(found));
 }
 
@@ -130,8 +174,7 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
     files::warn(
         fmt::format("{} more cannot be read; --json FILE names all of them", found.refused.size() - told));
   }
-  const std::string remark = images.remark();
-  if (!remark.empty()) files::warn(remark);
+  if (found.turned > 0) files::warn(data::tell_turned(found.turned));
   if (found.not_finite > 0) {
     const bool one = found.not_finite == 1;
     files::warn(
@@ -144,30 +187,49 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
   }
 }
 
-int ask(const InferArguments& a) {
-  std::optional<inference::RowFormat> format;
+/// The exit code: 1 where an image has no answer.
+int tell(const InferArguments& a, const inference::Subject& subject, const Outcome& found,
+         const ImageSource& images, bool of_texts) {
+  print_refusals(found, images);
+  if (a.out != "-" && a.json != "-") print(subject, found, of_texts);
+  if (!a.out.empty()) {
+    write_output(a.out, inference::text_of(subject, found, inference::row_format(a.format, a.out)));
+  }
+  if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
+  return found.interrupted || !found.refused.empty() || found.not_finite > 0 ? 1 : 0;
+}
+
+void check_outputs(const InferArguments& a) {
   if (a.out.empty() && !a.format.empty()) throw core::BadInput("--format is that of --out, which is missing");
-  if (!a.out.empty()) format = inference::row_format(a.format, a.out);
+  if (!a.out.empty()) inference::row_format(a.format, a.out);
   if (a.out == "-" && a.json == "-")
     throw core::BadInput("--out and --json both go to standard output; choose one");
   check_output_file("--out", a.out);
   check_output_file("--json", a.json);
-  TrainedSource source = open_network(a.trained);
+}
+
+int ask(const InferArguments& a) {
+  check_outputs(a);
+  // Only rank 0 of ranks that people start must say which.
+  if (a.trained.source.empty() && a.ranks.rank < 1)
+    throw core::BadInput("source is required; warpscope infer --help lists what is valid");
+  const MetRanks met = meet_ranks(a.ranks, a.trained.device, "infer");
+  if (!met.leads()) return follow_as(met, inference::follow);
+  TrainedArguments trained = a.trained;
+  trained.device = met.device;
+  TrainedSource source = open_network(trained);
   if (!source.network.not_finite.empty()) files::warn(source.network.not_finite);
   plan::apply(source.selection, a.select, source.device->info());
   const auto images = images_of(a, source);
   const models::Model& model = source.network.settings.model;
   const int batch = a.batch > 0 ? a.batch : plan::standard_batch(source.device->info(), model);
-  inference::Inference network(model, source.network.parameters, source.selection,
-                               static_cast<int>(std::min<std::int64_t>(batch, images->count())),
-                               source.device, *source.stream, {a.mirrored, a.shift});
-  const Outcome found = infer_all(network, *images, pace_of(batch));
-  const inference::Subject subject = subject_of(source, *images);
-  print_refusals(found, *images);
-  if (a.out != "-" && a.json != "-") print(subject, found, !source.network.settings.model.alphabet.empty());
-  if (format) write_output(a.out, inference::text_of(subject, found, *format));
-  if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
-  return found.interrupted || !found.refused.empty() || found.not_finite > 0 ? 1 : 0;
+  const Asked asked{source,
+                    *images,
+                    {a.mirrored, a.shift},
+                    static_cast<int>(std::min<std::int64_t>(batch, images->count())),
+                    pace_of(batch)};
+  const Outcome found = infer_all(asked, met);
+  return tell(a, subject_of(source, *images), found, *images, !model.alphabet.empty());
 }
 
 }  // namespace
@@ -175,6 +237,8 @@ int ask(const InferArguments& a) {
 Run infer(CLI::App& app) {
   const auto a = std::make_shared<InferArguments>();
   add_network_options(app, a->trained);
+  app.get_option("source")->required(false);
+  add_rank_options(app, a->ranks, "the images");
   app.add_option(
          "data,--data", a->trained.data,
          "Folder of pictures, one of them, a file of texts, or a data set, whose test images are taken "

@@ -64,7 +64,7 @@ void refuse_options_before(const CLI::App& app, const CLI::App& command) {
 }
 
 int run(int argc, char** argv) {
-  if (const std::optional<int> code = app::run_as_rank()) return *code;
+  if (const std::optional<int> code = app::run_as_rank(argc > 1 ? argv[1] : "")) return *code;
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};
   app.set_version_flag("--version", "warpscope " WARPSCOPE_VERSION);

@@ -1,19 +1,26 @@
 #include "app/options.h"
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/choices.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
+#include "gpu/files/paths.h"
+#include "gpu/files/streams.h"
+#include "gpu/models/model_file.h"
 #include "gpu/runs/references.h"
+#include "gpu/runs/trained_network.h"
 
 namespace warpscope::app {
 namespace {
@@ -152,7 +159,51 @@ data::KnownData known_data(const TrainingArguments& arguments) {
   return named ? data::KnownData{known.checksum, {}, false} : known;
 }
 
+/// "momentum, nesterov"
+std::string optimizers_that_read(const Setting& number) {
+  std::vector<std::string_view> names;
+  for (const ops::RuleRow& rule : ops::kUpdateRules) {
+    const auto read = training::numbers_of(ops::parse_update_rule(rule.name));
+    if (std::ranges::find(read, &number) != read.end()) names.emplace_back(rule.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Tells, in a sentence each, the typed numbers that nothing reads, but for 0, as good as none. A file may hold the numbers
+/// of all optimizers.
+void tell_ignored(const Configuration& typed, const training::OptimizerSettings& optimizer) {
+  const auto of_rule = training::numbers_of(optimizer.rule);
+  const auto read = training::numbers_of(optimizer.rule, optimizer.per_sample);
+  for (const Setting& row : training::settings()) {
+    if (row.field.number == nullptr || !typed.has(row.name) || typed.number(row.name) == 0) continue;
+    if (std::ranges::find(read, &row) != read.end()) continue;
+    const bool by_sample = std::ranges::find(of_rule, &row) != of_rule.end();
+    files::warn(by_sample
+                    ? fmt::format("--{} has no effect with --update per_sample", training::option_of(row))
+                    : fmt::format("--{} has no effect with the optimizer {}; those that read it: {}",
+                                  training::option_of(row), ops::to_string(optimizer.rule),
+                                  optimizers_that_read(row)));
+  }
+}
+
+/// Weights bring their network along.
+Configuration with_network_of_weights(Configuration configuration) {
+  if (configuration.has("model") || !configuration.has("init") || configuration.text("init").empty())
+    return configuration;
+  if (const auto held = runs::network_held_in(configuration.text("init")))
+    configuration.set("model", models::text_of(*held));
+  return configuration;
+}
+
 }  // namespace
+
+std::string measured_dir() {
+  try {
+    return (files::cache_dir() / "measured").string();
+  } catch (const core::Error&) {
+    return "";
+  }
+}
 
 std::string refuse_negative(const std::string& text) {
   return text.starts_with('-') ? fmt::format("{} is negative", text) : std::string();
@@ -162,6 +213,14 @@ std::string refuse_not_positive(const std::string& text) {
   double number = 0;
   const bool fits = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0;
   return fits ? std::string() : fmt::format("'{}' is not a number above 0", text);
+}
+
+void refuse_repeated(const std::string& option, const std::vector<std::string>& list) {
+  std::set<std::string_view> before;
+  for (const std::string& name : list) {
+    if (!before.insert(name).second)
+      throw core::BadInput(fmt::format("{} names {} twice; give it once", option, files::sayable(name)));
+  }
 }
 
 void whole_numbers(CLI::Option& option, int least, int most) {
@@ -200,10 +259,10 @@ void add_choice_options(CLI::App& app, ChoiceArguments& arguments) {
 
 Configuration parse(const TrainingArguments& arguments) {
   if (!arguments.resume.empty()) return resumed(arguments);
-  if (arguments.config.empty()) return arguments.given;
+  if (arguments.config.empty()) return with_network_of_weights(arguments.given);
   training::ConfigurationFile file = training::read_configuration(arguments.config);
   if (file.of_run) return over_run(std::move(file.configuration), arguments.given);
-  return training::merge(file.configuration, arguments.given);
+  return with_network_of_weights(training::merge(file.configuration, arguments.given));
 }
 
 training::TrainerOptions training_options(const TrainingArguments& arguments) {
@@ -211,7 +270,9 @@ training::TrainerOptions training_options(const TrainingArguments& arguments) {
   training::TrainerOptions options;
   training::apply(training::resolve(given), options);
   check_save_file(options.save_file, options.run_dir);
+  tell_ignored(arguments.given, options.optimizer);
   options.clip_chosen = given.has("clip_norm");
+  options.measured_dir = measured_dir();
   options.resume_dir = arguments.resume;
   options.known_data = known_data(arguments);
   if (!arguments.config.empty() && !training::read_configuration(arguments.config).of_run) {

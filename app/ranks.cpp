@@ -16,6 +16,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
+#include "gpu/inference/ranks.h"
 #include "gpu/ranks/launch.h"
 #include "gpu/ranks/meeting_place.h"
 #include "gpu/ranks/mpi_meeting.h"
@@ -112,9 +113,13 @@ std::string device_of(int rank) {
   return there.empty() ? "cpu" : there[static_cast<std::size_t>(rank) % there.size()];
 }
 
-training::StartedMeeting start_ranks(int size) {
+/// What ranks that are started by this process are called with.
+constexpr char kTrain[] = "train";
+constexpr char kInfer[] = "infer";
+
+training::StartedMeeting start_ranks(int size, const std::string& command) {
   auto meeting = ranks::found_meeting(size);
-  auto processes = std::make_shared<ranks::StartedRanks>(meeting, std::vector<std::string>{"train"});
+  auto processes = std::make_shared<ranks::StartedRanks>(meeting, std::vector<std::string>{command});
   return {std::move(meeting), std::move(processes)};
 }
 
@@ -127,19 +132,48 @@ training::RankSupply supply_of(std::vector<std::string> listed, bool on_one) {
     all.insert(all.begin(), own.id());
     return all;
   };
-  return {start_ranks, devices, ""};
+  return {[](int size) { return start_ranks(size, kTrain); }, devices, ""};
+}
+
+MetRanks meet_by_mpi(const RankArguments& arguments, const std::string& device) {
+  if (arguments.ranks > 0 || !arguments.gpus.empty()) {
+    throw core::BadInput("mpirun says how many ranks there are; leave --ranks and --gpus out");
+  }
+  if (!arguments.meet.empty() || arguments.rank >= 0) {
+    throw core::BadInput("mpirun lets its ranks meet; leave --meet and --rank out");
+  }
+  MetRanks met;
+  met.meeting = ranks::meet_by_mpi();
+  met.device = device == "auto" ? device_of(rank_on_this_host()) : device;
+  met.why_not = "mpirun says how many ranks there are; start it anew with another -n";
+  return met;
+}
+
+MetRanks meet_by_hand(const RankArguments& arguments, const std::string& device) {
+  if (arguments.rank < 0)
+    throw core::BadInput("--meet: give --rank as well, from 0, another one to each process");
+  if (!arguments.gpus.empty())
+    throw core::BadInput("a rank of --meet has one device; leave --gpus out, or give --device");
+  if (arguments.rank == 0 && arguments.ranks == 0)
+    throw core::BadInput("--rank 0 leads: give --ranks, how many meet");
+  MetRanks met;
+  met.meeting = ranks::meet_at(arguments.meet, terms_of(arguments));
+  met.device = met.leads() || device != "auto" ? device : "";
+  met.why_not = "people started these ranks; start all anew with another --ranks";
+  met.far = true;
+  return met;
 }
 
 }  // namespace
 
-void add_rank_options(CLI::App& app, RankArguments& a) {
-  whole_numbers(
-      *app.add_option("--ranks", a.ranks, "Processes that share each step, on the device of --device")
-           ->type_name("N")
-           ->group("Device"),
-      1, kMostRanks);
+void add_rank_options(CLI::App& app, RankArguments& a, const std::string& shared) {
+  whole_numbers(*app.add_option("--ranks", a.ranks,
+                                fmt::format("Processes that share {}, on the device of --device", shared))
+                     ->type_name("N")
+                     ->group("Device"),
+                1, kMostRanks);
   app.add_option("--gpus", a.gpus,
-                 "GPUs that share each step, a process each: all, how many, or which (0,2,3)")
+                 fmt::format("GPUs that share {}, a process each: all, how many, or which (0,2,3)", shared))
       ->type_name("GPUS")
       ->group("Device");
   app.add_option(
@@ -166,78 +200,66 @@ void add_rank_options(CLI::App& app, RankArguments& a) {
       1, kMostSeconds);
 }
 
-OtherRanks::OtherRanks(const RankArguments& arguments, training::TrainerOptions& options) {
+MetRanks meet_ranks(const RankArguments& arguments, const std::string& device, const std::string& command) {
   leave_multicast_off();
-  if (ranks::started_by_mpi()) {
-    meet_by_mpi(arguments, options);
-    return;
-  }
-  if (!arguments.meet.empty()) {
-    meet_by_hand(arguments, options);
-    return;
-  }
+  if (ranks::started_by_mpi()) return meet_by_mpi(arguments, device);
+  if (!arguments.meet.empty()) return meet_by_hand(arguments, device);
   if (arguments.rank >= 0 || !arguments.token.empty())
     throw core::BadInput(
         "--rank and --token are for ranks that meet; give --meet HOST:PORT or --meet FOLDER");
+  MetRanks met;
+  met.device = device;
   int size = std::max(1, arguments.ranks);
   if (!arguments.gpus.empty()) {
     if (arguments.ranks > 0)
       throw core::BadInput("--ranks and --gpus both say how many ranks there are; leave one out");
-    if (options.device != "auto")
-      throw core::BadInput("--gpus says on which devices to train; leave --device out");
-    options.devices = devices_of(arguments.gpus);
-    options.device = options.devices.front();
-    size = static_cast<int>(options.devices.size());
+    if (device != "auto")
+      throw core::BadInput(fmt::format("--gpus says on which devices to {}; leave --device out", command));
+    met.devices = devices_of(arguments.gpus);
+    met.device = met.devices.front();
+    size = static_cast<int>(met.devices.size());
+  }
+  if (size == 1) return met;
+  training::StartedMeeting started = start_ranks(size, command);
+  met.meeting = std::move(started.meeting);
+  met.processes = std::move(started.processes);
+  return met;
+}
+
+int follow_as(const MetRanks& met, int (*follow)(ranks::Meeting&, const std::string& device)) {
+  const int code = follow(*met.meeting, met.device);
+  // Rank 0 tells its own terminal why; this one's may be far away.
+  if (code == 0 || !met.far) return code;
+  if (const std::string missing = met.meeting->missing(); !missing.empty()) files::warn(missing);
+  return code;
+}
+
+OtherRanks::OtherRanks(const RankArguments& arguments, training::TrainerOptions& options) {
+  MetRanks met = meet_ranks(arguments, options.device, kTrain);
+  if (!met.leads()) {
+    exit_code_ = follow_as(met, [](ranks::Meeting& meeting, const std::string& device) {
+      return training::follow(meeting, device);
+    });
+    return;
+  }
+  options.device = met.device;
+  options.devices = met.devices;
+  options.ranks = std::move(met.meeting);
+  options.rank_processes = std::move(met.processes);
+  if (!met.why_not.empty()) {
+    options.rank_supply.why_not = met.why_not;
+    return;
   }
   const bool listed = arguments.gpus.find(',') != std::string::npos;
   options.rank_supply = supply_of(listed ? options.devices : std::vector<std::string>(), arguments.ranks > 0);
-  if (size == 1) return;
-  training::StartedMeeting started = start_ranks(size);
-  options.ranks = std::move(started.meeting);
-  options.rank_processes = std::move(started.processes);
 }
 
-void OtherRanks::meet_by_mpi(const RankArguments& arguments, training::TrainerOptions& options) {
-  if (arguments.ranks > 0 || !arguments.gpus.empty()) {
-    throw core::BadInput("mpirun says how many ranks there are; leave --ranks and --gpus out");
-  }
-  if (!arguments.meet.empty() || arguments.rank >= 0) {
-    throw core::BadInput("mpirun lets its ranks meet; leave --meet and --rank out");
-  }
-  auto meeting = ranks::meet_by_mpi();
-  if (options.device == "auto") options.device = device_of(rank_on_this_host());
-  if (!meeting->place().leads()) {
-    exit_code_ = training::follow(*meeting, options.device);
-    return;
-  }
-  options.ranks = std::move(meeting);
-  options.rank_supply.why_not = "mpirun says how many ranks there are; start it anew with another -n";
-}
-
-void OtherRanks::meet_by_hand(const RankArguments& arguments, training::TrainerOptions& options) {
-  if (arguments.rank < 0)
-    throw core::BadInput("--meet: give --rank as well, from 0, another one to each process");
-  if (!arguments.gpus.empty())
-    throw core::BadInput("a rank of --meet has one device; leave --gpus out, or give --device");
-  if (arguments.rank == 0 && arguments.ranks == 0)
-    throw core::BadInput("--rank 0 leads: give --ranks, how many meet");
-  auto meeting = ranks::meet_at(arguments.meet, terms_of(arguments));
-  if (meeting->place().leads()) {
-    options.ranks = std::move(meeting);
-    options.rank_supply.why_not = "people started these ranks; start all anew with another --ranks";
-    return;
-  }
-  exit_code_ = training::follow(*meeting, options.device == "auto" ? "" : options.device);
-  // Rank 0 tells its own terminal why; this one's may be far away.
-  const std::string missing = meeting->missing();
-  if (*exit_code_ != 0 && !missing.empty()) files::warn(missing);
-}
-
-std::optional<int> run_as_rank() {
+std::optional<int> run_as_rank(std::string_view command) {
   leave_multicast_off();
   const std::optional<ranks::StartedPlace> place = ranks::place_from_environment();
   if (!place) return {};
-  return training::follow(*ranks::join_meeting(place->meeting, place->place.rank));
+  const auto meeting = ranks::join_meeting(place->meeting, place->place.rank);
+  return command == kInfer ? inference::follow(*meeting) : training::follow(*meeting);
 }
 
 }  // namespace warpscope::app

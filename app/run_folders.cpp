@@ -2,15 +2,23 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/error.h"
 #include "gpu/files/streams.h"
+#include "gpu/runs/user_runs.h"
 
 namespace warpscope::app {
 
 namespace fs = std::filesystem;
 
 fs::path find_run(const std::string& typed, const fs::path& folder) {
-  const fs::path named = folder / typed;
-  return !runs::is_run(typed) && runs::is_run(named) ? named : fs::path(typed);
+  if (runs::is_run(typed)) return typed;
+  if (const fs::path named = folder / typed; runs::is_run(named)) return named;
+  try {
+    if (const fs::path named = runs::user_runs_folder() / typed; runs::is_run(named)) return named;
+  } catch (const core::Error&) {
+    // Without a folder of the user's there is none in it.
+  }
+  return typed;
 }
 
 std::vector<runs::Run> read_runs(const std::vector<std::string>& typed, const fs::path& folder) {

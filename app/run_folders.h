@@ -15,7 +15,7 @@ inline constexpr const char* kRunsFolder = "runs";
 /// Runs that one command takes.
 inline constexpr int kMostRuns = 64;
 
-/// A run as typed: its folder, or its name in `folder`.
+/// A run as typed: its folder, or its name in `folder` or among those that windows recorded by themselves.
 std::filesystem::path find_run(const std::string& typed, const std::filesystem::path& folder);
 
 /// Reads them and says on standard error what of them is damaged. Throws core::BadInput for what is no run.

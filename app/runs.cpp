@@ -26,12 +26,13 @@
 #include "gpu/runs/figure_table.h"
 #include "gpu/runs/settings.h"
 #include "gpu/runs/summary.h"
+#include "gpu/runs/user_runs.h"
 
 namespace warpscope::app {
 namespace {
 
 struct RunsArguments {
-  std::string folder;             ///< "" for the default one, which need not exist
+  std::string folder;             ///< "" for the default one and the user's, which need not exist
   std::string sort = "time";      ///< or test_loss, speed
   std::vector<std::string> diff;  ///< runs whose settings are compared instead; folders, or names in `folder`
   std::string json;               ///< file, "-" for standard output instead of the table, "" for none
@@ -191,6 +192,18 @@ int show_differences(const RunsArguments& arguments, const fs::path& folder) {
   return 0;
 }
 
+/// Those that windows have recorded by themselves; none where that folder cannot be read.
+std::vector<RunSummary> user_runs() {
+  try {
+    const fs::path folder = runs::user_runs_folder();
+    std::error_code error;
+    return fs::exists(folder, error) ? runs::list_runs(folder) : std::vector<RunSummary>();
+  } catch (const core::Error& error) {
+    files::warn(error.what());
+    return {};
+  }
+}
+
 int show(const RunsArguments& arguments) {
   const runs::RunOrder order = order_named(arguments.sort);
   check_output_file("--json", arguments.json);
@@ -201,6 +214,9 @@ int show(const RunsArguments& arguments) {
   std::error_code error;
   // Without any training yet there is no folder, which is no error.
   if (!arguments.folder.empty() || fs::exists(folder, error)) list = runs::list_runs(folder);
+  if (arguments.folder.empty()) {
+    for (RunSummary& run : user_runs()) list.push_back(std::move(run));
+  }
   runs::sort_runs(list, order);
   for (const RunSummary& run : list) print_notes(run.notes);
   if (arguments.json != "-") {
@@ -218,7 +234,8 @@ int show(const RunsArguments& arguments) {
 
 Run runs(CLI::App& app) {
   const auto a = std::make_shared<RunsArguments>();
-  app.add_option("folder", a->folder, "Folder that holds runs (default: runs)")->type_name("FOLDER");
+  app.add_option("folder", a->folder, "Folder that holds runs (default: runs, and the user's)")
+      ->type_name("FOLDER");
   app.add_option("--sort", a->sort, "time, test_loss or speed")->capture_default_str();
   app.add_option("--diff", a->diff, "Show the settings in which these runs differ")
       ->type_name("RUN")

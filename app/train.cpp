@@ -260,8 +260,11 @@ void print_ranks(const Snapshot& end) {
     files::print("{}{}, {} {}: ", rank == 0 ? "ranks        " : "             ", each.device, each.images,
                  items_of(end));
     if (each.step_microseconds > 0) {
-      files::print("{:.0f} us a step, of that {:.0f} us in sums over ranks, {:.0f} us of these waiting\n",
-                   each.step_microseconds, each.allreduce_microseconds, each.waiting_microseconds);
+      files::print("{:.0f} us a step, of that {:.0f} us in sums over ranks, {:.0f} us of these waiting{}\n",
+                   each.step_microseconds, each.allreduce_microseconds, each.waiting_microseconds,
+                   each.newest.beside > 0
+                       ? fmt::format(", {:.0f} us more beside the backward pass", each.newest.beside)
+                       : "");
     } else {
       files::print("- us a step\n");
     }
@@ -376,6 +379,7 @@ void print_seconds(const Judging& judging) {
 }  // namespace
 
 int train_headless(training::TrainerOptions options, const std::string& then) {
+  options.keeps_moments = false;
   const double beginning = program_seconds();
   files::answer_is_in_files();
   const std::string classifier = then == "svm" ? "rbf" : then;

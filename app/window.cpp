@@ -14,6 +14,7 @@
 #include "app/commands.h"
 #include "app/options.h"
 #include "app/png.h"
+#include "app/run_folders.h"
 #include "app/window_options.h"
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
@@ -26,16 +27,17 @@
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/run_folder.h"
 #include "gpu/runs/unsaved.h"
+#include "gpu/runs/user_runs.h"
 #include "ui/plot/page.h"
 
 namespace warpscope::app {
 
 namespace {
 
-/// Where trainings are kept that nobody records; "" if the user has no folder.
-std::filesystem::path folder_of_unsaved() {
+/// One of the folders of this user; "" if there is none.
+std::filesystem::path if_there(std::filesystem::path (*folder)()) {
   try {
-    return runs::unsaved_folder();
+    return folder();
   } catch (const core::Error&) {
     return {};
   }
@@ -67,11 +69,15 @@ training::TrainerOptions open_unsaved(const std::filesystem::path& folder, const
 
 int open_window(training::TrainerOptions options, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
-  const std::filesystem::path unsaved = folder_of_unsaved();
+  const std::filesystem::path unsaved = if_there(runs::unsaved_folder);
+  const std::filesystem::path recorded = if_there(runs::user_runs_folder);
+  for (const std::filesystem::path& each : {recorded, std::filesystem::path(kRunsFolder)})
+    runs::empty_deleted(each);
   window.open_unsaved = open_unsaved;
   try {
     while (true) {
       options.unsaved_dir = unsaved.string();
+      options.record_dir = recorded.string();
       window.training = options;
       if (arguments.exit_after_steps == 0) window.unsaved = runs::unsaved_trainings(unsaved);
       std::erase_if(window.unsaved, [&](const auto& each) { return each.folder == options.resume_dir; });
@@ -91,6 +97,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
     files::print("There is no display: training headless (as warpscope train does).\n");
     if (!arguments.screenshot.empty()) throw core::BadInput("--screenshot needs a display");
     if (options.steps == 0) options.steps = arguments.exit_after_steps;
+    options.record_dir.clear();
     return train_headless(std::move(options));
   }
 }

@@ -65,7 +65,9 @@ class CudaGraph final : public Graph {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  explicit CudaStream(int priority = 0) {
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority), "cudaStreamCreate");
+  }
   ~CudaStream() override {
     cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
@@ -82,7 +84,10 @@ class CudaStream final : public Stream {
   }
   void record(Event& event) override {
     // In a capture the event must become a node of the graph that every replay records.
-    const unsigned flags = capturing_ ? cudaEventRecordExternal : cudaEventRecordDefault;
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(stream_, &capturing), "cudaStreamIsCapturing");
+    const bool captured = capturing != cudaStreamCaptureStatusNone;
+    const unsigned flags = captured ? cudaEventRecordExternal : cudaEventRecordDefault;
     check_cuda(cudaEventRecordWithFlags(static_cast<cudaEvent_t>(event.native()), stream_, flags),
                "cudaEventRecord");
   }
@@ -90,23 +95,26 @@ class CudaStream final : public Stream {
     check_cuda(cudaStreamWaitEvent(stream_, static_cast<cudaEvent_t>(event.native()), 0),
                "cudaStreamWaitEvent");
   }
+  void follow(Stream& other) override {
+    // In a capture this is an edge of the graph and not, as record() makes it, a node.
+    const auto reached = static_cast<cudaEvent_t>(followed_.native());
+    check_cuda(cudaEventRecord(reached, static_cast<CudaStream&>(other).stream_), "cudaEventRecord");
+    wait(followed_);
+  }
   void synchronize() override {
     check_cuda(cudaStreamSynchronize(stream_), "a kernel or copy of the training stream");
   }
   std::unique_ptr<Graph> capture(std::function<void()> body) override {
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    capturing_ = true;
     cudaGraph_t graph = nullptr;
     try {
       body();
     } catch (...) {
-      capturing_ = false;
       cudaStreamEndCapture(stream_, &graph);
       if (graph != nullptr) cudaGraphDestroy(graph);
       cudaGetLastError();
       throw;
     }
-    capturing_ = false;
     check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
     cudaGraphExec_t executable = nullptr;
     const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
@@ -121,7 +129,7 @@ class CudaStream final : public Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
-  bool capturing_ = false;
+  CudaEvent followed_{false};
 };
 
 class CudaDevice final : public Device {
@@ -171,6 +179,12 @@ class CudaDevice final : public Device {
   std::unique_ptr<Stream> make_stream() override {
     make_current();
     return std::make_unique<CudaStream>();
+  }
+  std::unique_ptr<Stream> make_urgent_stream() override {
+    make_current();
+    int least = 0, greatest = 0;
+    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    return std::make_unique<CudaStream>(greatest);
   }
   std::unique_ptr<Event> make_event(bool timing) override {
     make_current();

@@ -79,6 +79,10 @@ class Stream {
   virtual void record(Event& event) = 0;
   /// Later work in this stream waits for `event`, without the host waiting.
   virtual void wait(const Event& event) = 0;
+  /// Later work in this stream comes after what `other` holds so far. Inside capture() of `other` this stream's work
+  /// becomes part of its graph, side by side with what `other` is given from then on, until `other` follows this one,
+  /// which it does before the capture ends. Streams that run everything at once have nothing to wait for.
+  virtual void follow(Stream& /*other*/) {}
   /// The host waits until the stream is empty. Throws Error that names the failed kernel where CUDA tells.
   virtual void synchronize() = 0;
   /// Captures what `body` enqueues on this stream. On the CPU `body` itself is kept and called by each
@@ -103,6 +107,8 @@ class Device {
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void deallocate_host(void* memory) noexcept = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;
+  /// One whose kernels come first where several wait for room on the device.
+  virtual std::unique_ptr<Stream> make_urgent_stream() { return make_stream(); }
   virtual std::unique_ptr<Event> make_event(bool timing) = 0;
   virtual MemoryUse memory() const = 0;
   /// Makes this device the calling thread's current one (cudaSetDevice). Each thread that launches calls it

@@ -65,9 +65,12 @@ void bound_by_process(HostMemory& memory, const fs::path& process) {
 /// How a version of control groups calls what it tells.
 struct GroupFiles {
   const char *limit, *used, *dropped;
+  const char*
+      above;  ///< in memory.stat, the least limit of the group and of all above it; nullptr: it is not told
 };
-constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "};
-constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file "};
+constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ",
+                               "hierarchical_memory_limit "};
+constexpr GroupFiles kVersion2{"memory.max", "memory.current", "inactive_file ", nullptr};
 
 void bound_by_group(HostMemory& memory, const fs::path& folder, const GroupFiles& names,
                     const std::string& group) {
@@ -79,6 +82,13 @@ void bound_by_group(HostMemory& memory, const fs::path& folder, const GroupFiles
   bound(memory, limit, used,
         fmt::format("the limit of the control group {} of {} ({})", group,
                     memory_text(static_cast<double>(*limit)), names.limit));
+  if (names.above == nullptr) return;
+  // Of a group above that is not to be seen here, as out of a container, it is not known what others use.
+  const Bytes above = number_of(folder / "memory.stat", names.above);
+  if (!above || *above >= *limit) return;
+  bound(memory, above, used,
+        fmt::format("the limit of a control group above {} of {} (hierarchical_memory_limit)", group,
+                    memory_text(static_cast<double>(*above))));
 }
 
 /// By the group at `path` below `mount` and by all above it. In a container the path may be one of the host's, of which

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

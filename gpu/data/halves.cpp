@@ -26,6 +26,21 @@ bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
+/// What people put behind the name of a half: "trainset", "train_set", "train images".
+constexpr std::array<std::string_view, 7> kThings{"set",  "data",     "dataset", "images",
+                                                  "imgs", "pictures", "texts"};
+
+/// A name without its thing: "train" of "train_set".
+std::string without_thing(const std::string& small) {
+  for (const std::string_view thing : kThings) {
+    if (small.size() <= thing.size() || !small.ends_with(thing)) continue;
+    std::string bare = small.substr(0, small.size() - thing.size());
+    if (bare.ends_with('_') || bare.ends_with('-') || bare.ends_with(' ')) bare.pop_back();
+    if (half_of(bare)) return bare;
+  }
+  return small;
+}
+
 }  // namespace
 
 std::optional<Half> half_of(std::string_view name) {
@@ -34,11 +49,15 @@ std::optional<Half> half_of(std::string_view name) {
   return found == kNames.end() ? std::nullopt : std::optional(found->half);
 }
 
+std::optional<Half> half_of_set(std::string_view name) {
+  return half_of(without_thing(files::lower_case(name)));
+}
+
 std::optional<Half> half_in(std::string_view name) {
   std::optional<Half> all;
   while (!name.empty()) {
     const auto end = std::ranges::find_if_not(name, is_letter_or_digit) - name.begin();
-    const std::optional<Half> half = half_of(name.substr(0, static_cast<std::size_t>(end)));
+    const std::optional<Half> half = half_of_set(name.substr(0, static_cast<std::size_t>(end)));
     if (half && all && *half != *all) return std::nullopt;
     if (half) all = half;
     name.remove_prefix(std::min(static_cast<std::size_t>(end) + 1, name.size()));
@@ -51,7 +70,7 @@ std::string without_half(std::string_view name) {
   while (!name.empty()) {
     const auto end = std::ranges::find_if_not(name, is_letter_or_digit) - name.begin();
     const std::string_view word = name.substr(0, static_cast<std::size_t>(end));
-    if (!half_of(word)) rest += word;
+    if (!half_of_set(word)) rest += word;
     name.remove_prefix(word.size());
     rest += name.substr(0, 1);
     name.remove_prefix(std::min(std::size_t{1}, name.size()));
@@ -81,8 +100,7 @@ std::vector<std::filesystem::directory_entry> shown_in(const std::filesystem::pa
   throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
 }
 
-Halves find_halves(std::span<const std::filesystem::path> paths,
-                   std::optional<Half> (*half)(std::string_view name)) {
+Halves find_halves(std::span<const std::filesystem::path> paths, NamedHalf half) {
   Halves halves;
   for (const std::filesystem::path& path : paths) {
     const std::optional<Half> found = half(path.stem().string());
@@ -96,6 +114,20 @@ Halves find_halves(std::span<const std::filesystem::path> paths,
     place = path;
   }
   return halves;
+}
+
+Halves find_halves(std::span<const std::filesystem::path> paths, NamedHalf first, NamedHalf then) {
+  Halves found = find_halves(paths, first);
+  std::vector<std::filesystem::path> others;
+  for (const std::filesystem::path& path : paths) {
+    const std::optional<Half> half = then(path.stem().string());
+    if (half && of(found, *half).empty()) others.push_back(path);
+  }
+  const Halves more = find_halves(others, then);
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    if (found[i].empty()) found[i] = more[i];
+  }
+  return found;
 }
 
 std::filesystem::path& of(Halves& halves, Half half) {

@@ -18,7 +18,10 @@ enum class Half : std::uint8_t { train, test, validation };
 /// In small or capital letters: train, training; test, testing, t10k; val, valid, validation.
 std::optional<Half> half_of(std::string_view name);
 
-/// The same of one of the words in a name: "seg_train", "Corona_NLP_test". Nothing where they name several.
+/// The same, also with set, data, dataset, images, imgs, pictures or texts behind it: "trainset", "Test_Images".
+std::optional<Half> half_of_set(std::string_view name);
+
+/// half_of_set() of one of the words in a name: "seg_train", "Corona_NLP_test". Nothing where they name several.
 std::optional<Half> half_in(std::string_view name);
 
 /// A name without the words that name halves: "seg_" of "seg_train" and of "seg_test".
@@ -36,10 +39,13 @@ std::vector<std::filesystem::directory_entry> shown_in(const std::filesystem::pa
 /// A path for each half, by Half; empty where there is none.
 using Halves = std::array<std::filesystem::path, 3>;
 
+using NamedHalf = std::optional<Half> (*)(std::string_view name);
+
 /// Those of `paths` that `half` (of a name without its ending) takes for one. Throws BadInput that names both where two
 /// are the same half.
-Halves find_halves(std::span<const std::filesystem::path> paths,
-                   std::optional<Half> (*half)(std::string_view name));
+Halves find_halves(std::span<const std::filesystem::path> paths, NamedHalf half);
+/// The same by `first`, and by `then` for the halves that this does not find.
+Halves find_halves(std::span<const std::filesystem::path> paths, NamedHalf first, NamedHalf then);
 
 std::filesystem::path& of(Halves& halves, Half half);
 const std::filesystem::path& of(const Halves& halves, Half half);

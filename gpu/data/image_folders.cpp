@@ -122,10 +122,11 @@ struct FoundHalves {
 FoundHalves halves_in(const std::vector<fs::path>& folders) {
   std::vector<fs::path> filled, bare;
   for (const fs::path& folder : folders) {
-    if (half_of(folder.filename().string())) (has_class_folders(folder) ? filled : bare).push_back(folder);
+    if (half_of_set(folder.filename().string()))
+      (has_class_folders(folder) ? filled : bare).push_back(folder);
   }
-  FoundHalves found{find_halves(filled, half_of), {}};
-  for (const fs::path& folder : bare) of(found.bare, *half_of(folder.filename().string())) = folder;
+  FoundHalves found{find_halves(filled, half_of, half_of_set), {}};
+  for (const fs::path& folder : bare) of(found.bare, *half_of_set(folder.filename().string())) = folder;
   return found;
 }
 
@@ -225,7 +226,7 @@ ClassFolders find_parts(const fs::path& folder) {
   return found;
 }
 
-/// The classes are the folders in `folder`; or, where a folder there that is called as training data are (half_of())
+/// The classes are the folders in `folder`; or, where a folder there that is called as training data are (half_of_set())
 /// has folders with pictures in it, those in that one; test and validation pictures are then those in folders so
 /// called. Pictures (is_picture()) may lie deeper in the folder of their class; links are followed, names that begin
 /// with a point are not looked at.
@@ -244,7 +245,7 @@ ClassFolders find_class_folders(const fs::path& folder) {
         fmt::format("{} has one folder with pictures, {}; if the folders in that are the classes, name it",
                     train.string(), listing.folders.front().string()));
   }
-  if (found.classes.size() == 1 && half_of(found.classes.front())) {
+  if (found.classes.size() == 1 && half_of_set(found.classes.front())) {
     throw core::BadInput(fmt::format("{} has no folders of classes with pictures in them ({})",
                                      listing.folders.front().string(), kPictureKinds));
   }
@@ -354,6 +355,20 @@ std::string tell_unused(const ClassFolders& found, const fs::path& folder) {
       fmt::join(found.unused.begin(), found.unused.begin() + static_cast<std::ptrdiff_t>(told), ", "), more);
 }
 
+/// Which folders are which half, where they are not called as one is, but as a set of something.
+std::string tell_halves(const ClassFolders& found) {
+  std::vector<std::string> told;
+  for (const Half half : {Half::train, Half::test, Half::validation}) {
+    const std::string name = found.folder_of(half).filename().string();
+    if (name.empty() || half_of(name) || !half_of_set(name) || found.folder_of(Half::test).empty()) continue;
+    told.push_back(fmt::format("{} {}", name,
+                               half == Half::train  ? "trains"
+                               : half == Half::test ? "tests"
+                                                    : "steers"));
+  }
+  return told.empty() ? "" : fmt::format("of the folders {}", fmt::join(told, ", "));
+}
+
 /// What is not trained on.
 void read_held_out(const ClassFolders& found, const ImageShape& shape, const Stopped& stopped,
                    DataSet& loaded, Reading& reading) {
@@ -409,7 +424,7 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   const fs::path& test = found.folder_of(Half::test);
   if (test.empty()) {
     split_test(found, folder, loaded);
-  } else if (half_of(test.filename().string()) == Half::validation) {
+  } else if (half_of_set(test.filename().string()) == Half::validation) {
     loaded.notice = tell_validation(true, loaded.test.count, "image", test.string());
   }
   if (loaded.validation.count > 0) {
@@ -417,8 +432,9 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
         tell_validation(false, loaded.validation.count, "image", found.folder_of(Half::validation).string());
   }
   const std::size_t files = pictures + found.others.count();
-  for (const std::string& told : {found.others.tell(files), tell_refused(reading, files), tell_beside(found),
-                                  tell_unused(found, folder), tell_turned(reading.turned)}) {
+  for (const std::string& told :
+       {tell_halves(found), found.others.tell(files), tell_refused(reading, files), tell_beside(found),
+        tell_unused(found, folder), tell_turned(reading.turned)}) {
     add_notice(told, loaded.notice);
   }
   return loaded;

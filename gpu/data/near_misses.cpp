@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
 

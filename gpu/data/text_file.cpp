@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -52,17 +51,7 @@ struct CsvFiles {
 
 CsvFiles find_tables(const fs::path& folder) {
   const std::vector<fs::path> files = csv_files(folder);
-  CsvFiles found{find_halves(files, half_of), {}};
-  const auto is_free = [&](const fs::path& path) {
-    const std::optional<Half> half = half_in(path.stem().string());
-    return half && found.of(*half).empty();
-  };
-  std::vector<fs::path> others;
-  std::copy_if(files.begin(), files.end(), std::back_inserter(others), is_free);
-  const Halves more = find_halves(others, half_in);
-  for (std::size_t i = 0; i < more.size(); ++i) {
-    if (found.halves[i].empty()) found.halves[i] = more[i];
-  }
+  CsvFiles found{find_halves(files, half_of, half_in), {}};
   fs::path& train = data::of(found.halves, Half::train);
   if (files.size() == 1 && !half_of(files.front().stem().string())) {
     found.halves = {};

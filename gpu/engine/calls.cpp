@@ -5,14 +5,10 @@
 #include <span>
 #include <string_view>
 
-#include <fmt/format.h>
-
-#include "gpu/core/error.h"
+#include "gpu/ranks/gather.h"
 
 namespace warpscope::training::calls {
 namespace {
-
-constexpr std::size_t kFailureBytes = 512;
 
 std::string_view text_of(const std::vector<std::byte>& message) {
   return {reinterpret_cast<const char*>(message.data()), message.size()};
@@ -49,14 +45,9 @@ std::string Line::receive_first() {
 
 void Line::settle(const std::string& failure, const std::string& purpose) {
   group_->note_purpose(purpose);
-  std::array<char, kFailureBytes> mine{};
-  std::copy_n(failure.data(), std::min(failure.size(), kFailureBytes - 1), mine.data());
-  const auto all = ranks::gathered(*group_, mine);
-  refused_ = std::ranges::any_of(all, [](const auto& each) { return each.front() != '\0'; });
-  if (!failure.empty()) return;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].front() != '\0') throw core::BadInput(fmt::format("rank {}: {}", rank, all[rank].data()));
-  }
+  const std::vector<std::string> all = ranks::gathered_texts(*group_, failure);
+  refused_ = std::ranges::any_of(all, [](const std::string& each) { return !each.empty(); });
+  if (failure.empty()) ranks::refuse_first(all);
 }
 
 std::vector<std::byte> Line::gather(std::span<const std::byte> mine, const std::string& purpose) {

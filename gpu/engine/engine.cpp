@@ -18,9 +18,6 @@
 namespace warpscope::training {
 namespace {
 
-constexpr ops::OpSet kSumsOverRanks{ops::Op::gradients_allreduce, ops::Op::batch_norm_allreduce_moments,
-                                    ops::Op::batch_norm_allreduce_sums};
-
 // What cannot be trained together, before anything is allocated. Each throws core::BadInput, one sentence.
 
 /// `batch` images, micro-batches and all, are between 1 and the training images.
@@ -158,7 +155,8 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       loop_(device_, *stream_, data_->train.count, options_, part_of(options_)),
       evaluator_(options_, *device_data_, network_, loop_, device_, *stream_),
       pictures_(options_.shown_images, *device_data_, loop_, device_, *stream_),
-      rollback_(network_, loop_, device_, *stream_) {
+      rollback_(network_, loop_, device_, *stream_),
+      copier_(network_, loop_, device_, *stream_) {
   options_.model = {};
   install(build(network_.model(), network_.buffers(), options_));
   reset();
@@ -238,7 +236,7 @@ calls::RankReport Engine::report() const {
   for (std::size_t node = 0; node < timings.size(); ++node) {
     const int times = node < training_->update_node() ? part.passes : 1;
     report.step_microseconds += times * timings[node].microseconds;
-    if (kSumsOverRanks.has(timings[node].op)) {
+    if (ops::contract(timings[node].op).adds_over_ranks) {
       report.allreduce_microseconds += times * timings[node].microseconds;
     }
   }
@@ -257,7 +255,8 @@ ranks::LinkTable Engine::measure_links() {
   give(calls::MeasureLinks{});
   stream_->synchronize();
   loop_.interrupt();
-  const auto sums = std::ranges::find(training_->nodes(), ops::Op::gradients_allreduce, &plan::PlanNode::op);
+  const auto sums = std::ranges::find_if(
+      training_->nodes(), [](const plan::PlanNode& node) { return ops::contract(node.op).adds_over_ranks; });
   const bool by_host = sums == training_->nodes().end() || sums->variant == nullptr ||
                        sums->variant->name == "loops" || sums->variant->name == "host_mpi";
   return ranks::measure_links(line_->group(), device_, by_host ? nullptr : options_.sums->p2p());
@@ -301,9 +300,10 @@ std::unique_ptr<plan::Plan> Engine::build_training(const models::Model& model, c
                                                    const plan::Bindings& bindings, bool apart) const {
   const Division part = part_of(options);
   const ranks::Share share{apart ? nullptr : options.sums, part.weight()};
-  auto plan = std::make_unique<plan::Plan>(model, plan::Purpose::training, options.selection, part.batch,
-                                           ops::Context{device_, options.variants, share}, *stream_, bindings,
-                                           recipe_of(options));
+  auto plan = std::make_unique<plan::Plan>(
+      model, plan::Purpose::training, options.selection, part.batch,
+      ops::Context{device_, options.variants, share}, *stream_, bindings, recipe_of(options),
+      options.deterministic ? plan::MeasuredChoices() : options.measured);
   if (options.deterministic) check_deterministic(*plan);
   return plan;
 }
@@ -536,6 +536,12 @@ DeterminismReport Engine::check_determinism() {
                                return build_training(network_.model(), options_, bound, true);
                              });
   return report;
+}
+
+bool Engine::repeats_bits() const {
+  return std::ranges::all_of(training_->nodes(), [](const plan::PlanNode& node) {
+    return node.variant == nullptr || node.variant->deterministic;
+  });
 }
 
 Scene Engine::scene() {

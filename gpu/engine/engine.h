@@ -21,6 +21,7 @@
 #include "gpu/engine/rollback.h"
 #include "gpu/engine/scene.h"
 #include "gpu/engine/shared_devices.h"
+#include "gpu/engine/state_copier.h"
 #include "gpu/engine/step_loop.h"
 #include "gpu/engine/timing_table.h"
 #include "gpu/messages/determinism.h"
@@ -34,6 +35,8 @@ namespace warpscope::training {
 /// `batch` is at least 1, and `test_images` as many as are evaluated at the most.
 struct EngineOptions : EngineSettings {
   plan::Selection selection;
+  /// Of steps, where the selection leaves the choice; with `deterministic` the rules hold.
+  plan::MeasuredChoices measured;
   int shown_images = 0;
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
   std::shared_ptr<SharedDevices> shared;              ///< with trainings beside it; nullptr: nothing is
@@ -114,6 +117,8 @@ class Engine {
   /// Runs the next step twice side by side, from copies of the weights, and compares what each op wrote, bit
   /// by bit. Waits. Throws core::OutOfMemory that says what is needed if it does not fit.
   DeterminismReport check_determinism();
+  /// Whether steps that are made again give the same bits: all variants of the training step are deterministic.
+  bool repeats_bits() const;
 
   /// What observers may read between this step and the next; the generation is the caller's to fill in.
   Scene scene();
@@ -130,6 +135,7 @@ class Engine {
   Evaluator& evaluator() { return evaluator_; }
   Pictures& pictures() { return pictures_; }
   const Rollback& rollback() const { return rollback_; }
+  StateCopier& copier() { return copier_; }
   NetworkState& network() { return network_; }
   /// With its head, if it has one now.
   const models::Model& model() const { return network_.model(); }
@@ -185,6 +191,7 @@ class Engine {
   Evaluator evaluator_;
   Pictures pictures_;
   Rollback rollback_;
+  StateCopier copier_;
   std::unique_ptr<plan::Plan> training_;
   std::deque<Retired> retired_;  ///< plans replaced while their last launch may still run
   TimingTable timings_;

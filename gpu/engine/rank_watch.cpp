@@ -11,21 +11,21 @@ bool begins_backward(ops::Op op) {
   return ops::to_string(op).find("backward") != std::string_view::npos;
 }
 
-/// Nodes of both passes, of the sums and of the update, added up.
-TimedStep parts_of(const plan::Plan& plan, std::span<const double> microseconds, int passes) {
+/// Nodes of both passes, of the sums and of the update, added up; `one_pass` is what a micro-batch takes.
+TimedStep parts_of(const plan::Plan& plan, std::span<const double> microseconds, int passes,
+                   double& one_pass) {
   TimedStep parts;
   bool backward = false;
   for (std::size_t node = 0; node < microseconds.size(); ++node) {
     const ops::Op op = plan.nodes()[node].op;
     backward = backward || begins_backward(op);
-    if (op == ops::Op::gradients_allreduce) {
-      parts.sums += microseconds[node];
-    } else if (node >= plan.update_node()) {
-      parts.update += microseconds[node];
-    } else {
-      (backward ? parts.backward : parts.forward) += passes * microseconds[node];
-    }
+    const bool in_pass = node < plan.update_node();
+    if (in_pass) one_pass += microseconds[node];
+    double& pass = backward ? parts.backward : parts.forward;
+    double& part = ops::contract(op).adds_over_ranks ? parts.sums : in_pass ? pass : parts.update;
+    part += (in_pass ? passes : 1) * microseconds[node];
   }
+  parts.beside = plan.microseconds_beside();
   return parts;
 }
 
@@ -60,9 +60,9 @@ void RankWatch::note(std::uint64_t step, const plan::Plan& plan, std::span<const
   now_->synchronize();
   const std::int64_t after = ranks::steady_nanoseconds();
 
-  TimedStep timed = parts_of(plan, microseconds, passes);
-  const double earlier_passes = (timed.forward + timed.backward) * (passes - 1) / passes;
-  const double ago = plan.microseconds_since_timed(*now_) + earlier_passes;
+  double one_pass = 0;
+  TimedStep timed = parts_of(plan, microseconds, passes, one_pass);
+  const double ago = plan.microseconds_since_timed(*now_) + (passes - 1) * one_pass;
   timed.step = step;
   timed.began = before + (after - before) / 2 - static_cast<std::int64_t>(1e3 * ago);
   timed.uncertainty = 1e-3 * static_cast<double>(after - before) / 2;
@@ -79,8 +79,9 @@ std::vector<AlignedStep> aligned_steps(std::span<const TimedSteps> ranks,
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const TimedStep& timed = *timed_step_in(ranks[rank], newest);
     const double start = static_cast<double>(timed.began - origin) / 1e3 - clocks[rank].microseconds;
-    aligned[rank] = {{newest, start, timed.forward, timed.backward, 0, timed.sums, timed.update},
-                     timed.uncertainty + clocks[rank].uncertainty};
+    aligned[rank] = {
+        {newest, start, timed.forward, timed.backward, 0, timed.sums, timed.update, timed.beside},
+        timed.uncertainty + clocks[rank].uncertainty};
     first = std::min(first, start);
     least = std::min(least, timed.sums);
   }

@@ -24,6 +24,7 @@ struct TimedStep {
   double backward = 0;
   double sums = 0;
   double update = 0;
+  double beside = 0;  ///< RankStep::beside
 };
 
 /// Ranks may have timed different steps last, so each tells of two.

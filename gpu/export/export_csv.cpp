@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -16,22 +18,12 @@ std::string number(double value) {
 struct Row {
   std::uint64_t step = 0;
   std::optional<std::size_t> point;  ///< of the steps
-  std::vector<std::size_t> tests;    ///< that fill different cells
+  std::vector<std::size_t> tests;    ///< of a cell that several fill the newest counts
   std::string markers;
 };
 
-/// True if a test has a value for a cell that another of the row has filled.
-bool collides(const PointTable& tests, const Row& row, std::size_t test) {
-  for (const Series& series : tests.series) {
-    if (std::isnan(series.values[test])) continue;
-    for (const std::size_t other : row.tests) {
-      if (!std::isnan(series.values[other])) return true;
-    }
-  }
-  return false;
-}
-
-/// The rows in the order of steps; each marker and test at or after its step's row.
+/// One row a step, in their order. A step that was tested twice, as when a run that has ended goes on, has the newest
+/// figures.
 std::vector<Row> rows_of(const RunPoints& points) {
   std::vector<Row> rows;
   std::size_t test = 0;
@@ -39,8 +31,7 @@ std::vector<Row> rows_of(const RunPoints& points) {
   const auto take_until = [&](std::uint64_t end, bool all) {
     while (test < points.tests.size() && (all || points.tests.step[test] < end)) {
       const std::uint64_t step = points.tests.step[test];
-      if (rows.empty() || rows.back().step != step || collides(points.tests, rows.back(), test))
-        rows.push_back({step, {}, {}, ""});
+      if (rows.empty() || rows.back().step != step) rows.push_back({step, {}, {}, ""});
       rows.back().tests.push_back(test++);
     }
   };
@@ -50,18 +41,20 @@ std::vector<Row> rows_of(const RunPoints& points) {
   }
   take_until(0, true);
 
+  std::vector<RunMarker> markers = points.markers;  // in the order of time: steps may have gone back
+  std::ranges::stable_sort(markers, {}, &RunMarker::step);
   std::vector<Row> result;
   const auto take_marker = [&] {
-    const RunMarker& taken = points.markers[marker++];
+    const RunMarker& taken = markers[marker++];
     if (result.empty() || result.back().step != taken.step) result.push_back({taken.step, {}, {}, ""});
     std::string& text = result.back().markers;
     text += text.empty() ? taken.text : "; " + taken.text;
   };
   for (Row& row : rows) {
-    while (marker < points.markers.size() && points.markers[marker].step < row.step) take_marker();
+    while (marker < markers.size() && markers[marker].step < row.step) take_marker();
     result.push_back(std::move(row));
   }
-  while (marker < points.markers.size()) take_marker();
+  while (marker < markers.size()) take_marker();
   return result;
 }
 
@@ -77,9 +70,11 @@ void add_row(const RunPoints& points, const Row& row, bool with_markers, std::st
   for (const Series& series : points.steps.series)
     add_cell(row.point ? number(series.values[*row.point]) : "");
   for (const Series& series : points.tests.series) {
-    std::string text;
-    for (const std::size_t test : row.tests) text += number(series.values[test]);
-    add_cell(text);
+    double newest = std::numeric_limits<double>::quiet_NaN();
+    for (const std::size_t test : row.tests) {
+      if (!std::isnan(series.values[test])) newest = series.values[test];
+    }
+    add_cell(number(newest));
   }
   if (with_markers) add_cell(csv_cell(row.markers));
   csv += "\r\n";
@@ -88,7 +83,10 @@ void add_row(const RunPoints& points, const Row& row, bool with_markers, std::st
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  // TEXTDATA of RFC 4180, which has no control characters.
+  const bool plain = std::ranges::none_of(
+      text, [](char c) { return c == ',' || c == '"' || c == '\x7f' || (c >= 0 && c < ' '); });
+  if (plain) return std::string(text);
   std::string quoted;
   quoted += '"';
   for (const char c : text) {

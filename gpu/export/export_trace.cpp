@@ -115,6 +115,7 @@ void add_rank(json& events, const training::RankFigures& rank, std::size_t numbe
   double at = rank.newest.start;
   for (const RankPhase& phase : kRankPhases) {
     const double duration = rank.newest.*phase.microseconds;
+    const bool backward = phase.microseconds == &training::RankStep::backward;
     if (duration > 0) {
       events.push_back({{"ph", "X"},
                         {"pid", process},
@@ -127,6 +128,9 @@ void add_rank(json& events, const training::RankFigures& rank, std::size_t numbe
                          {{"step", rank.newest.step},
                           {"images", rank.images},
                           {"clock_uncertainty_us", rank.clock_uncertainty}}}});
+      if (backward && rank.newest.beside > 0) {
+        events.back()["args"]["sums_beside_us"] = rank.newest.beside;
+      }
     }
     at += duration;
   }

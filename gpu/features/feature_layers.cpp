@@ -69,6 +69,10 @@ FeatureLayers parse_feature_layers(std::string_view text, const models::Model& m
     const std::size_t colon = part.find(':');
     layers.push_back(find_layer(part.substr(0, colon), model));
     if (colon != std::string_view::npos) read_pooling(part.substr(colon + 1), layers.back());
+    const std::string added = to_string({layers.back()});
+    if (std::ranges::any_of(layers.begin(), layers.end() - 1,
+                            [&](const FeatureLayer& before) { return to_string({before}) == added; }))
+      throw core::BadInput(fmt::format("features: {} is named twice; give it once", added));
     begin = end + 1;
   }
   return layers;

@@ -25,6 +25,7 @@
 #include "gpu/data/text_file.h"
 #include "gpu/data/text_sets.h"
 #include "gpu/data/text_table.h"
+#include "gpu/files/checksum.h"
 #include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/text.h"
@@ -68,59 +69,112 @@ struct Labels {
   std::vector<std::string> classes;  ///< names of the network's classes
 };
 
-class TestImages : public ImageSource {
+/// What makes images the same ones.
+void add_texts(files::Checksum& sum, const Names& texts) {
+  for (const std::string& text : texts) sum.add(text.c_str(), text.size() + 1);
+}
+
+/// Images in memory, as many as `set` has.
+class ImagesInMemory : public DividedSource {
  public:
-  TestImages(std::shared_ptr<const data::DataSet> data, Labels labels)
-      : data_(std::move(data)), labels_(std::move(labels)) {}
+  explicit ImagesInMemory(const data::ImageSet& set) : set_(set), end_(set.count) {}
 
   std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
-    const data::ImageSet& set = data_->test;
-    const std::int64_t count = std::min<std::int64_t>(most, set.count - next_);
-    std::memcpy(pixels, set.pixels.data() + next_ * set.image_bytes(),
-                static_cast<std::size_t>(count * set.image_bytes()));
-    std::vector<ImageName> names(static_cast<std::size_t>(count));
-    for (ImageName& name : names) {
-      const auto at = static_cast<std::size_t>(next_);
-      name.index = next_++;
-      if (at < set.labels.size()) name.label = labels_.matches[set.labels[at]];
-      if (at < set.texts.size()) name.text = set.texts[at];
-    }
+    const std::int64_t count = std::min<std::int64_t>(most, end_ - next_);
+    std::memcpy(pixels, set_.pixels.data() + next_ * set_.image_bytes(),
+                static_cast<std::size_t>(count * set_.image_bytes()));
+    std::vector<ImageName> names;
+    names.reserve(static_cast<std::size_t>(count));
+    for (const std::int64_t end = next_ + count; next_ < end; ++next_) names.push_back(name(next_));
     return names;
   }
-  std::int64_t count() const override { return data_->test.count; }
+  std::int64_t count() const override { return set_.count; }
+  void take_part(std::int64_t begin, std::int64_t end) override {
+    next_ = begin;
+    end_ = end;
+  }
+
+ private:
+  const data::ImageSet& set_;  ///< lives as long as this
+  std::int64_t next_ = 0;
+  std::int64_t end_;
+};
+
+class TestImages : public ImagesInMemory {
+ public:
+  TestImages(std::shared_ptr<const data::DataSet> data, Labels labels)
+      : ImagesInMemory(data->test), data_(std::move(data)), labels_(std::move(labels)) {}
+
   std::string title() const override {
     return fmt::format("{}, test {}", data_->name, data_->test.texts.empty() ? "images" : "texts");
   }
-  std::vector<std::string> classes() const override { return labels_.classes; }
+  Names classes() const override { return labels_.classes; }
+  ImageName name(std::int64_t index) const override {
+    const data::ImageSet& set = data_->test;
+    const auto at = static_cast<std::size_t>(index);
+    ImageName name{index, {}};
+    if (at < set.labels.size()) name.label = labels_.matches[set.labels[at]];
+    if (at < set.texts.size()) name.text = set.texts[at];
+    return name;
+  }
+  std::string option() const override { return data_->source; }
+  std::string fingerprint() const override {
+    files::Checksum sum;
+    sum.add(data_->test.pixels.data(), data_->test.pixels.size());
+    sum.add(data_->test.labels.data(), data_->test.labels.size());
+    add_texts(sum, data_->classes);
+    return sum.text();
+  }
 
  private:
   std::shared_ptr<const data::DataSet> data_;
   Labels labels_;
-  std::int64_t next_ = 0;
 };
 
-class PictureFiles : public ImageSource {
+class PictureFiles : public DividedSource {
  public:
-  PictureFiles(std::vector<fs::path> files, const data::ImageShape& shape, std::string title)
-      : files_(std::move(files)), shape_(shape), title_(std::move(title)) {}
+  PictureFiles(std::vector<fs::path> files, const data::ImageShape& shape, std::string data)
+      : files_(std::move(files)), shape_(shape), data_(std::move(data)), end_(files_.size()) {}
 
+  /// Files that cannot be read move no other image to another batch, so that batches are the same in every part.
   std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
     std::vector<ImageName> names;
-    names.reserve(static_cast<std::size_t>(most));
-    while (std::cmp_less(names.size(), most) && next_ < files_.size()) {
-      read_some(static_cast<std::size_t>(most) - names.size(), pixels, names);
-    }
+    while (names.empty() && next_ < end_) read_some(static_cast<std::size_t>(most), pixels, names);
     return names;
   }
   std::int64_t count() const override { return static_cast<std::int64_t>(files_.size()); }
-  std::string title() const override { return title_; }
+  std::string title() const override {
+    const bool one = files_.size() == 1 && files_.front() == data_;
+    return fmt::format("{} {}", one ? "the picture" : "pictures in", data_);
+  }
   std::vector<std::string> refused() const override { return refused_; }
-  std::string remark() const override { return data::tell_turned(turned_); }
+  std::size_t turned() const override { return turned_; }
+  void take_part(std::int64_t begin, std::int64_t end) override {
+    next_ = static_cast<std::size_t>(begin);
+    end_ = static_cast<std::size_t>(end);
+    turned_ = 0;
+    refused_.clear();
+  }
+  ImageName name(std::int64_t index) const override {
+    return {index, files_[static_cast<std::size_t>(index)].filename().string()};
+  }
+  std::string option() const override { return data_; }
+  std::string fingerprint() const override {
+    files::Checksum sum;
+    for (const fs::path& file : files_) {
+      std::error_code failure;
+      const std::string name = file.filename().string();
+      const std::uintmax_t bytes = fs::file_size(file, failure);
+      sum.add(name.c_str(), name.size() + 1);
+      sum.add(&bytes, sizeof bytes);
+    }
+    return sum.text();
+  }
 
  private:
-  /// The next `most` files, of which those that can be read come behind `names` and their pixels.
+  /// The next `most` files, of which those that can be read come into `names`.
   void read_some(std::size_t most, std::uint8_t* pixels, std::vector<ImageName>& names) {
-    const std::size_t count = std::min(most, files_.size() - next_);
+    const std::size_t count = std::min(most, end_ - next_);
     std::vector<data::FittedPicture> images(count);
     std::vector<std::string> refused(count);
     core::parallel_for(static_cast<std::int64_t>(count), 1, 0, [&](std::int64_t begin, std::int64_t end) {
@@ -140,50 +194,50 @@ class PictureFiles : public ImageSource {
       const std::vector<std::uint8_t>& image = images[i].pixels;
       std::memcpy(pixels + names.size() * image.size(), image.data(), image.size());
       if (images[i].turned) ++turned_;
-      const std::size_t at = next_ + i;
-      names.push_back({static_cast<std::int64_t>(at), files_[at].filename().string(), -1});
+      names.push_back(name(static_cast<std::int64_t>(next_ + i)));
     }
     next_ += count;
   }
 
   std::vector<fs::path> files_;
   data::ImageShape shape_;
-  std::string title_;
+  std::string data_;  ///< their folder, or the only one
   std::size_t next_ = 0;
+  std::size_t end_;
   std::size_t turned_ = 0;
   std::vector<std::string> refused_;
 };
 
-class TextFile : public ImageSource {
+class TextFile : public ImagesInMemory {
  public:
-  TextFile(Texts texts, Labels labels, std::string title)
-      : texts_(std::move(texts)), labels_(std::move(labels)), title_(std::move(title)) {}
+  TextFile(std::unique_ptr<const Texts> texts, Labels labels, std::string file)
+      : ImagesInMemory(texts->set),
+        texts_(std::move(texts)),
+        labels_(std::move(labels)),
+        file_(std::move(file)) {}
 
-  std::vector<ImageName> read(int most, std::uint8_t* pixels) override {
-    data::ImageSet& set = texts_.set;
-    const std::int64_t count = std::min<std::int64_t>(most, set.count - next_);
-    std::memcpy(pixels, set.pixels.data() + next_ * set.image_bytes(),
-                static_cast<std::size_t>(count * set.image_bytes()));
-    std::vector<ImageName> names(static_cast<std::size_t>(count));
-    for (ImageName& name : names) {
-      const auto at = static_cast<std::size_t>(next_);
-      name.index = next_++;
-      const int label = texts_.labels[at];
-      if (label >= 0) name.label = labels_.matches[static_cast<std::size_t>(label)];
-      name.text = std::move(set.texts[at]);
-      name.line = texts_.lines[at];
-    }
-    return names;
+  std::string title() const override { return fmt::format("the texts in {}", file_); }
+  Names classes() const override { return labels_.classes; }
+  ImageName name(std::int64_t index) const override {
+    const auto at = static_cast<std::size_t>(index);
+    ImageName name{index, {}, -1, texts_->set.texts[at], texts_->lines[at]};
+    const int label = texts_->labels[at];
+    if (label >= 0) name.label = labels_.matches[static_cast<std::size_t>(label)];
+    return name;
   }
-  std::int64_t count() const override { return texts_.set.count; }
-  std::string title() const override { return title_; }
-  std::vector<std::string> classes() const override { return labels_.classes; }
+  std::string option() const override { return file_; }
+  std::string fingerprint() const override {
+    files::Checksum sum;
+    add_texts(sum, texts_->set.texts);
+    sum.add(texts_->labels.data(), texts_->labels.size() * sizeof(int));
+    add_texts(sum, texts_->classes);
+    return sum.text();
+  }
 
  private:
-  Texts texts_;
+  std::unique_ptr<const Texts> texts_;
   Labels labels_;
-  std::string title_;
-  std::int64_t next_ = 0;
+  std::string file_;
 };
 
 /// The lines of a text as rows without a class.
@@ -201,9 +255,9 @@ data::TextTable read_lines(const std::string& file) {
   return table;
 }
 
-std::unique_ptr<ImageSource> load_set(const std::string& data, const data::KnownData& known,
-                                      const data::Requirements& wanted,
-                                      const std::vector<std::string>& classes, std::string& notice) {
+std::unique_ptr<DividedSource> load_set(const std::string& data, const data::KnownData& known,
+                                        const data::Requirements& wanted,
+                                        const std::vector<std::string>& classes, std::string& notice) {
   data::Requirements named = wanted;
   named.classes_by_name = !classes.empty();
   data::FoundData loaded = data::find_data(data, known, named);
@@ -221,14 +275,14 @@ std::unique_ptr<ImageSource> load_set(const std::string& data, const data::Known
   return std::make_unique<TestImages>(std::move(set), std::move(labels));
 }
 
-std::unique_ptr<ImageSource> open_texts(const std::string& file, const data::Requirements& wanted,
-                                        const std::vector<std::string>& classes, std::string& notice) {
-  Texts texts = read_texts(file, wanted, {classes.begin(), classes.end()});
-  data::add_notice(texts.notice, notice);
-  Labels labels{match_classes(texts.classes, classes, Naming::as_they_come), classes};
-  if (wanted.classes > 0) data::add_notice(tell_unknown(texts.labels, texts.classes, labels.matches), notice);
-  return std::make_unique<TextFile>(std::move(texts), std::move(labels),
-                                    fmt::format("the texts in {}", file));
+std::unique_ptr<DividedSource> open_texts(const std::string& file, const data::Requirements& wanted,
+                                          const std::vector<std::string>& classes, std::string& notice) {
+  auto texts = std::make_unique<const Texts>(read_texts(file, wanted, {classes.begin(), classes.end()}));
+  data::add_notice(texts->notice, notice);
+  Labels labels{match_classes(texts->classes, classes, Naming::as_they_come), classes};
+  if (wanted.classes > 0)
+    data::add_notice(tell_unknown(texts->labels, texts->classes, labels.matches), notice);
+  return std::make_unique<TextFile>(std::move(texts), std::move(labels), file);
 }
 
 }  // namespace
@@ -278,7 +332,7 @@ std::string tell_unknown(std::span<const int> labels, const Names& data, const s
       one ? "it" : "them");
 }
 
-std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet> data) {
+std::unique_ptr<DividedSource> test_images_of(std::shared_ptr<const data::DataSet> data) {
   Labels labels{match_classes(data->classes, {}, Naming::of_a_set), data->classes};
   return std::make_unique<TestImages>(std::move(data), std::move(labels));
 }
@@ -314,9 +368,9 @@ data::ImageSet encode_text(const models::Model& model, std::string text) {
   return set;
 }
 
-std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
-                                         const std::vector<std::string>& classes, std::string& notice,
-                                         const data::KnownData& known) {
+std::unique_ptr<DividedSource> open_images(const std::string& data, const data::Requirements& wanted,
+                                           const std::vector<std::string>& classes, std::string& notice,
+                                           const data::KnownData& known) {
   const fs::path path(data);
   const data::ImageShape& shape = wanted.shape;
   std::error_code failure;
@@ -324,15 +378,14 @@ std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Re
     return open_texts(data, wanted, classes, notice);
   }
   if (fs::is_regular_file(path, failure)) {
-    return std::make_unique<PictureFiles>(std::vector<fs::path>{path}, shape,
-                                          fmt::format("the picture {}", data));
+    return std::make_unique<PictureFiles>(std::vector<fs::path>{path}, shape, data);
   }
   if (!fs::is_directory(path, failure) || wanted.takes_texts())
     return load_set(data, known, wanted, classes, notice);
   data::PictureList list = data::list_pictures({&path, 1});
   if (!list.files.empty()) {
     data::add_notice(data::tell_left_out(list), notice);
-    return std::make_unique<PictureFiles>(std::move(list.files), shape, fmt::format("pictures in {}", data));
+    return std::make_unique<PictureFiles>(std::move(list.files), shape, data);
   }
   try {
     return load_set(data, known, wanted, classes, notice);

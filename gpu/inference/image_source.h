@@ -29,8 +29,8 @@ struct ImageName {
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
-  /// The next images, `most` of them unless fewer are left; none at the end. Their bytes, (H, W, C) each, go one
-  /// after the other to `pixels`, which has room for `most`.
+  /// Those of the next `most` images that can be read, or where none of these can, of the `most` behind them; none at the
+  /// end. Their bytes, (H, W, C) each, go one after the other to `pixels`, which has room for `most`.
   virtual std::vector<ImageName> read(int most, std::uint8_t* pixels) = 0;
   /// Images there are, with those that cannot be read.
   virtual std::int64_t count() const = 0;
@@ -41,8 +41,22 @@ class ImageSource {
   virtual std::vector<std::string> classes() const { return {}; }
   /// A sentence for each image that could not be read so far.
   virtual std::vector<std::string> refused() const { return {}; }
-  /// What is to be known of the images that were read so far; "": nothing.
-  virtual std::string remark() const { return {}; }
+  /// Pictures that were turned so far, as their EXIF orientation says.
+  virtual std::size_t turned() const { return 0; }
+};
+
+/// A source that can be read in parts, in whatever processes.
+class DividedSource : public ImageSource {
+ public:
+  /// From now on read() gives those of images `begin` to `end` - 1 of all, numbered as before, and refused() and
+  /// turned() count anew.
+  virtual void take_part(std::int64_t begin, std::int64_t end) = 0;
+  /// What is known of image `index` of all.
+  virtual ImageName name(std::int64_t index) const = 0;
+  /// What open_images() finds it by.
+  virtual std::string option() const = 0;
+  /// The same of sources that hold the same images in the same order, wherever they were opened.
+  virtual std::string fingerprint() const = 0;
 };
 
 /// The pictures right in the folder `data`, by name (`notice` tells of other files there), or the picture of that name,
@@ -52,9 +66,9 @@ class ImageSource {
 /// are known; by match_classes() labels become theirs, and `notice` tells of those that do not. `known`: what the
 /// network's run tells of its data, of which `notice` then tells whether they are others now. Throws core::BadInput
 /// where there are neither.
-std::unique_ptr<ImageSource> open_images(const std::string& data, const data::Requirements& wanted,
-                                         const std::vector<std::string>& classes, std::string& notice,
-                                         const data::KnownData& known = {});
+std::unique_ptr<DividedSource> open_images(const std::string& data, const data::Requirements& wanted,
+                                           const std::vector<std::string>& classes, std::string& notice,
+                                           const data::KnownData& known = {});
 
 /// Texts of a file. In one that ends in .csv each row is a text, as data::read_text_table() tells; titles are left out
 /// (data::drop_strange_titles(), with the `known` classes). In other files each line is a text. Throws core::BadInput
@@ -73,7 +87,7 @@ Texts read_texts(const std::string& file, const data::Requirements& model,
 data::ImageSet encode_text(const models::Model& model, std::string text);
 
 /// The test images of a set in memory, of a network whose classes are the set's.
-std::unique_ptr<ImageSource> test_images_of(std::shared_ptr<const data::DataSet> data);
+std::unique_ptr<DividedSource> test_images_of(std::shared_ptr<const data::DataSet> data);
 
 // The one rule by which labels of data are held against a network's classes, whatever the data come from.
 

@@ -30,14 +30,6 @@ std::string owner_of(const plan::PlanNode& node, const models::Model& model) {
   return layer ? node.layer : std::string(ops::to_string(node.op));
 }
 
-[[noreturn]] void refuse_all(const ImageSource& source) {
-  const std::vector<std::string> refused = source.refused();
-  if (refused.size() == 1) throw core::BadInput(refused.front());
-  if (refused.empty()) throw core::BadInput(fmt::format("there are no images: {}", source.title()));
-  throw core::BadInput(
-      fmt::format("none of {} {} can be read: {}", refused.size(), source.title(), refused.front()));
-}
-
 /// Waits at its end for all that the stream still does, if an exception has left something.
 class StreamGuard {
  public:
@@ -87,6 +79,12 @@ double psnr_of(double mse) {
   return -10.0 * std::log10(std::isnan(mse) ? mse : std::max(mse, kLeast));
 }
 
+void refuse_all(const std::vector<std::string>& refused, const std::string& title) {
+  if (refused.size() == 1) throw core::BadInput(refused.front());
+  if (refused.empty()) throw core::BadInput(fmt::format("there are no images: {}", title));
+  throw core::BadInput(fmt::format("none of {} {} can be read: {}", refused.size(), title, refused.front()));
+}
+
 /// Counts seconds, but not those of what is done aside.
 class Inference::Stopwatch {
  public:
@@ -108,16 +106,30 @@ Latency latency_of(std::vector<double> microseconds) {
   return {core::quantile(microseconds, 0.5), core::quantile(microseconds, 0.99)};
 }
 
+double device_seconds_of(const Samples& samples) {
+  double seconds = 0;
+  for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})
+    seconds += std::accumulate(part->begin(), part->end(), 0.0) / kMicroseconds;
+  return seconds;
+}
+
 double Outcome::images_per_second() const {
   return seconds > 0 ? static_cast<double>(answers.size()) / seconds : 0;
 }
 
 double Outcome::device_images_per_second() const {
-  return device_seconds > 0 ? static_cast<double>(answers.size()) / device_seconds : 0;
+  if (ranks.empty()) return device_seconds > 0 ? static_cast<double>(answers.size()) / device_seconds : 0;
+  double sum = 0;
+  for (const RankShare& rank : ranks) {
+    if (rank.device_seconds > 0) sum += static_cast<double>(rank.images) / rank.device_seconds;
+  }
+  return sum;
 }
 
 double Outcome::network_images_per_second() const {
-  return network.median > 0 ? kMicroseconds * batch / network.median : 0;
+  const auto answered = std::ranges::count_if(ranks, [](const RankShare& rank) { return rank.images > 0; });
+  const auto devices = static_cast<double>(ranks.empty() ? 1 : answered);
+  return network.median > 0 ? kMicroseconds * batch * devices / network.median : 0;
 }
 
 Inference::Inference(const models::Model& model, std::span<const float> parameters,
@@ -211,14 +223,15 @@ void Inference::enqueue(const Batch& batch, std::size_t count) {
   stream_.record(*batch.done);
 }
 
-void Inference::take(Batch& batch, const Stopwatch& watch, Samples& samples, Outcome& outcome) const {
+void Inference::take(Batch& batch, const Stopwatch& watch, Findings& findings) const {
+  Samples& samples = findings.samples;
   batch.done->synchronize();
   samples.total.push_back(kMicroseconds * (watch.seconds() - batch.start));
   samples.to_device.push_back(batch.copied->microseconds_since(*batch.begin));
   samples.network.push_back(batch.run->microseconds_since(*batch.copied));
   samples.back.push_back(batch.done->microseconds_since(*batch.run));
-  answer(batch, outcome);
-  outcome.seconds = watch.seconds();
+  answer(batch, findings.answers);
+  findings.seconds = watch.seconds();
 }
 
 void Inference::time_layers(Samples& samples) {
@@ -238,11 +251,11 @@ std::vector<double> Inference::rows_of(const Batch& batch) const {
   return plan::mean_of_views(all, views_.size(), bytes, output_.type);
 }
 
-void Inference::answer(Batch& batch, Outcome& outcome) const {
+void Inference::answer(Batch& batch, std::vector<Answer>& answers) const {
   const std::size_t columns = static_cast<std::size_t>(output_.elements / plan_->batch());
   const std::vector<double> rows = rows_of(batch);
   for (std::size_t i = 0; i < batch.images.size(); ++i) {
-    Answer& answer = outcome.answers.emplace_back();
+    Answer& answer = answers.emplace_back();
     answer.image = std::move(batch.images[i]);
     if (classifies()) {
       answer.guesses = best_guesses(std::span(rows).subspan(i * columns, columns));
@@ -262,8 +275,7 @@ void Inference::summarize(Samples samples, Outcome& outcome) const {
   outcome.guesses = classifies() ? std::min(columns, kGuesses) : 0;
   outcome.batch = plan_->batch();
   outcome.batches = static_cast<std::int64_t>(samples.total.size());
-  for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})
-    outcome.device_seconds += std::accumulate(part->begin(), part->end(), 0.0) / kMicroseconds;
+  outcome.device_seconds = device_seconds_of(samples);
   outcome.read = latency_of(std::move(samples.read));
   outcome.to_device = latency_of(std::move(samples.to_device));
   outcome.network = latency_of(std::move(samples.network));
@@ -293,6 +305,7 @@ void Inference::summarize(Samples samples, Outcome& outcome) const {
 }
 
 void Inference::warm_up() {
+  const StreamGuard guard(stream_);
   Batch& batch = batches_.front();
   std::fill_n(batch.pixels.as<std::uint8_t>(), batch.pixels.bytes(), std::uint8_t{0});
   enqueue(batch, static_cast<std::size_t>(plan_->batch()));
@@ -301,24 +314,23 @@ void Inference::warm_up() {
   time_layers(unused);
 }
 
-Outcome Inference::run(ImageSource& source, const GoOn& go_on, Pace pace) {
-  Outcome outcome;
-  outcome.answers.reserve(static_cast<std::size_t>(source.count()));
-  Samples samples;
+Findings Inference::find(ImageSource& source, const GoOn& go_on, Pace pace) {
+  Findings findings;
+  findings.answers.reserve(static_cast<std::size_t>(source.count()));
+  Samples& samples = findings.samples;
   samples.layers.resize(layers_.size());
   const StreamGuard guard(stream_);
-  warm_up();
   Stopwatch watch;
   Batch* under_way = nullptr;  // on the device while the host reads the next
   std::int64_t asked = 0;
   for (std::size_t turn = 0;; ++turn) {
-    const auto ask = [&] { outcome.interrupted = go_on && !go_on(asked); };
+    const auto ask = [&] { findings.interrupted = go_on && !go_on(asked); };
     if (under_way == nullptr) {
       watch.aside(ask);
     } else {
       ask();
     }
-    if (outcome.interrupted) break;
+    if (findings.interrupted) break;
     Batch& batch = batches_[turn % batches_.size()];
     batch.start = watch.seconds();
     batch.images = source.read(plan_->batch(), batch.pixels.as<std::uint8_t>());
@@ -326,22 +338,39 @@ Outcome Inference::run(ImageSource& source, const GoOn& go_on, Pace pace) {
     samples.read.push_back(kMicroseconds * (watch.seconds() - batch.start));
     asked += static_cast<std::int64_t>(batch.images.size());
     enqueue(batch, batch.images.size());
-    if (under_way != nullptr) take(*under_way, watch, samples, outcome);
+    if (under_way != nullptr) take(*under_way, watch, findings);
     under_way = &batch;
     if (pace == Pace::overlapped && !batch.done->ready()) continue;
-    take(batch, watch, samples, outcome);
+    take(batch, watch, findings);
     under_way = nullptr;
     if (samples.layer_passes < kLayerPasses) watch.aside([&] { time_layers(samples); });
   }
-  if (under_way != nullptr) take(*under_way, watch, samples, outcome);
-  const auto wanted = outcome.interrupted ? std::size_t{1} : std::size_t{kLayerPasses};
+  if (under_way != nullptr) take(*under_way, watch, findings);
+  const auto wanted = findings.interrupted ? std::size_t{1} : std::size_t{kLayerPasses};
   const auto passes = static_cast<int>(std::min(wanted, samples.total.size()));
   const auto goes_on = [&] { return samples.layer_passes == 0 || !go_on || go_on(asked); };
   while (samples.layer_passes < passes && goes_on()) time_layers(samples);
-  outcome.refused = source.refused();
-  if (outcome.answers.empty() && !outcome.interrupted) refuse_all(source);
-  summarize(std::move(samples), outcome);
+  findings.refused = source.refused();
+  findings.turned = source.turned();
+  return findings;
+}
+
+Outcome Inference::conclude(Findings findings) const {
+  Outcome outcome;
+  outcome.answers = std::move(findings.answers);
+  outcome.refused = std::move(findings.refused);
+  outcome.turned = findings.turned;
+  outcome.interrupted = findings.interrupted;
+  outcome.seconds = findings.seconds;
+  summarize(std::move(findings.samples), outcome);
   return outcome;
+}
+
+Outcome Inference::run(ImageSource& source, const GoOn& go_on, Pace pace) {
+  warm_up();
+  Findings findings = find(source, go_on, pace);
+  if (findings.answers.empty() && !findings.interrupted) refuse_all(findings.refused, source.title());
+  return conclude(std::move(findings));
 }
 
 }  // namespace warpscope::inference

@@ -45,6 +45,9 @@ std::vector<Guess> best_guesses(std::span<const double> logits, std::size_t most
 
 double psnr_of(double mse);
 
+/// Throws core::BadInput that says why there is no answer: of a source that was read to its end.
+[[noreturn]] void refuse_all(const std::vector<std::string>& refused, const std::string& title);
+
 /// Microseconds of a batch over all that were measured.
 struct Latency {
   double median = 0;
@@ -60,18 +63,51 @@ struct LayerLatency {
   Latency time;
 };
 
+/// What was measured, in microseconds, a number a batch.
+struct Samples {
+  std::vector<double> read, to_device, network, back, total;
+  std::vector<std::vector<double>> layers;  ///< of each layer, a number a pass
+  int layer_passes = 0;
+};
+
+/// What one rank did of the answers of several.
+struct RankShare {
+  std::string device;         ///< its name
+  std::int64_t images = 0;    ///< that it answered
+  double seconds = 0;         ///< Outcome::seconds, of these
+  double device_seconds = 0;  ///< Outcome::device_seconds, of these
+
+  double images_per_second() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+};
+
+/// Seconds that a device took, by its events.
+double device_seconds_of(const Samples& samples);
+
+/// Answers to all images of a source, or to those of a part, before figures are made of them.
+struct Findings {
+  std::vector<Answer> answers;
+  std::vector<std::string> refused;
+  std::size_t turned = 0;
+  bool interrupted = false;
+  double seconds = 0;
+  Samples samples;
+};
+
 /// What came of it.
 struct Outcome {
   std::vector<Answer> answers;  ///< in the order of the images
   std::vector<std::string> refused;
+  std::size_t turned = 0;    ///< pictures, as their EXIF orientation says
   bool interrupted = false;  ///< before the last image
   plan::ViewSettings views;  ///< the answers are by these of each image
   int batch = 0;
   std::int64_t batches = 0;
   /// From reading the first image to the last answer, without what comes between batches while the device has none:
-  /// passes that time layers, and GoOn.
+  /// passes that time layers, and GoOn. Of several ranks, which begin together: those of the slowest, and until rank 0 has
+  /// the numbers of all.
   double seconds = 0;
   double device_seconds = 0;  ///< copies to the device, network and copies back of all batches, by its events
+  std::vector<RankShare> ranks;  ///< none where there is one
   /// For each batch: reading and decoding on the host; copies of the pixels to the device; the network, launched as
   /// one graph; copies of its output back. The total goes from the start of reading a batch until the host finds its
   /// output in its memory. Where batches overlap, a batch may wait for the device to end the one before, and its output
@@ -85,9 +121,10 @@ struct Outcome {
 
   /// All answers in `seconds`.
   double images_per_second() const;
-  /// All answers in `device_seconds`: what overlapping batches come near to where the host keeps up.
+  /// All answers in `device_seconds`: what overlapping batches come near to where the host keeps up. Of several ranks: the
+  /// sum over them.
   double device_images_per_second() const;
-  /// A full batch in the median of the network's time: without copies.
+  /// A full batch in the median of the network's time, times the ranks that answered: without copies.
   double network_images_per_second() const;
 };
 
@@ -112,23 +149,22 @@ class Inference {
   /// whatever it says. False ends it.
   using GoOn = std::function<bool(std::int64_t answers)>;
 
-  /// Asks about every image, in the order of the source. A first pass over zeros is not measured. A last batch that is
-  /// not full is filled with what came before, of which nothing is told. Layers are measured by passes of their own,
-  /// since events between them cost time: one a batch up to kLayerPasses. They come between batches while the device
-  /// has none, those still missing after the last; an interrupted run makes one of these if it had none. They count
-  /// nowhere else.
-  /// Throws core::BadInput if no image can be read.
+  /// A pass over zeros, which no figure counts: the first takes longer.
+  void warm_up();
+  /// Asks about every image, in the order of the source, after warm_up(). A last batch that is not full is filled with
+  /// what came before, of which nothing is told. Layers are measured by passes of their own, since events between them
+  /// cost time: one a batch up to kLayerPasses. They come between batches while the device has none, those still missing
+  /// after the last; an interrupted run makes one of these if it had none. They count nowhere else.
+  Findings find(ImageSource& source, const GoOn& go_on, Pace pace);
+  /// Figures of all that was found.
+  Outcome conclude(Findings findings) const;
+  /// All three. Throws core::BadInput if no image can be read.
   Outcome run(ImageSource& source, const GoOn& go_on = {}, Pace pace = Pace::overlapped);
 
   static constexpr int kLayerPasses = 100;
 
  private:
   class Stopwatch;
-  struct Samples {
-    std::vector<double> read, to_device, network, back, total;
-    std::vector<std::vector<double>> layers;
-    int layer_passes = 0;
-  };
   /// A batch on its way, and its memory on the host.
   struct Batch {
     core::HostBuffer pixels;
@@ -143,13 +179,12 @@ class Inference {
   std::vector<double> rows_of(const Batch& batch) const;
   bool classifies() const { return model_.loss == models::Loss::cross_entropy; }
   void group_layers();
-  void warm_up();
   /// Brings the first `count` images to the device, runs them and brings the output back, without waiting for it.
   void enqueue(const Batch& batch, std::size_t count);
   /// Waits for a batch and makes answers of it.
-  void take(Batch& batch, const Stopwatch& watch, Samples& samples, Outcome& outcome) const;
+  void take(Batch& batch, const Stopwatch& watch, Findings& findings) const;
   void time_layers(Samples& samples);
-  void answer(Batch& batch, Outcome& outcome) const;
+  void answer(Batch& batch, std::vector<Answer>& answers) const;
   void summarize(Samples samples, Outcome& outcome) const;
 
   models::Model model_;

@@ -168,6 +168,12 @@ json figures_of(const Subject& subject, const Outcome& outcome) {
                  {"layers", std::move(layers)},
                  {"back", latency_json(outcome.back)},
                  {"total", latency_json(outcome.total)}}}};
+  for (const RankShare& rank : outcome.ranks) {
+    figures["ranks"].push_back({{"device", rank.device},
+                                {"images", rank.images},
+                                {"seconds", rank.seconds},
+                                {"images_per_second", rank.images_per_second()}});
+  }
   if (outcome.accuracy) figures["accuracy"] = *outcome.accuracy;
   if (outcome.mse) figures["mse"] = number_json(*outcome.mse);
   if (outcome.psnr) figures["psnr"] = number_json(*outcome.psnr);

@@ -35,7 +35,8 @@ std::string csv_of(const Subject& subject, const Outcome& outcome);
 /// {"weights", "model", "data", "device", "precision", "images", "not_finite", "batch", "batches", "seconds",
 /// "images_per_second", "device_images_per_second", "network_images_per_second", "interrupted", "accuracy" or "mse" and
 /// "psnr", "refused", "microseconds": {"read": {"median", "p99"}, "to_device", "network", "layers": [{"layer",
-/// "median", "p99"} or {"layer", "inside"}], "back", "total"}}
+/// "median", "p99"} or {"layer", "inside"}], "back", "total"}}, and where there are several "ranks": [{"device", "images",
+/// "seconds", "images_per_second"}]
 nlohmann::json figures_of(const Subject& subject, const Outcome& outcome);
 
 /// The same with "answers": a list of {"file" or "index", "line", "text", "label", "class", "probability", "guesses":

@@ -107,6 +107,7 @@ class Laboratory::News {
       state.done = done;
       state.total = total;
       state.text = text;
+      if (state.running == Job::bench) state.bench_beside = disturbed_;
     });
     return !cancelled();
   }
@@ -202,6 +203,7 @@ void Laboratory::start_bench(const std::string& device, const StepScene& scene,
     state.bench.clear();
     state.advice.clear();
     state.bench_batch = scene.setup.batch;
+    state.bench_beside = false;
   });
 }
 

@@ -32,6 +32,7 @@ struct LaboratoryState : features::DeskProgress {
   profiling::Peaks peaks;                  ///< zeros before the first bench
   std::vector<profiling::BenchRow> bench;  ///< of the last bench, growing while it runs
   int bench_batch = 0;                     ///< the batch size of these rows
+  bool bench_beside = false;               ///< the training ran beside that bench for a while
   std::vector<profiling::Advice> advice;   ///< of the last bench, one a precision
   std::vector<verify::VerifyRow> verify;   ///< of the last verify, growing while it runs
   double baseline_images_per_second = 0;   ///< a training step with CPU `loops`; 0 before it was measured

@@ -70,19 +70,19 @@ template <class T>
 requires std::same_as<std::remove_const_t<T>, TrainingSettings>
 auto members_of(T& s) {
   return std::tie(base_of<EngineSettings>(s), s.data, s.validation, s.device, s.precision, s.select,
-                  s.schedule, s.stop, s.test_every, s.spikes, s.epochs, s.steps, s.probe,
+                  s.measure, s.schedule, s.stop, s.test_every, s.spikes, s.epochs, s.steps, s.probe,
                   s.pause_on_divergence, s.go_on_without_ranks, s.rank_timeout, s.checkpoint_epochs,
-                  s.keep_checkpoints, s.run_dir, s.save_file);
+                  s.keep_checkpoints, s.moments_mib, s.run_dir, s.record, s.save_file);
 }
 
 template <class T>
 requires std::same_as<std::remove_const_t<T>, Snapshot>
 auto members_of(T& s) {
   return std::tie(base_of<Progress>(s), s.state, s.notice, s.notice_id, s.failed_by_input, s.started,
-                  s.generation, s.training, s.trainings, s.left, s.may_close, s.kept_in, s.steps_planned,
-                  s.settings, s.model, s.network, s.network_number, s.classifies, s.total_epochs,
-                  s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes, s.timings,
-                  s.step_microseconds, s.ranks, s.most_ranks, s.ladder, s.determinism, s.data_name,
+                  s.generation, s.training, s.trainings, s.left, s.moments, s.rewind, s.may_close, s.kept_in,
+                  s.steps_planned, s.settings, s.model, s.network, s.network_number, s.classifies,
+                  s.total_epochs, s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes,
+                  s.timings, s.step_microseconds, s.ranks, s.most_ranks, s.ladder, s.determinism, s.data_name,
                   s.data_notice, s.data, s.rate_search, s.divergence, s.checkpoint_step, s.train_images,
                   s.validation_images, s.test_images, s.test_views, s.run_dir, s.can, s.answers);
 }

@@ -13,7 +13,7 @@ enum class ChannelMeasure : std::uint8_t {
   maximum,  ///< of them
 };
 
-/// Of one layer, for the first test images, after a step. Linear layers have one place: both measures are its value.
+/// Those of a layer for the first test images, after a step. Linear layers have one place: both measures are its value.
 struct ChannelActivations {
   std::uint64_t step = 0;
   std::uint64_t generation = 0;  ///< Snapshot::generation

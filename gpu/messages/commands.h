@@ -24,6 +24,12 @@ struct Reset {};
 struct ReturnTo {
   std::uint64_t training = 0;
 };
+/// Back to this step, exactly: to its moment, or to one before it, from which the steps are made again by the same variants,
+/// with the settings of then (Snapshot::rewind; any other command but Resume ends that, and nothing has changed). The
+/// training is paused there. What came after is kept: ReturnTo.
+struct RewindTo {
+  std::uint64_t step = 0;
+};
 struct Select {
   plan::Selection selection;
 };
@@ -75,13 +81,19 @@ struct CopyWeights {
 struct SetDisturbed {
   bool disturbed = false;
 };
+/// Begins to record the training, with its curve so far, in a new folder of the user's, or ends recording; it goes on
+/// either way.
+struct Record {
+  bool on = true;
+};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 /// The window closes: Finish where something is to be written; a training of which nothing is recorded is kept in the
 /// folder for these. Then Snapshot::may_close.
 struct Leave {};
-using Command = std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
-                             CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism,
-                             MeasureLinks, Observe, CopyWeights, SetDisturbed, Finish, Leave, SetRanks>;
+using Command =
+    std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
+                 CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism, MeasureLinks,
+                 Observe, CopyWeights, SetDisturbed, Record, Finish, Leave, SetRanks, RewindTo>;
 
 /// As Source::send() takes it.
 struct NumberedCommand {

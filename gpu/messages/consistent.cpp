@@ -1,7 +1,6 @@
 #include "gpu/messages/consistent.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 

@@ -26,8 +26,8 @@ enum class Quantity : std::uint8_t { weights, activations, gradients, updates };
 inline constexpr std::size_t kQuantities = 4;
 std::string_view name_of(Quantity quantity);
 
-/// Of one layer of ReLUs: a unit is one place of one channel. It is dead if it is 0 for every sampled image, a channel
-/// if all of its units are.
+/// Those of a layer of ReLUs: a unit is one place of one channel. It is dead if it is 0 for every sampled image, a
+/// channel if all of its units are.
 struct DeadUnits {
   std::int64_t units = 0;
   std::int64_t dead_units = 0;

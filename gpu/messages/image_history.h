@@ -29,7 +29,7 @@ class ImageHistory {
   /// The steps that are there, ascending.
   std::vector<std::uint64_t> steps() const;
   /// The pictures of the last of these steps that is not after `step`; of the first if all are. nullptr if there is
-  /// nothing. Of the moments asked for last, the same object as long as the pictures are the same.
+  /// nothing. For the moments asked for last it is the same object as long as the pictures are the same.
   std::shared_ptr<const ShownImages> at(std::uint64_t step) const;
   /// The mean squared error of each image at each of the steps.
   struct Errors {

@@ -19,6 +19,8 @@ struct RankStep {
       0;  ///< in the sums over ranks: as long as they take more than on the rank that they take least
   double moving = 0;  ///< in these sums, the rest
   double update = 0;  ///< of weights and running statistics
+  /// In sums over ranks beside the backward pass, which take none of the step's time by themselves.
+  double beside = 0;
 
   double end() const { return start + forward + backward + waiting + moving + update; }
   bool operator==(const RankStep&) const = default;

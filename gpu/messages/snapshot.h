@@ -66,6 +66,7 @@ struct OpTiming {
   double spread = 0;  ///< of the samples behind `microseconds`, from the first quartile to the third
   double previous_spread = 0;
   int previous_samples = 0;
+  Control control;  ///< of the present time to the one before the last switch
 
   Measured now() const { return {microseconds, spread, static_cast<std::uint64_t>(samples)}; }
   Measured before() const {
@@ -86,6 +87,8 @@ struct LadderEntry {
   double spread = 0;             ///< of images_per_second, from the first quartile to the third
   std::uint64_t timed = 0;       ///< the steps behind images_per_second
   bool other_network = false;    ///< than that of the entry before
+  Control over_first;            ///< of its speed to that of the first entry
+  Control over_before;           ///< of its speed to that of the entry before
 
   Measured speed() const { return {images_per_second, spread, timed}; }
 };
@@ -113,6 +116,15 @@ struct Divergence {
 struct LeftTraining {
   std::uint64_t number = 0;  ///< Snapshot::training
   std::uint64_t step = 0;    ///< at which it was left
+};
+
+/// Steps that are made again from a moment, to go back to a step that was not kept (RewindTo).
+struct Rewind {
+  bool running = false;
+  std::uint64_t from = 0;  ///< the moment's step
+  std::uint64_t to = 0;
+  std::uint64_t at = 0;  ///< the last one made again
+  bool operator==(const Rewind&) const = default;
 };
 
 /// How far a training has come. A reset begins with a new one.
@@ -172,6 +184,9 @@ struct Snapshot : Progress {
   std::uint64_t training = 0;
   std::uint64_t trainings = 1;  ///< numbers given so far
   std::shared_ptr<const std::vector<LeftTraining>> left = std::make_shared<std::vector<LeftTraining>>();
+  /// Steps of the moments that RewindTo has at hand, rising; from the first on it reaches each.
+  std::shared_ptr<const std::vector<std::uint64_t>> moments = std::make_shared<std::vector<std::uint64_t>>();
+  Rewind rewind;           ///< the last one whose steps were made again
   bool may_close = false;  ///< after Leave: what was to be kept is on the disk, or cannot be
   std::string kept_in;     ///< after Leave: the folder in which the training was kept; "" if it was not
   std::uint64_t steps_planned = 0;  ///< 0 if there is no limit

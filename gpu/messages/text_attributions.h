@@ -31,7 +31,7 @@ struct HeldOutTexts {
 ///
 ///   share_i = sum over the channels c of x_i[c] ds / dx_i[c]
 ///
-/// in inference: nothing is dropped, batch norm takes its running means. Of a one-hot vector that is the gradient at
+/// in inference: nothing is dropped, batch norm takes its running means. For a one-hot vector that is the gradient at
 /// its one. Positive: the character speaks for the target. Without biases and normalizations the shares of a ReLU
 /// network sum up to the score. Source: A. Shrikumar, P. Greenside, A. Shcherbina, A. Kundaje, "Not just a black box:
 /// Learning important features through propagating activation differences" (2016).

@@ -43,7 +43,7 @@ inline OpShape window_shape(const OpShape& call) {
   return shape;
 }
 
-/// Of a pooling in any window, which the call's shape then tells.
+/// Takes a pooling in any window, which the call's shape then tells.
 inline bool take_window(const OpShape& its, OpShape& call) {
   call.window_height = its.kernel_height;
   call.window_width = its.kernel_width;

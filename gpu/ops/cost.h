@@ -17,7 +17,7 @@ struct Flops {
 /// By the formulas of the covered ops.
 Flops formula_flops(const Variant& variant, const OpShape& shape);
 
-/// Of the cheapest way known (least_flops).
+/// Those of the cheapest way known (least_flops).
 Flops fewest_flops(const Variant& variant, const OpShape& shape);
 
 }  // namespace warpscope::ops

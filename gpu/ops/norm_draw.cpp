@@ -53,7 +53,7 @@ void fit_backward(const Draw& draw) {
     add_to(draw, Name::input, kFarOff);
     add_to(draw, Name::statistics, kFarOff, 2);
   }
-  // Of few values a sum may cancel by chance, and then no error is small beside it.
+  // A sum of few values may cancel by chance, and then no error is small beside it.
   add_to(draw, Name::statistics, -1.5, 2);
   add_to(draw, Name::output_gradient, 1.5);
 }

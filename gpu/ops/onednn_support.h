@@ -97,7 +97,7 @@ typename Primitive::primitive_desc describe(const Program& program, const Argume
   return describe_with<Primitive>(user_scratchpad(), program, arguments...);
 }
 
-/// Of a backward primitive; `hint` is the descriptor of the forward one.
+/// The description of a backward primitive; `hint` is the descriptor of the forward one.
 template <class Primitive, class Hint, class... Arguments>
 typename Primitive::primitive_desc describe_backward(const Program& program, const Hint& hint,
                                                      const Arguments&... arguments) {

@@ -190,20 +190,33 @@ enum class Scope : std::uint8_t {
   display,     ///< what is shown to people; no part of a training step
 };
 
+inline double no_flops(const OpShape&) {
+  return 0.0;
+}
+inline std::int64_t one_term(const OpShape&) {
+  return 1;
+}
+
 /// Everything general code needs to know about an op.
 struct OpContract {
   const char* name;     ///< "conv2d.forward", as people type it
   const char* summary;  ///< what it computes, in one line
   std::span<const Operand> operands;
-  double (*flops)(const OpShape&);          ///< floating-point operations of one call, as the formula says
-  std::int64_t (*terms)(const OpShape&);    ///< products summed into an output element: the tolerance follows
+  double (*flops)(const OpShape&) = no_flops;  ///< floating-point operations of one call, as the formula says
+  /// Products summed into an output element: the tolerance follows.
+  std::int64_t (*terms)(const OpShape&) = one_term;
   std::string (*describe)(const OpShape&);  ///< "64x32x32x3 -> 256, 3x3": its extents as people read them
   std::vector<Parameter> parameters = {};   ///< those that it reads, but for those of calls
   Work work = Work::movement;
   Scope scope = Scope::layer;
   OpShape (*touched)(const OpShape&) = nullptr;     ///< what a call touches of the operands; nullptr: all
   double (*least_flops)(const OpShape&) = nullptr;  ///< of the cheapest way known; nullptr: the formula's
-  Op op{};                                          ///< filled in by the table
+  /// It adds what all ranks of a training have: each of them makes the same calls in the same order, and waits in them.
+  bool adds_over_ranks = false;
+  /// Where a call may be made in pieces of `count` (OpCall::early): the operands that have an element for each of it.
+  /// Those of more than one shard do not.
+  std::vector<Name> in_pieces = {};
+  Op op{};  ///< filled in by the table
 };
 
 /// The contract of `op`.
@@ -236,8 +249,8 @@ std::string describe(Op op, const OpShape& shape);
 /// Relative tolerance of a correct result, ||out - ref|| / ||ref||, of a sum of `terms` products in
 /// `precision`: rounding errors of a sum grow with the square root of its length (N. Higham, "Accuracy and
 /// Stability of Numerical Algorithms", 4.2, the statistical bound), so 4 u sqrt(terms) for the accumulation
-/// in FP32 plus 2 u of the storage type for each rounded input and output; u is the unit roundoff. Of a few
-/// outputs, which may cancel, ||ref|| is no less than what it is on average over the signs of the products.
+/// in FP32 plus 2 u of the storage type for each rounded input and output; u is the unit roundoff. ||ref||
+/// of a few outputs, which may cancel, is no less than what it is on average over the signs of the products.
 double tolerance(core::Precision precision, std::int64_t terms);
 
 }  // namespace warpscope::ops

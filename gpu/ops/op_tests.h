@@ -16,8 +16,8 @@ namespace warpscope::ops {
 
 using Random = std::mt19937_64;
 
-/// Operands of one call of an op that were drawn at random and shall fit each other. Of a covered op those
-/// alone are given that come from outside the call.
+/// Operands of one call of an op that were drawn at random and shall fit each other. A covered
+/// op is given only those that come from outside the call.
 struct Draw {
   Op op;
   const OpShape& shape;

@@ -17,9 +17,9 @@ namespace warpscope::ops {
   X(UpdateRule, rule, UpdateRule::sgd, 0, kUpdateRuleCount - 1, false)                                          \
   /* of gradients.accumulate and micro_batch.record: the parts of a step whose sums a tree adds, a power of two */ \
   X(int, shards, 1, 1, 64, false)                                                                               \
-  /* of gradients.allreduce: NCCL links the ranks' GPUs */                                                       \
+  /* of gradients.allreduce and sums over ranks of batch norms: NCCL links the ranks' GPUs */                    \
   X(bool, linked, false, 0, 1, false)                                                                           \
-  /* of the same and of sums over ranks of batch norms: they reach each other's memory */                        \
+  /* of the same: they reach each other's memory */                                                              \
   X(bool, peers, false, 0, 1, false)                                                                            \
   /* of convolutions: input pixels from one output pixel to the next, and from one tap to the next; no padding, \
      else "same": dilation (kernel - 1) / 2 */                                                                  \

@@ -37,7 +37,7 @@ int small_batch(Random& random);
 /// 1 to 130,000, as many below 360 as above.
 std::int64_t count(Random& random);
 
-/// Of an op with one input and one output, both images.
+/// The derivative of an op with one input and one output, both images.
 Derivative image_derivative(Op forward);
 
 /// Makes `name` bytes / 255 (ops/symbols.h), as batch.gather does: three of four are 1 to `most`, the others any.

@@ -54,8 +54,10 @@ VariantTable collect() {
 }
 
 /// Why a GPU of the device's compute capability does not run the variant's code, or "".
-std::string wrong_compute_capability(const Variant& variant, const core::DeviceInfo& device) {
-  const int least = variant.minimum_compute_capability;
+std::string wrong_compute_capability(const Variant& variant, const core::DeviceInfo& device,
+                                     core::Precision precision) {
+  const bool more = variant.minimum_beside_fp16 > 0 && precision != core::Precision::fp16;
+  const int least = more ? variant.minimum_beside_fp16 : variant.minimum_compute_capability;
   const int most = variant.maximum_compute_capability;
   if (device.kind == core::DeviceKind::cpu) return "";
   const bool too_new = most != 0 && device.compute_capability > most;
@@ -64,7 +66,8 @@ std::string wrong_compute_capability(const Variant& variant, const core::DeviceI
   const std::string needed = most == 0       ? version(least)
                              : least == most ? version(least) + " alone"
                                              : fmt::format("{} to {}", version(least), version(most));
-  return fmt::format("needs compute capability {}, this GPU has {}", needed,
+  const std::string where = more ? fmt::format(" in {}", core::to_string(precision)) : "";
+  return fmt::format("needs compute capability {}{}, this GPU has {}", needed, where,
                      version(device.compute_capability));
 }
 
@@ -123,7 +126,8 @@ const Variant* find_variant(const VariantTable& table, Op op, core::DeviceKind d
 std::string unavailable_reason(const Variant& variant, const core::DeviceInfo& device,
                                core::Precision precision, const OpShape* shape) {
   if (variant.device != device.kind) return fmt::format("runs on {} only", core::to_string(variant.device));
-  if (const std::string reason = wrong_compute_capability(variant, device); !reason.empty()) return reason;
+  if (const std::string reason = wrong_compute_capability(variant, device, precision); !reason.empty())
+    return reason;
   const std::vector<core::Precision> precisions = precisions_of(variant);
   if (std::find(precisions.begin(), precisions.end(), precision) == precisions.end()) {
     std::string has;

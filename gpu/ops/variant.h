@@ -62,6 +62,9 @@ struct OpCall {
   void* workspace = nullptr;
   Prepared* prepared = nullptr;
   core::Stream* stream = nullptr;
+  /// A piece of a call before its last: shape.count and the operands of OpContract::in_pieces are those of the piece,
+  /// what is not in pieces waits for the last, and other work shares the device.
+  bool early = false;
 
   template <class T>
   T* operand(Name name) const {
@@ -85,7 +88,7 @@ struct Link {
   OpSet needs = {};                    ///< of an optional op: others that must be covered as well
   /// Its shape, from that of the call; nullptr: the same.
   OpShape (*shape)(const OpShape& call) = nullptr;
-  /// Of an op whose shape that of the call's own op does not tell: whether the chain is made for one of shape `its`,
+  /// For an op whose shape that of the call's own op does not tell: whether the chain is made for one of shape `its`,
   /// which `call` then notes (window_height, patch_channels). Where it says no, there is no such op for the chain.
   /// nullptr: a kernel or window must be the one that `shape` gives. The variant refuses what it does not compute.
   bool (*takes)(const OpShape& its, OpShape& call) = nullptr;
@@ -120,13 +123,17 @@ struct Variant {
   core::DeviceKind device = core::DeviceKind::cpu;
   std::vector<core::Precision> precisions = {};  ///< {}: precisions_of()
   int minimum_compute_capability = 75;           ///< of a GPU; 90 for Hopper
-  int maximum_compute_capability = 0;            ///< 90 for code of sm_90a only; 0: none
-  bool deterministic = true;                     ///< the same bits from the same input, every time
+  int minimum_beside_fp16 = 0;         ///< the same in other precisions than FP16, where that is more
+  int maximum_compute_capability = 0;  ///< 90 for code of sm_90a only; 0: none
+  bool deterministic = true;           ///< the same bits from the same input, every time
   /// Whether what it writes may lie in the memory of what it reads, where the contract allows it.
   bool in_place = true;
   /// Whether it keeps the tolerance where a mean is many times the deviation, or all values are the same; else proofs
   /// draw no such inputs.
   bool far_means = true;
+  /// Of an op that adds over ranks: plans may call it in pieces of no less than so many of `count`, each beside the nodes
+  /// that make the others (plan/overlap.h); it takes no workspace. 0: in one call, when all is there.
+  std::int64_t least_piece = 0;
   bool library = false;  ///< a library's kernels: the default only where we have none
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another

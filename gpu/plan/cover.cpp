@@ -50,6 +50,7 @@ struct Attempt {
   ChainMatch match;
   std::string why_not_best;  ///< why it is not the first candidate
   std::string why_left_out;  ///< why this candidate covers less than is there
+  std::string measured;      ///< why the first candidate comes before those of the rules
 
   const Variant& variant() const { return *candidates[candidate]; }
 
@@ -64,6 +65,9 @@ struct Attempt {
 
   std::string reason() const {
     const std::string& why = why_left_out.empty() ? match.note : why_left_out;
+    if (candidate == 0 && !measured.empty()) {
+      return why.empty() ? measured : fmt::format("{}; {}", measured, why);
+    }
     if (candidate == 0) return why;
     const std::string instead = fmt::format("not {}: {}", candidates.front()->name, why_not_best);
     return why.empty() || why == why_not_best ? instead : fmt::format("{}; {}", instead, why);
@@ -73,14 +77,17 @@ struct Attempt {
 /// Finds calls that fit together: starts with the largest of each node and takes back what does not fit.
 class Coverer {
  public:
-  Coverer(const Program& program, const Selection& selection, const Machine& machine)
+  Coverer(const Program& program, const Selection& selection, const Machine& machine,
+          const MeasuredChoices& measured)
       : variants_(machine.variants),
         program_(program),
         selection_(selection),
         device_(machine.device),
         attempts_(program.nodes.size()) {
-    for (std::size_t n = 0; n < program.nodes.size(); ++n)
+    for (std::size_t n = 0; n < program.nodes.size(); ++n) {
       attempts_[n].candidates = candidates_of(program.nodes[n]);
+      if (!measured.empty()) put_measured_first(n, measured);
+    }
   }
 
   std::vector<NodeCover> run() {
@@ -96,6 +103,7 @@ class Coverer {
   std::string alternatives(const Node& node) const;
   [[noreturn]] void refuse(const Node& node, std::string_view name, const std::string& reason) const;
   std::vector<const Variant*> candidates_of(const Node& node) const;
+  void put_measured_first(std::size_t n, const MeasuredChoices& measured);
   void match(std::size_t n);
   void pass_over(std::size_t n, const std::string& why);
   void take_back(std::size_t n, Op op, const std::string& reason);
@@ -176,6 +184,20 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
   throw core::BadInput(fmt::format("{}{}: {}", ops::to_string(node.op), place(node), alternatives(node)));
 }
 
+/// Where nobody has chosen a variant, the measured one comes before the others.
+void Coverer::put_measured_first(std::size_t n, const MeasuredChoices& measured) {
+  const Node& node = program_.nodes[n];
+  if (selection_.variants.contains(node.op)) return;
+  const auto choice = measured.find(call_key(node.op, selection_.precision, node.shape));
+  if (choice == measured.end()) return;
+  std::vector<const Variant*>& candidates = attempts_[n].candidates;
+  const auto found = std::ranges::find_if(
+      candidates, [&](const Variant* each) { return each->name == choice->second.variant; });
+  if (found == candidates.end()) return;
+  std::rotate(candidates.begin(), found, found + 1);
+  attempts_[n].measured = describe(choice->second);
+}
+
 /// Gives a node the best call that fits around it.
 void Coverer::match(std::size_t n) {
   Attempt& attempt = attempts_[n];
@@ -186,6 +208,7 @@ void Coverer::match(std::size_t n) {
       attempt.candidates.size() > 1) {
     // It is made for another place in a network, which is nothing that anybody has to be told.
     attempt.candidates.erase(attempt.candidates.begin());
+    attempt.measured.clear();
     return match(n);
   }
   pass_over(n, attempt.match.failure);
@@ -364,8 +387,9 @@ std::vector<NodeCover> Coverer::result() const {
 
 }  // namespace
 
-std::vector<NodeCover> cover(const Program& program, const Selection& selection, const Machine& machine) {
-  return Coverer(program, selection, machine).run();
+std::vector<NodeCover> cover(const Program& program, const Selection& selection, const Machine& machine,
+                             const MeasuredChoices& measured) {
+  return Coverer(program, selection, machine, measured).run();
 }
 
 std::string describe(const NodeCover& node) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/ops/variant.h"
+#include "gpu/plan/measured.h"
 #include "gpu/plan/program.h"
 #include "gpu/plan/selection.h"
 
@@ -28,14 +29,17 @@ struct NodeCover {
   std::vector<int> covers = {};  ///< the other nodes inside its call, in the order of the chain
   ops::OpShape shape;            ///< the node's, with what is covered
   std::vector<BoundOperand> operands = {};
-  std::string reason = {};  ///< why it is not the best, or covers less than is there; "" if neither
+  /// Why it is not the best, or covers less than is there, or what was measured; "" if none of these.
+  std::string reason = {};
 };
 
 /// One entry a node of `program`. A chosen op runs by the chosen variant and inside no other call; where the
 /// variant's chain is not there, the best variant that fits runs instead, with the reason. Ops that are not
-/// chosen run by the best variant that fits: the last in the table, a library's only where there is no other.
+/// chosen run by the best variant that fits: the one that was measured as the fastest, else the last in the table, a
+/// library's only where there is no other.
 /// Throws core::BadInput that says which op cannot run as selected, where, why, and what would work.
-std::vector<NodeCover> cover(const Program& program, const Selection& selection, const Machine& machine);
+std::vector<NodeCover> cover(const Program& program, const Selection& selection, const Machine& machine,
+                             const MeasuredChoices& measured = {});
 
 /// "hopper, with bias, relu, maxpool2d": the variant of a call and what it covers.
 std::string describe(const NodeCover& node);

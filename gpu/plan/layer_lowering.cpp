@@ -246,6 +246,7 @@ bool normalizes_over_ranks(const LayerTensors& tensors) {
 OpShape channels_of(const LayerTensors& tensors) {
   OpShape shape;
   shape.in_channels = tensors.shape.in_channels;
+  shape.linked = tensors.recipe->linked;
   shape.peers = tensors.recipe->peers;
   return shape;
 }

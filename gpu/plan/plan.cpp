@@ -57,7 +57,8 @@ void check_bound(const NodeCover& node, const BoundOperand& operand, const Tenso
 }  // namespace
 
 Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-           ops::Context context, core::Stream& stream, const Bindings& bindings, const Recipe& recipe)
+           ops::Context context, core::Stream& stream, const Bindings& bindings, const Recipe& recipe,
+           const MeasuredChoices& measured)
     : context_(std::move(context)),
       program_(lower(model, purpose, batch, bindings.image_count, bindings.ring_capacity, selection.precision,
                      recipe)),
@@ -65,7 +66,7 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
       recipe_(recipe),
       batch_(batch) {
   if (bindings.fixed_parameters) cast_once();
-  cover_nodes(selection);
+  cover_nodes(selection, measured);
   const MemoryPlan memory = plan_memory(program_, covers_, precision_, workspace_bytes(covers_, precision_));
   try {
     arena_ = core::Buffer(context_.device, memory.bytes);
@@ -79,6 +80,8 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
         fmt::format("batch {} does not fit: {}; choose a smaller batch", batch, error.what()));
   }
   bind(memory, bindings);
+  if (context_.share.sums) overlap_ = overlap_of(program_, covers_);
+  if (!overlap_.pieces.empty()) beside_ = context_.device->make_urgent_stream();
   clear_persistent(stream);
   if (first_ > 0) {
     once_graph_ = capture(stream, 0, first_);
@@ -89,9 +92,48 @@ Plan::Plan(const models::Model& model, Purpose purpose, const Selection& selecti
 }
 
 std::unique_ptr<core::Graph> Plan::capture(core::Stream& stream, std::size_t begin, std::size_t end) {
-  return stream.capture([this, &stream, begin, end] {
-    for (std::size_t i = begin; i < end; ++i) launch_node(i, stream);
-  });
+  return stream.capture([this, &stream, begin, end] { enqueue(stream, begin, end, false); });
+}
+
+void Plan::enqueue(core::Stream& stream, std::size_t begin, std::size_t end, bool timed) {
+  // Micro-batches before the last add up by themselves.
+  const bool sums = begin <= overlap_.sum && overlap_.sum < end;
+  const std::size_t pieces = sums && !overlap_.pieces.empty() ? overlap_.pieces.size() - 1 : 0;
+  std::size_t next = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (nodes_[i].variant == nullptr) continue;
+    if (sums && overlap_.cuts(i)) {
+      launch_last_piece(i, stream);
+    } else {
+      launch_node(i, stream);
+    }
+    if (timed) stream.record(*events_[i + 1]);
+    for (; next < pieces && overlap_.pieces[next].after <= i; ++next) launch_beside(next, stream, timed);
+  }
+}
+
+void Plan::launch_piece(std::size_t index, std::size_t piece, core::Stream& stream) {
+  const auto [begin, end, after] = overlap_.pieces[piece];
+  ops::OpCall call = call_of(index, stream);
+  call.shape.count = end - begin;
+  call.early = piece + 1 < overlap_.pieces.size();
+  for (const ops::Name name : ops::contract(nodes_[index].op).in_pieces) {
+    call.operands[name] = static_cast<float*>(call.operands[name]) + begin;
+  }
+  ops::launch(call);
+}
+
+void Plan::launch_last_piece(std::size_t index, core::Stream& stream) {
+  if (index == overlap_.sum) stream.follow(*beside_);
+  launch_piece(index, overlap_.pieces.size() - 1, stream);
+}
+
+void Plan::launch_beside(std::size_t piece, core::Stream& stream, bool timed) {
+  if (overlap_.adding) launch_piece(*overlap_.adding, piece, stream);
+  beside_->follow(stream);
+  if (timed) beside_->record(*beside_events_[2 * piece]);
+  launch_piece(overlap_.sum, piece, *beside_);
+  if (timed) beside_->record(*beside_events_[2 * piece + 1]);
 }
 
 void Plan::clear_persistent(core::Stream& stream) {
@@ -111,14 +153,14 @@ void Plan::cast_once() {
   first_ = 1;
 }
 
-void Plan::cover_nodes(const Selection& selection) {
+void Plan::cover_nodes(const Selection& selection, const MeasuredChoices& measured) {
   const auto selectable = core::selectable_precisions();
   if (std::ranges::find(selectable, precision_) == selectable.end()) {
     // The buffers of a training hold no doubles.
     throw core::BadInput(fmt::format("training in {} is not possible; valid: {}", core::to_string(precision_),
                                      core::names_of(selectable)));
   }
-  covers_ = cover(program_, selection, context_);
+  covers_ = cover(program_, selection, context_, measured);
   for (std::size_t n = 0; n < covers_.size(); ++n) {
     const NodeCover& node = covers_[n];
     nodes_.push_back({program_.nodes[n].op, program_.nodes[n].layer, node.shape, node.variant,
@@ -151,8 +193,13 @@ void Plan::bind(const MemoryPlan& memory, const Bindings& bindings) {
 void Plan::launch_node(std::size_t index, core::Stream& stream) {
   const PlanNode& node = nodes_[index];
   if (node.variant == nullptr) return;
-  ops::launch({node.variant, &context_, node.shape, precision_, operands_[index], workspace_[index],
-               prepared_[index].get(), &stream});
+  ops::launch(call_of(index, stream));
+}
+
+ops::OpCall Plan::call_of(std::size_t index, core::Stream& stream) const {
+  const PlanNode& node = nodes_[index];
+  return {node.variant,           &context_, node.shape, precision_, operands_[index], workspace_[index],
+          prepared_[index].get(), &stream};
 }
 
 std::vector<WrittenTensor> Plan::written(std::size_t index) const {
@@ -164,6 +211,14 @@ std::vector<WrittenTensor> Plan::written(std::size_t index) const {
     if (each.operand.access == ops::Access::read || each.operand.format != nullptr) continue;
     if (tensor.role == ops::Role::control || tensor.role == ops::Role::byte) continue;
     result.push_back(this->tensor(each.tensor));
+  }
+  return result;
+}
+
+std::vector<int> Plan::private_tensors(std::size_t index) const {
+  std::vector<int> result;
+  for (const BoundOperand& each : covers_[index].operands) {
+    if (each.operand.format != nullptr) result.push_back(each.tensor);
   }
   return result;
 }
@@ -182,15 +237,10 @@ void Plan::launch(core::Stream& stream) {
 bool Plan::launch_timed(core::Stream& stream) {
   if (timing_pending_) return false;
   if (!timed_graph_) {
-    timed_done_ = context_.device->make_event(false);
-    for (std::size_t i = 0; i <= nodes_.size(); ++i) events_.push_back(context_.device->make_event(true));
+    make_events();
     timed_graph_ = stream.capture([this, &stream] {
       stream.record(*events_[0]);
-      for (std::size_t i = first_; i < nodes_.size(); ++i) {
-        if (nodes_[i].variant == nullptr) continue;
-        launch_node(i, stream);
-        stream.record(*events_[i + 1]);
-      }
+      enqueue(stream, first_, nodes_.size(), true);
     });
   }
   for (int i = 1; i < recipe_.micro_batches; ++i) stream.launch(*micro_graph_);
@@ -198,6 +248,14 @@ bool Plan::launch_timed(core::Stream& stream) {
   stream.record(*timed_done_);
   timing_pending_ = true;
   return true;
+}
+
+void Plan::make_events() {
+  timed_done_ = context_.device->make_event(false);
+  for (std::size_t i = 0; i <= nodes_.size(); ++i) events_.push_back(context_.device->make_event(true));
+  for (std::size_t i = 1; i < overlap_.pieces.size(); ++i) {
+    for (int both = 0; both < 2; ++both) beside_events_.push_back(context_.device->make_event(true));
+  }
 }
 
 std::optional<std::vector<double>> Plan::take_timings() {
@@ -209,6 +267,10 @@ std::optional<std::vector<double>> Plan::take_timings() {
     const bool launched = i >= first_ && nodes_[i].variant != nullptr;
     microseconds.push_back(launched ? events_[i + 1]->microseconds_since(*events_[last]) : 0.0);
     if (launched) last = i + 1;
+  }
+  beside_microseconds_ = 0;
+  for (std::size_t i = 0; i < beside_events_.size(); i += 2) {
+    beside_microseconds_ += beside_events_[i + 1]->microseconds_since(*beside_events_[i]);
   }
   return microseconds;
 }

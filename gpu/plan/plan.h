@@ -16,6 +16,7 @@
 #include "gpu/ops/variant.h"
 #include "gpu/plan/cover.h"
 #include "gpu/plan/memory.h"
+#include "gpu/plan/overlap.h"
 #include "gpu/plan/program.h"
 #include "gpu/plan/selection.h"
 
@@ -79,7 +80,8 @@ class Plan {
   /// would work; core::OutOfMemory that says what is needed and what is free. Nothing of a plan in use is
   /// touched.
   Plan(const models::Model& model, Purpose purpose, const Selection& selection, int batch,
-       ops::Context context, core::Stream& stream, const Bindings& bindings, const Recipe& recipe = {});
+       ops::Context context, core::Stream& stream, const Bindings& bindings, const Recipe& recipe = {},
+       const MeasuredChoices& measured = {});
   Plan(const Plan&) = delete;  // its graphs hold its address
   Plan& operator=(const Plan&) = delete;
 
@@ -90,7 +92,7 @@ class Plan {
   /// nothing and returns false while the times of the last one have not been taken.
   bool launch_timed(core::Stream& stream);
   /// Microseconds of each node of the last timed pass (0 for those that it does not launch), once it has finished;
-  /// otherwise nothing. Never waits.
+  /// otherwise nothing. A sum over ranks that runs beside other nodes takes what these wait for it. Never waits.
   std::optional<std::vector<double>> take_timings();
   /// From the beginning of the last timed pass, of its last micro-batch, to `now`, which has come. To be asked right
   /// after take_timings() has given its times.
@@ -98,11 +100,17 @@ class Plan {
     return now.microseconds_since(*events_[0]);
   }
 
+  /// What sums over ranks took beside other nodes of the pass of which take_timings() gave times last, in microseconds.
+  double microseconds_beside() const { return beside_microseconds_; }
+
   /// Enqueues one node by itself; nothing for a covered one.
   void launch_node(std::size_t index, core::Stream& stream);
   /// The numbers that node `index` writes (no control blocks, no bytes, nothing in a variant's own format),
   /// those of the nodes it covers among them.
   std::vector<WrittenTensor> written(std::size_t index) const;
+  /// The tensors of the program that node `index` reads or writes in a variant's own format: only calls that agree on it
+  /// run together.
+  std::vector<int> private_tensors(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }
   /// The first node that comes once a step: those before it come once a micro-batch. Training plans only.
@@ -136,13 +144,20 @@ class Plan {
   }
 
  private:
-  void cover_nodes(const Selection& selection);
+  void cover_nodes(const Selection& selection, const MeasuredChoices& measured);
   void bind(const MemoryPlan& memory, const Bindings& bindings);
   void clear_persistent(core::Stream& stream);
   /// Lets the weights that the first node casts outlive its launch, which comes once.
   void cast_once();
   WrittenTensor tensor(int index) const;
   std::unique_ptr<core::Graph> capture(core::Stream& stream, std::size_t begin, std::size_t end);
+  ops::OpCall call_of(std::size_t index, core::Stream& stream) const;
+  /// Nodes [begin, end), with events if they are `timed`.
+  void enqueue(core::Stream& stream, std::size_t begin, std::size_t end, bool timed);
+  void launch_piece(std::size_t index, std::size_t piece, core::Stream& stream);
+  void launch_last_piece(std::size_t index, core::Stream& stream);
+  void launch_beside(std::size_t piece, core::Stream& stream, bool timed);
+  void make_events();
 
   ops::Context context_;
   Program program_;
@@ -157,11 +172,15 @@ class Plan {
   std::vector<NodeCover> covers_;             ///< one a node
   std::vector<ops::ByName<void*>> operands_;  ///< those of each node's call
   std::vector<void*> workspace_;              ///< one a node
+  Overlap overlap_;
+  std::unique_ptr<core::Stream> beside_;      ///< of what overlaps; nullptr: nothing does
   std::unique_ptr<core::Graph> once_graph_;   ///< what comes before the first pass, if anything does
   std::unique_ptr<core::Graph> graph_;        ///< the whole pass
   std::unique_ptr<core::Graph> micro_graph_;  ///< what comes once a micro-batch, if there are several
   std::unique_ptr<core::Graph> timed_graph_;  ///< captured at the first timed launch
   std::vector<std::unique_ptr<core::Event>> events_;
+  std::vector<std::unique_ptr<core::Event>> beside_events_;  ///< before and after each piece beside
+  double beside_microseconds_ = 0;
   std::unique_ptr<core::Event>
       timed_done_;  ///< recorded after the graph: its inner events cannot tell if it ran yet
   bool timing_pending_ = false;

@@ -16,8 +16,8 @@ struct Preset {
   const char* summary;  ///< one sentence
 };
 
-/// "fastest", "naive", "atomic", "atomic_free", "tiled", "implicit_gemm", "tensor_cores", "cudnn" on CUDA;
-/// "loops", "onednn" on a CPU.
+/// "fastest", "naive", "atomic", "atomic_free", "tiled", "implicit_gemm", "wmma", "tensor_cores", "cudnn" on
+/// CUDA; "loops", "onednn" on a CPU.
 std::vector<Preset> presets(core::DeviceKind device);
 
 /// Why the preset cannot run on `machine` in `precision` ("its kernels (mma of conv2d.forward)

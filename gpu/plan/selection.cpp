@@ -71,7 +71,13 @@ std::vector<SelectionItem> selection_items(std::string_view text) {
       throw core::BadInput(fmt::format(
           "selection '{}' is not of the form operation=variant, all=variant or preset=name", item));
     }
-    items.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))});
+    const SelectionItem added{std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))};
+    const auto before = std::ranges::find(items, added.op, &SelectionItem::op);
+    if (before != items.end()) {
+      throw core::BadInput(fmt::format("the selection names {} twice, as {} and as {}; give it once",
+                                       added.op, before->variant, added.variant));
+    }
+    items.push_back(added);
   }
   return items;
 }

@@ -15,7 +15,7 @@ struct SelectionItem {
   bool operator==(const SelectionItem&) const = default;
 };
 
-/// The items between commas. Throws core::BadInput for one without a sign.
+/// The items between commas. Throws core::BadInput for one without a sign, and if two name the same.
 std::vector<SelectionItem> selection_items(std::string_view text);
 
 }  // namespace warpscope::plan

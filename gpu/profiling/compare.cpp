@@ -1,6 +1,12 @@
 #include "gpu/profiling/compare.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "gpu/messages/measured.h"
 
 namespace warpscope::profiling {
 namespace {
@@ -37,6 +43,27 @@ std::vector<Result> compare_rows(const std::vector<Row>& before, const std::vect
 
 std::vector<BenchChange> compare(const std::vector<BenchRow>& before, const std::vector<BenchRow>& after) {
   return compare_rows<BenchChange>(before, after);
+}
+
+std::string peaks_doubt(const Peaks& before, const Peaks& after) {
+  std::string_view name;
+  double worst = 1;
+  const auto look = [&](std::string_view what, double was, double is) {
+    if (!(was > 0) || !(is > 0) || std::abs(std::log(is / was)) <= std::abs(std::log(worst))) return;
+    name = what;
+    worst = is / was;
+  };
+  look("memory", before.bytes, after.bytes);
+  look("fp32", before.fp32, after.fp32);
+  look("tf32", before.tf32, after.tf32);
+  look("fp16", before.fp16, after.fp16);
+  look("bf16", before.bf16, after.bf16);
+  if (std::max(worst, 1 / worst) <= 1 + training::kControlTolerance) return {};
+  return fmt::format(
+      "the peak of {} is {:.2f} times that of before, so the device is not as busy as it was, or runs at "
+      "another "
+      "clock",
+      name, worst);
 }
 
 std::vector<StepChange> compare(const std::vector<StepRow>& before, const std::vector<StepRow>& after) {

@@ -1,9 +1,11 @@
 #pragma once
 // Two benches side by side: what became faster or slower, and whether that is more than noise.
 
+#include <string>
 #include <vector>
 
 #include "gpu/profiling/bench.h"
+#include "gpu/profiling/peaks.h"
 #include "gpu/profiling/step_bench.h"
 
 namespace warpscope::profiling {
@@ -31,5 +33,10 @@ std::vector<BenchChange> compare(const std::vector<BenchRow>& before, const std:
 
 /// Whole steps timed in both: the same name, precision, batch and optimizer. In the order of `after`.
 std::vector<StepChange> compare(const std::vector<StepRow>& before, const std::vector<StepRow>& after);
+
+/// Why two benches of one device were not measured alike: "the peak of memory is 0.70 times that of before, ..."; "" if
+/// they were. The peaks are the control: nothing but the load and the clock changes them, and they have to be within 10 %
+/// of each other (training::kControlTolerance).
+std::string peaks_doubt(const Peaks& before, const Peaks& after);
 
 }  // namespace warpscope::profiling

@@ -44,16 +44,16 @@ double share_of(const Spread& spread) {
 /// One of the two, and the times of its turns.
 class Side {
  public:
-  Side(core::Device& device, core::Stream& stream, std::unique_ptr<plan::Plan> step)
+  Side(core::Device& device, core::Stream& stream, plan::Plan& step)
       : device_(device),
         stream_(stream),
-        step_(std::move(step)),
+        step_(step),
         first_(device.make_event(true)),
         last_(device.make_event(true)) {}
 
   /// Runs once unmeasured, since that may load code, and finds how many steps a turn takes.
   void prepare(double seconds) {
-    step_->launch(stream_);
+    step_.launch(stream_);
     const double one = turn();
     steps_ = std::clamp(static_cast<int>(one > 0 ? 1e6 * seconds / one : kMostSteps), 1, kMostSteps);
   }
@@ -65,9 +65,9 @@ class Side {
   /// Microseconds of a step.
   double turn() {
     // While it runs, the host gets ahead: what it takes to launch is not measured.
-    if (device_.kind() == core::DeviceKind::cuda) step_->launch(stream_);
+    if (device_.kind() == core::DeviceKind::cuda) step_.launch(stream_);
     stream_.record(*first_);
-    for (int i = 0; i < steps_; ++i) step_->launch(stream_);
+    for (int i = 0; i < steps_; ++i) step_.launch(stream_);
     stream_.record(*last_);
     stream_.synchronize();
     return last_->microseconds_since(*first_) / steps_;
@@ -75,7 +75,7 @@ class Side {
 
   core::Device& device_;
   core::Stream& stream_;
-  std::unique_ptr<plan::Plan> step_;
+  plan::Plan& step_;
   std::unique_ptr<core::Event> first_;
   std::unique_ptr<core::Event> last_;
   int steps_ = 1;
@@ -103,16 +103,12 @@ Contest judge(const std::vector<double>& present, const std::vector<double>& oth
   return contest;
 }
 
-std::optional<Contest> hold_contest(const ops::Context& context, const models::Model& model,
-                                    const StepSetup& setup, const plan::Selection& present,
-                                    const plan::Selection& other, const ContestOptions& options,
+std::optional<Contest> hold_contest(core::Device& device, core::Stream& stream, plan::Plan& present,
+                                    plan::Plan& other, const ContestOptions& options,
                                     const std::function<bool()>& go_on) {
   const auto stopped = [&] { return go_on && !go_on(); };
-  context.device->make_current();
-  const auto stream = context.device->make_stream();
-  const StepMemory memory(context.device, *stream, model, setup, present.precision);
-  Side one(*context.device, *stream, make_step(context, *stream, model, setup, present, memory));
-  Side two(*context.device, *stream, make_step(context, *stream, model, setup, other, memory));
+  Side one(device, stream, present);
+  Side two(device, stream, other);
   for (Side* side : {&one, &two}) {
     if (stopped()) return std::nullopt;
     side->prepare(options.turn_seconds);
@@ -128,6 +124,18 @@ std::optional<Contest> hold_contest(const ops::Context& context, const models::M
   }
   const double seconds = core::seconds_since(start);
   return judge(one.times(), two.times(), seconds > 0 ? (waited_seconds() - waited) / seconds : 0);
+}
+
+std::optional<Contest> hold_contest(const ops::Context& context, const models::Model& model,
+                                    const StepSetup& setup, const plan::Selection& present,
+                                    const plan::Selection& other, const ContestOptions& options,
+                                    const std::function<bool()>& go_on) {
+  context.device->make_current();
+  const auto stream = context.device->make_stream();
+  const StepMemory memory(context.device, *stream, model, setup, present.precision);
+  const auto one = make_step(context, *stream, model, setup, present, memory);
+  const auto two = make_step(context, *stream, model, setup, other, memory);
+  return hold_contest(*context.device, *stream, *one, *two, options, go_on);
 }
 
 std::optional<Advice> advise(const ops::Context& context, const models::Model& model, const StepSetup& setup,

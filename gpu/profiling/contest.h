@@ -53,6 +53,11 @@ std::optional<Contest> hold_contest(const ops::Context& context, const models::M
                                     const plan::Selection& other, const ContestOptions& options,
                                     const std::function<bool()>& go_on);
 
+/// The same for two plans of steps, which must be on `stream`. They have run before or may be run to no effect.
+std::optional<Contest> hold_contest(core::Device& device, core::Stream& stream, plan::Plan& present,
+                                    plan::Plan& other, const ContestOptions& options,
+                                    const std::function<bool()>& go_on);
+
 /// What whole steps say of the choices that there are in a precision, against the one in use.
 struct Advice {
   plan::Selection present;  ///< the one in use then

@@ -19,7 +19,7 @@ namespace {
 using plan::Storage;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::int64_t kRing = 4096;
+constexpr std::int64_t kRingSlots = 4096;
 constexpr std::int64_t kSteps = 4;  // in an epoch
 constexpr float kRate = 1e-6f;
 
@@ -83,7 +83,7 @@ StepMemory::StepMemory(const std::shared_ptr<core::Device>& device, core::Stream
     : recipe_(training::recipe_of(setup.optimizer, setup.augment, setup.part())),
       image_count_(kSteps * images_of_step(setup)) {
   const plan::Program program = plan::lower(model, plan::Purpose::training, setup.part().batch, image_count_,
-                                            kRing, precision, recipe_);
+                                            kRingSlots, precision, recipe_);
   const auto needs = needs_of(program, precision);
   const auto values = [&](Storage storage, std::size_t bytes) -> Bytes {
     switch (storage) {
@@ -126,7 +126,7 @@ plan::Bindings StepMemory::bindings() const {
   bindings.order = address<std::uint32_t>(Storage::order);
   bindings.control = address<ops::step::StepControl>(Storage::control);
   bindings.ring = address<ops::step::StepRecord>(Storage::ring);
-  bindings.ring_capacity = kRing;
+  bindings.ring_capacity = kRingSlots;
   bindings.parameters = address<float>(Storage::parameters);
   bindings.gradients = address<float>(Storage::gradients);
   bindings.first_state = address<float>(Storage::first_state);
@@ -137,9 +137,10 @@ plan::Bindings StepMemory::bindings() const {
 
 std::unique_ptr<plan::Plan> make_step(const ops::Context& context, core::Stream& stream,
                                       const models::Model& model, const StepSetup& setup,
-                                      const plan::Selection& selection, const StepMemory& memory) {
+                                      const plan::Selection& selection, const StepMemory& memory,
+                                      const plan::MeasuredChoices& measured) {
   return std::make_unique<plan::Plan>(model, plan::Purpose::training, selection, setup.part().batch, context,
-                                      stream, memory.bindings(), memory.recipe());
+                                      stream, memory.bindings(), memory.recipe(), measured);
 }
 
 }  // namespace warpscope::profiling

@@ -57,6 +57,7 @@ class StepMemory {
 /// The plan of a training step over `memory`. Throws as plan::Plan.
 std::unique_ptr<plan::Plan> make_step(const ops::Context& context, core::Stream& stream,
                                       const models::Model& model, const StepSetup& setup,
-                                      const plan::Selection& selection, const StepMemory& memory);
+                                      const plan::Selection& selection, const StepMemory& memory,
+                                      const plan::MeasuredChoices& measured = {});
 
 }  // namespace warpscope::profiling

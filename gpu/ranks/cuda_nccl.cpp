@@ -72,27 +72,36 @@ void check(ncclResult_t result, const char* what) {
   throw core::Error(fmt::format("NCCL, {}: {}", what, nccl().error_text(result)));
 }
 
-class Communicator : public NcclLink {
+/// Blocks of its kernels that run beside other work, at most; as many multiprocessors then do nothing else.
+constexpr int kBlocksBeside = 8;
+
+class Communicator {
  public:
-  Communicator(const ncclUniqueId& id, const Place& place) {
+  Communicator(const ncclUniqueId& id, const Place& place, NcclLink::Room room) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 17, 0)
+    if (room == NcclLink::Room::little) config.maxCTAs = kBlocksBeside;
+#endif
     check(nccl().init(&link_, place.size, id, place.rank, &config), "linking the GPUs");
   }
   /// Nothing is under way any more, and the others may be gone: a barrier of all, as ncclCommDestroy has, may not end.
-  ~Communicator() override { give_up(); }
+  ~Communicator() {
+    give_up();
+  }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
 
-  void give_up() noexcept override {
+  void give_up() noexcept {
     if (!ended_.exchange(true)) nccl().abort(link_);
   }
 
-  void sum(const Span* spans, std::size_t count, float weight, core::Stream& stream) override {
+  void sum(std::span<const NcclLink::Span> spans, float weight, cudaStream_t stream) {
     if (ended_) return;
     const ncclRedOp_t weighted = sum_of(weight);
     check(nccl().group_start(), "beginning a sum");
-    for (std::size_t i = 0; i < count; ++i) {
-      if (spans[i].count == 0) continue;
-      check(nccl().all_reduce(spans[i].values, spans[i].values, spans[i].count, ncclFloat32, weighted, link_,
-                              core::cuda_stream(stream)),
+    for (const NcclLink::Span& each : spans) {
+      if (each.count == 0) continue;
+      check(nccl().all_reduce(each.values, each.values, each.count, ncclFloat32, weighted, link_, stream),
             "summing over ranks");
     }
     check(nccl().group_end(), "summing over ranks");
@@ -118,6 +127,45 @@ class Communicator : public NcclLink {
   ncclComm_t link_ = nullptr;
   std::atomic<bool> ended_ = false;
   std::map<float, ncclRedOp_t> sums_;
+};
+
+/// Numbers that all ranks have of both communicators: how many blocks one takes is settled when it is made.
+struct Ids {
+  ncclUniqueId any{};
+  ncclUniqueId little{};
+};
+
+class Link : public NcclLink {
+ public:
+  Link(const Ids& ids, const Place& place)
+      : any_(ids.any, place, Room::any), little_(ids.little, place, Room::little) {}
+
+  void give_up() noexcept override {
+    any_.give_up();
+    little_.give_up();
+  }
+
+  void sum(const Span* spans, std::size_t count, float weight, core::Stream& stream, Room room) override {
+    (room == Room::any ? any_ : little_).sum({spans, count}, weight, core::cuda_stream(stream));
+  }
+
+  /// NCCL connects at the first sum, which waits for all: so that comes now, and not while somebody's graph is captured.
+  void connect() {
+    cudaStream_t stream = nullptr;
+    float* number = nullptr;
+    core::check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream for the first sum");
+    core::check_cuda(cudaMalloc(&number, sizeof(float)), "memory for the first sum");
+    core::check_cuda(cudaMemsetAsync(number, 0, sizeof(float), stream), "the first sum");
+    for (Communicator* each : {&any_, &little_}) {
+      each->sum_in(stream, number);
+      core::check_cuda(cudaStreamSynchronize(stream), "the first sum");
+    }
+    cudaFree(number);
+    cudaStreamDestroy(stream);
+  }
+
+ private:
+  Communicator any_, little_;
 };
 
 /// What each rank tells the others of itself before they are linked.
@@ -152,30 +200,21 @@ std::string objection(const std::vector<Ready>& all) {
   return "";
 }
 
-/// NCCL connects at the first sum, which waits for all: so that comes now, and not while somebody's graph is captured.
-std::shared_ptr<NcclLink> connected(const ncclUniqueId& id, const Place& place) {
-  auto link = std::make_shared<Communicator>(id, place);
-  cudaStream_t stream = nullptr;
-  float* number = nullptr;
-  core::check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream for the first sum");
-  core::check_cuda(cudaMalloc(&number, sizeof(float)), "memory for the first sum");
-  core::check_cuda(cudaMemsetAsync(number, 0, sizeof(float), stream), "the first sum");
-  link->sum_in(stream, number);
-  core::check_cuda(cudaStreamSynchronize(stream), "the first sum");
-  cudaFree(number);
-  cudaStreamDestroy(stream);
-  return link;
-}
-
 }  // namespace
 
 std::shared_ptr<NcclLink> link_by_nccl(Group& group, const core::Device& device, std::string& why) {
   group.note_purpose("the linking of GPUs");
   why = objection(gathered(group, ready(device)));
   if (!why.empty()) return nullptr;
-  ncclUniqueId id{};
-  if (group.place().leads()) check(nccl().unique_id(&id), "finding a number for the link");
-  return connected(gathered(group, id).front(), group.place());
+  Ids ids;
+  if (group.place().leads()) {
+    for (ncclUniqueId* each : {&ids.any, &ids.little}) {
+      check(nccl().unique_id(each), "finding a number for the link");
+    }
+  }
+  auto link = std::make_shared<Link>(gathered(group, ids).front(), group.place());
+  link->connect();
+  return link;
 }
 
 #else

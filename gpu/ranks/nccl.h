@@ -2,6 +2,7 @@
 // GPUs of several ranks, linked by NCCL: over NVLink, PCIe or the network, whatever it finds. CUDA code only.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,7 +22,9 @@ class NcclLink {
     float* values;
     std::size_t count;
   };
-  virtual void sum(const Span* spans, std::size_t count, float weight, core::Stream& stream) = 0;
+  /// How much of the GPU it may take: `little` leaves room for other work.
+  enum class Room : std::uint8_t { any, little };
+  virtual void sum(const Span* spans, std::size_t count, float weight, core::Stream& stream, Room room) = 0;
 };
 
 /// Links the devices of all ranks of `group`, each of which calls this with its own, which is current. nullptr on all

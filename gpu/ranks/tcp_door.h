@@ -82,7 +82,7 @@ class MetRanks {
 void prepare(int socket);
 /// Throws BadInput unless rank, number of ranks and token can be.
 void check_terms(const TcpTerms& terms);
-/// Of IPv4 where IPv6 only wraps it.
+/// The address of IPv4 where IPv6 only wraps it.
 asio::ip::address plain(const asio::ip::address& address);
 /// Runs `io` until `done` or `end`. Returns whether it is done.
 bool run_until(asio::io_context& io, std::chrono::steady_clock::time_point end,

@@ -22,6 +22,8 @@ struct Reference {
 };
 
 inline constexpr const char* kOutside = "outside";
+/// The member of run.json with the variants that ran by measurement.
+inline constexpr const char* kMeasured = "measured";
 
 /// `path` from the folder of the run; "" if no path leads there.
 std::string from_run(const std::filesystem::path& run, const std::filesystem::path& path);

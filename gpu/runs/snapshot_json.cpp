@@ -41,6 +41,12 @@ void fields(auto& visit, Of<OpPlace> auto& place) {
   visit("layer", place.layer);
 }
 
+void fields(auto& visit, Of<Control> auto& control) {
+  visit("before", control.before);
+  visit("now", control.now);
+  visit("samples", control.samples);
+}
+
 void fields(auto& visit, Of<OpTiming> auto& timing) {
   visit("op", timing.op);
   visit("layer", timing.layer);
@@ -58,6 +64,7 @@ void fields(auto& visit, Of<OpTiming> auto& timing) {
   visit("spread", timing.spread);
   visit("previous_spread", timing.previous_spread);
   visit("previous_samples", timing.previous_samples);
+  visit("control", timing.control, Control{});
 }
 
 void fields(auto& visit, Of<plan::Selection> auto& selection) {
@@ -77,6 +84,8 @@ void fields(auto& visit, Of<LadderEntry> auto& entry) {
   visit("spread", entry.spread);
   visit("timed", entry.timed);
   visit("other_network", entry.other_network);
+  visit("over_first", entry.over_first, Control{});
+  visit("over_before", entry.over_before, Control{});
 }
 
 void fields(auto& visit, Of<core::DeviceInfo> auto& device) {
@@ -103,6 +112,7 @@ void fields(auto& visit, Of<RankStep> auto& step) {
   visit("waiting", step.waiting);
   visit("moving", step.moving);
   visit("update", step.update);
+  visit("beside", step.beside, 0.0);
 }
 
 void fields(auto& visit, Of<RankFigures> auto& rank) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/figure_table.h"
@@ -164,8 +166,8 @@ std::vector<RunSummary> list_runs(const fs::path& folder) {
       Run run = head_of(one);
       if (!has_results(run.head)) run = read_run(one);
       runs.push_back(summarize(run));
-    } catch (const core::BadInput& refusal) {
-      runs.push_back(summary_of_refused(one, refusal.what()));
+    } catch (const std::exception& refusal) {
+      runs.push_back(summary_of_refused(one, core::sentence_of(refusal)));
     }
   }
   sort_runs(runs, RunOrder::time);

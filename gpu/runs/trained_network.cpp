@@ -103,4 +103,13 @@ TrainedNetwork load_trained_network(const fs::path& path, const std::string& che
                                    files::escaped(path.string())));
 }
 
+std::optional<models::Model> network_held_in(const fs::path& path) {
+  std::error_code error;
+  if (!is_run(path)) return fs::is_regular_file(path, error) ? described_in(path) : std::nullopt;
+  if (auto described = described_in(find_checkpoint(path, "last"))) return described;
+  training::TrainingSettings settings;
+  training::apply(training::resolve(training::read_run(path / "run.json")), settings);
+  return settings.model;
+}
+
 }  // namespace warpscope::runs

@@ -2,10 +2,12 @@
 // A network with the weights that a training has given it, to be used rather than trained.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gpu/data/known_data.h"
+#include "gpu/models/model.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::runs {
@@ -26,5 +28,9 @@ struct TrainedNetwork {
 /// Throws core::BadInput with one sentence if there is neither, or if the weights are not whole or of another model.
 TrainedNetwork load_trained_network(const std::filesystem::path& path, const std::string& checkpoint,
                                     const std::string& model = "");
+
+/// The network that the weights in `path`, as above (of a run the last checkpoint), are of, where they or the run tell
+/// it. Nothing where `path` is neither. Throws core::BadInput for what cannot be read.
+std::optional<models::Model> network_held_in(const std::filesystem::path& path);
 
 }  // namespace warpscope::runs

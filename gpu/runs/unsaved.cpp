@@ -20,12 +20,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The numbers of a folder's name, which say when it was made and as which of that second: 10 comes behind 9.
+std::vector<std::string> numbers_of(const fs::path& folder) {
+  std::vector<std::string> numbers;
+  bool inside = false;
+  for (const char c : folder.filename().string()) {
+    const bool digit = c >= '0' && c <= '9';
+    if (digit && !inside) numbers.emplace_back();
+    if (digit && (c != '0' || !numbers.back().empty())) numbers.back() += c;
+    inside = digit;
+  }
+  return numbers;
+}
+
+bool is_smaller(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+bool is_newer(const UnsavedTraining& a, const UnsavedTraining& b) {
+  if (a.written != b.written) return a.written > b.written;
+  if (a.nanoseconds != b.nanoseconds) return a.nanoseconds > b.nanoseconds;
+  const std::vector<std::string> of_a = numbers_of(a.folder), of_b = numbers_of(b.folder);
+  if (of_a == of_b) return a.folder > b.folder;
+  return std::ranges::lexicographical_compare(of_b, of_a, is_smaller);
+}
+
 std::optional<UnsavedTraining> read(const fs::path& folder) {
   const auto checkpoints = training::list_checkpoints(folder);
   struct stat file {};
   if (checkpoints.empty() || ::stat((folder / "run.json").c_str(), &file) != 0) return std::nullopt;
-  UnsavedTraining training{
-      .folder = folder, .model = {}, .step = checkpoints.front().step, .written = file.st_mtime};
+  UnsavedTraining training{.folder = folder,
+                           .model = {},
+                           .step = checkpoints.front().step,
+                           .written = file.st_mtim.tv_sec,
+                           .nanoseconds = file.st_mtim.tv_nsec};
   nlohmann::json head;
   try {
     head = read_head(folder);
@@ -54,17 +82,16 @@ std::vector<UnsavedTraining> unsaved_trainings(const fs::path& folder) {
   for (const fs::directory_entry& entry : files::entries_of(folder, error)) {
     if (auto training = read(entry.path())) found.push_back(std::move(*training));
   }
-  // Names tell the order of those of one second.
-  std::sort(found.begin(), found.end(), [](const UnsavedTraining& a, const UnsavedTraining& b) {
-    return a.written != b.written ? a.written > b.written : a.folder > b.folder;
-  });
+  std::ranges::sort(found, is_newer);
   return found;
 }
 
-void keep_newest_unsaved(const fs::path& folder, std::size_t most) {
-  const std::vector<UnsavedTraining> all = unsaved_trainings(folder);
+void keep_newest_unsaved(const fs::path& folder, std::size_t most, const fs::path& newest) {
+  std::vector<UnsavedTraining> all = unsaved_trainings(folder);
+  std::erase_if(all, [](const UnsavedTraining& each) { return each.other_format; });
+  std::stable_partition(all.begin(), all.end(),
+                        [&](const UnsavedTraining& each) { return each.folder == newest; });
   for (std::size_t i = most; i < all.size(); ++i) {
-    if (all[i].other_format) continue;
     try {
       const auto unused = training::RunFolder::reopen(all[i].folder);  // takes its lock
       std::error_code ignored;

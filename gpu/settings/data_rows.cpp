@@ -51,7 +51,8 @@ constexpr auto kModelRows = of_table(
                 .changes = Changes::never_in_run},
         Setting{.key = "init",
                 .meaning =
-                    "initial weights (safetensors, PyTorch layout, or a run's folder: its last checkpoint)",
+                    "initial weights (safetensors, PyTorch layout, or a run's folder: its last checkpoint); "
+                    "where no model is named, with their network",
                 .field = field([](auto& s) -> auto& { return s.init_file; }),
                 .example = "first \"weights\".safetensors",
                 .placeholder = "FILE",
@@ -187,7 +188,14 @@ constexpr auto kDeviceRows = of_table(
                        .example = "conv2d.forward=naive,all=naive",
                        .placeholder = "OP=VARIANT,...",
                        .changes = Changes::by_select,
-                       .standard_text = "the fastest"}});
+                       .standard_text = "the fastest"},
+               Setting{.key = "measure",
+                       .meaning = "before the first step of 1,000 or more, times other variants of each "
+                                  "call, for a second at "
+                                  "most, and takes those that make whole steps faster; what was measured is "
+                                  "kept in the cache folder; not with ranks or --deterministic",
+                       .field = field([](auto& s) -> auto& { return s.measure; }),
+                       .changes = Changes::at_start}});
 
 }  // namespace
 

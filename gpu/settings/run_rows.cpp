@@ -155,7 +155,13 @@ constexpr auto kRunRows = of_table(
                 .example = "runs/a b",
                 .placeholder = "DIR",
                 .changes = Changes::at_start,
-                .standard_text = "nothing is recorded"},
+                .standard_text = "a window: a new folder among the user's data; else none"},
+        Setting{.key = "record",
+                .meaning =
+                    "without run_dir a window records its training in the user's data folder, named by date, "
+                    "network and data; without a window nothing is recorded there",
+                .field = field([](auto& s) -> auto& { return s.record; }),
+                .changes = Changes::at_start},
         Setting{.key = "save",
                 .meaning = "file for the weights at the end (safetensors)",
                 .field = field([](auto& s) -> auto& { return s.save_file; }),
@@ -163,6 +169,13 @@ constexpr auto kRunRows = of_table(
                 .placeholder = "FILE",
                 .changes = Changes::at_start,
                 .standard_text = "none"},
+        Setting{.key = "moments",
+                .meaning = "host memory for moments of the training, to go back to any step",
+                .unit = "MiB",
+                .range = kSmallCount,
+                .field = field([](auto& s) -> auto& { return s.moments_mib; }),
+                .changes = Changes::at_start,
+                .zero = "none are kept"},
         Setting{.key = "deterministic",
                 .meaning =
                     "the same weights, bit for bit, on 1, 2, 4 and 8 ranks: each batch is eight parts, whose "

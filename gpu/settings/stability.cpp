@@ -178,8 +178,14 @@ std::string stop_after_evaluation(const StopRules& rules, StopState& state, doub
       std::isfinite(loss) && (!state.best.has_value() || loss < *state.best - rules.least_improvement);
   if (better) state.best = loss;
   state.without = better ? 0 : state.without + 1;
-  if (rules.target_loss.has_value() && loss <= *rules.target_loss) {
-    return fmt::format("the {} loss {:.6g} has reached its target of {:g}", which, loss, *rules.target_loss);
+  state.last = std::isfinite(loss) ? std::optional(loss) : std::nullopt;
+  return stop_after_evaluations(rules, state, which);
+}
+
+std::string stop_after_evaluations(const StopRules& rules, const StopState& state, std::string_view which) {
+  if (rules.target_loss.has_value() && state.last.has_value() && *state.last <= *rules.target_loss) {
+    return fmt::format("the {} loss {:.6g} has reached its target of {:g}", which, *state.last,
+                       *rules.target_loss);
   }
   if (rules.patience > 0 && state.without >= rules.patience) {
     return fmt::format("the {} loss has not improved for {} evaluation{}", which, state.without,
@@ -194,8 +200,9 @@ std::string stop_after_time(const StopRules& rules, double seconds) {
 }
 
 void to_json(nlohmann::json& json, const StopState& state) {
-  json = {{"best", nullptr}, {"without", state.without}};
+  json = {{"best", nullptr}, {"without", state.without}, {"last", nullptr}};
   if (state.best.has_value()) json["best"] = *state.best;
+  if (state.last.has_value()) json["last"] = *state.last;
 }
 
 void from_json(const nlohmann::json& json, StopState& state) {
@@ -203,6 +210,7 @@ void from_json(const nlohmann::json& json, StopState& state) {
   StopState read;
   read.best = optional_number_field(json, "best", kWhere);
   read.without = static_cast<int>(count_field(json, "without", kWhere, std::numeric_limits<int>::max() - 1));
+  if (json.contains("last")) read.last = optional_number_field(json, "last", kWhere);  // older ones have none
   state = read;
 }
 

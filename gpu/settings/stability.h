@@ -128,6 +128,8 @@ struct StopState {
   /// Lowest loss that counted as an improvement; nothing before the first.
   std::optional<double> best = std::nullopt;
   int without = 0;  ///< evaluations since
+  /// That of the newest evaluation; nothing before the first, or where it was not finite.
+  std::optional<double> last = std::nullopt;
 
   bool operator==(const StopState&) const = default;
 };
@@ -137,6 +139,9 @@ struct StopState {
 /// 0.01"; "" if it goes on. A loss that is not finite is no improvement.
 std::string stop_after_evaluation(const StopRules& rules, StopState& state, double loss,
                                   std::string_view which);
+
+/// The same of what `state` remembers, for a run that goes on: "" if it has not ended by these rules.
+std::string stop_after_evaluations(const StopRules& rules, const StopState& state, std::string_view which);
 
 /// "the time budget of 1h30m is used up" once `seconds` of training have passed, else "".
 std::string stop_after_time(const StopRules& rules, double seconds);

@@ -17,6 +17,9 @@
 
 namespace warpscope::training {
 
+/// Whether variants are measured where nobody says so: the one place that decides it.
+inline constexpr bool kMeasuresByDefault = false;
+
 /// What the engine needs to know of it.
 struct EngineSettings {
   models::Model model = models::find_model("autoencoder");
@@ -52,6 +55,7 @@ struct TrainingSettings : EngineSettings {
   std::string device = "auto";               ///< as core::open_device takes it
   std::optional<core::Precision> precision;  ///< none: the fastest as good that the device has
   std::string select;                        ///< as plan::apply takes it, on top of the device's default
+  bool measure = kMeasuresByDefault;         ///< which variants are the fastest, where nobody has chosen
   Schedule schedule = schedule_of(optimizer.rule);
   StopRules stop;                   ///< beside epochs and steps
   std::uint64_t test_every = 0;     ///< steps between evaluations; 0: by the images of one
@@ -65,7 +69,9 @@ struct TrainingSettings : EngineSettings {
   double rank_timeout = 30;   ///< seconds after which a rank that stands still is missing; 0: never
   int checkpoint_epochs = 1;  ///< a checkpoint every so many epochs; 0: only at the end
   int keep_checkpoints = 3;   ///< beside the best one
+  int moments_mib = 1024;     ///< of host memory for moments to go back to; 0: none are kept
   std::string run_dir;        ///< run folder; "" writes no run
+  bool record = true;         ///< a window records by itself where run_dir is ""
   std::string save_file;      ///< safetensors written at the end; "" for none
 
   bool operator==(const TrainingSettings&) const = default;

@@ -29,7 +29,7 @@ void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t s
   if (!entries_.empty()) settle(entries_.back());
   if (!entries_.empty() && entries_.back().steps == 0) {
     other_network_ = other_network_ || entries_.back().other_network;
-    entries_.pop_back();
+    pop();
   }
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
   const bool other_network = std::exchange(other_network_, false) && last != nullptr;
@@ -42,11 +42,43 @@ void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t s
   entry.first_step = step;
   entry.plan_bytes = plan_bytes;
   entry.other_network = other_network;
-  entries_.push_back(std::move(entry));
-  if (entries_.size() > kMost) entries_.erase(entries_.begin() + 1);
+  push(std::move(entry));
   speeds_ = {};
   sample_ = {};
   joules_ = energy_images_ = energy_seconds_ = 0;
+}
+
+void Ladder::push(LadderEntry entry) {
+  constexpr std::size_t kWithTimes = 3;
+  entries_.push_back(std::move(entry));
+  times_.emplace_back();
+  if (entries_.size() > kMost) {
+    entries_.erase(entries_.begin() + 1);
+    times_.erase(times_.begin() + 1);
+  }
+  if (times_.size() > kWithTimes + 1) times_[times_.size() - kWithTimes - 1] = {};
+}
+
+void Ladder::pop() {
+  entries_.pop_back();
+  times_.pop_back();
+}
+
+void Ladder::Times::add(const std::vector<OpTimes>& newest) {
+  const bool same = std::equal(kept_.begin(), kept_.end(), newest.begin(), newest.end(),
+                               [](const OpTimes& a, const OpTimes& b) { return a.ran == b.ran; });
+  if (!same) {
+    *this = {};
+    for (const OpTimes& op : newest) kept_.push_back({op.ran, {}});
+  }
+  if (seen_++ % distance_ != 0) return;
+  for (std::size_t op = 0; op < kept_.size(); ++op) kept_[op].times.push_back(newest[op].times.back());
+  if (kept_.empty() || kept_.front().times.size() < kMost) return;
+  for (OpTimes& op : kept_) {
+    for (std::size_t i = 0; i < kMost / 2; ++i) op.times[i] = op.times[2 * i];
+    op.times.resize(kMost / 2);
+  }
+  distance_ *= 2;
 }
 
 void Ladder::Sample::add(float value) {
@@ -68,12 +100,14 @@ double Ladder::Sample::spread() const {
   return static_cast<double>(*(sorted.end() - 1 - quarter) - low);
 }
 
-/// The figures of the last entry.
-void Ladder::settle(LadderEntry& entry) const {
-  entry.timed = speeds_.size();
-  if (entry.timed == 0) return;
-  entry.images_per_second = speeds_.value();
-  entry.spread = sample_.spread();
+void Ladder::settle(LadderEntry& last) const {
+  last.timed = speeds_.size();
+  if (last.timed == 0) return;
+  last.images_per_second = speeds_.value();
+  last.spread = sample_.spread();
+  if (times_.size() < 2) return;
+  last.over_first = control_of(times_.front().kept(), times_.back().kept());
+  last.over_before = control_of(times_[times_.size() - 2].kept(), times_.back().kept());
 }
 
 void Ladder::add(double images_per_second) {
@@ -82,6 +116,10 @@ void Ladder::add(double images_per_second) {
   if (images_per_second <= 0) return;
   speeds_.add(static_cast<float>(images_per_second));
   sample_.add(static_cast<float>(images_per_second));
+}
+
+void Ladder::add_times(const std::vector<OpTimes>& newest) {
+  if (!times_.empty()) times_.back().add(newest);
 }
 
 void Ladder::add_energy(double joules, double images, double seconds) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "gpu/engine/unswitched.h"
 #include "gpu/messages/snapshot.h"
 #include "gpu/runs/running_median.h"
 
@@ -21,6 +22,8 @@ class Ladder {
   void change_network() { other_network_ = true; }
   /// The speed of one step; 0 if it was not measured.
   void add(double images_per_second);
+  /// What the ops took in one more step of the last entry: each of `newest` has one time.
+  void add_times(const std::vector<OpTimes>& newest);
   /// The device used `joules` in `seconds` in which it did nothing but train, with the last entry, `images` images.
   void add_energy(double joules, double images, double seconds);
   /// At most kMost, the first and the latest.
@@ -40,11 +43,28 @@ class Ladder {
     std::size_t seen_ = 0, distance_ = 1;
   };
 
+  /// The times of up to kMost steps of all that came, at even distances.
+  class Times {
+   public:
+    /// Begins anew with other ops than before.
+    void add(const std::vector<OpTimes>& newest);
+    const std::vector<OpTimes>& kept() const { return kept_; }
+
+   private:
+    static constexpr std::size_t kMost = 128;
+    std::vector<OpTimes> kept_;
+    std::size_t seen_ = 0, distance_ = 1;
+  };
+
   static constexpr std::size_t kMost = 200;
-  void settle(LadderEntry& entry) const;
+  /// Gives `last`, a copy of the last entry or itself, its figures.
+  void settle(LadderEntry& last) const;
+  void push(LadderEntry entry);
+  void pop();
 
   std::vector<LadderEntry> entries_;
-  RunningMedian speeds_;  ///< of the last entry
+  std::vector<Times> times_;  ///< of each entry; only the first and the last three are kept
+  RunningMedian speeds_;      ///< of the last entry
   Sample sample_;
   bool other_network_ = false;                                  ///< since the last entry
   double joules_ = 0, energy_images_ = 0, energy_seconds_ = 0;  ///< of the last entry

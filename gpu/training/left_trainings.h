@@ -12,6 +12,7 @@
 #include "gpu/engine/network_state.h"
 #include "gpu/engine/rollback.h"
 #include "gpu/messages/snapshot.h"
+#include "gpu/plan/selection.h"
 #include "gpu/runs/run_figures.h"
 #include "gpu/training/steering.h"
 
@@ -22,6 +23,7 @@ struct LeftState {
   std::uint64_t number = 0;
   std::uint64_t generation = 0;  ///< that has its points, up to its last step
   std::shared_ptr<const TrainingSettings> settings;
+  std::optional<plan::Selection> selection = {};  ///< that it goes on with; nothing: with the one in use
   std::vector<float> first_weights;
   EngineState engine;
   Steering steering;

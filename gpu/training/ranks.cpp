@@ -54,6 +54,7 @@ void begin(Seat& seat, const Beginning& beginning, const std::string& device,
   seat.device->make_current();
   static_cast<EngineSettings&>(seat.options) = beginning.settings;
   seat.options.selection = beginning.selection;
+  seat.options.measured = beginning.measured;
   seat.data = data_of(beginning, known);
 }
 

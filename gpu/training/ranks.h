@@ -16,6 +16,7 @@ struct Beginning {
   std::string version;      ///< of the program
   EngineSettings settings;  ///< complete
   plan::Selection selection;
+  plan::MeasuredChoices measured;    ///< all make the same update
   std::string data;                  ///< as data::load takes it
   std::string checksum;              ///< of the whole set
   double validation = 0;             ///< share that is kept back

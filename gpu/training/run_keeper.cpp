@@ -11,8 +11,10 @@
 #include "gpu/files/checksum.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
+#include "gpu/profiling/measured_store.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/unsaved.h"
+#include "gpu/runs/user_runs.h"
 
 namespace warpscope::training {
 namespace {
@@ -34,15 +36,21 @@ RunKeeper::RunKeeper(Engine& engine, Publishing& publishing, const Surroundings&
       data_checksum_(std::move(checksum)) {}
 
 RunKeeper::~RunKeeper() {
-  checkpoints_.reset();  // its thread writes the recorder's points
+  let_go();
 }
 
 void RunKeeper::begin() {
   const std::string& folder = settings().run_dir;
+  if (goes_on_without() || (folder.empty() && !around_.unsaved_dir.empty())) {
+    keep_points({{"started", utc_now()}, {"configuration", configuration()}});
+  }
   if (folder.empty()) {
-    if (around_.unsaved_dir.empty()) return;
-    publishing_.keep_points();
-    begun_ = {{"started", utc_now()}, {"configuration", configuration()}};
+    if (around_.record_dir.empty() || !settings().record) return;
+    try {
+      record_by_itself(publishing_.subscribe_recorder(), nlohmann::json::object());
+    } catch (const core::Error& error) {
+      give_up(error.what());
+    }
     return;
   }
   nlohmann::json described = head(folder);
@@ -60,8 +68,15 @@ void RunKeeper::open_checkpoints() {
 }
 
 void RunKeeper::watch() {
+  if (records_by_itself() && Clock::now() >= next_look_at_disk_) {
+    next_look_at_disk_ = Clock::now() + std::chrono::seconds(1);
+    if (const std::string why = runs::too_full(own_folder_); !why.empty()) return give_up(why);
+  }
   if (recorder_) {
-    if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
+    if (const std::string error = recorder_->error(); !error.empty()) {
+      if (goes_on_without()) return give_up(error);
+      throw core::Error(error);
+    }
     if (const std::string warning = recorder_->status().take_warning(); !warning.empty()) {
       publishing_.log(LogLevel::warning, warning + "; other processes do not see how the run goes on");
     }
@@ -126,7 +141,8 @@ void RunKeeper::save_settings() const {
   if (c.text("data_source") == "built in") c.set("data_source", "builtin");  // how data sets name it
   if (!around_.clip_chosen) c.erase("clip_norm");
   c.set("select", settings().select);
-  const std::filesystem::path folder = settings().run_dir;
+  // A person looks for a file of settings where the program was started rather than among its own.
+  const std::filesystem::path folder = records_by_itself() ? "" : settings().run_dir;
   const std::filesystem::path file =
       around_.settings_file.empty() ? folder / "training.toml" : std::filesystem::path(around_.settings_file);
   write_toml(c, publishing_.view.device, file);
@@ -149,11 +165,17 @@ void RunKeeper::note_confusion() {
 }
 
 void RunKeeper::finish() {
-  if (recorder_) recorder_->finish("finished", "");
+  if (!recorder_) return;
+  try {
+    recorder_->finish("finished", "");
+  } catch (const core::Error& error) {
+    if (!goes_on_without()) throw;
+    give_up(error.what());
+  }
 }
 
 void RunKeeper::require_written() const {
-  if (!told_error_.empty()) throw core::Error(told_error_);
+  if (!told_error_.empty() && !goes_on_without()) throw core::Error(told_error_);
 }
 
 void RunKeeper::fail(const std::string& why) noexcept {
@@ -184,7 +206,7 @@ void RunKeeper::keep_unsaved(const Steering& steering) {
     throw;
   }
   publishing_.view.kept_in = path.string();
-  runs::keep_newest_unsaved(around_.unsaved_dir, runs::kMostUnsaved);
+  runs::keep_newest_unsaved(around_.unsaved_dir, runs::kMostUnsaved, path);
 }
 
 /// The run.json of a run that begins in `run`.
@@ -206,6 +228,7 @@ nlohmann::json RunKeeper::head(const std::filesystem::path& run) const {
           {"data_notice", files::valid_utf8(publishing_.view.data_notice)},
           {"classifies", publishing_.view.classifies},
           {"configuration", configuration()},
+          {runs::kMeasured, profiling::to_json(engine_.options().measured)},
           {runs::kOutside, references(run)}};
 }
 
@@ -225,7 +248,7 @@ nlohmann::json RunKeeper::references(const std::filesystem::path& run) const {
 /// All settings as they are now, but for variants, reaction and files: those are no part of what was trained.
 Configuration RunKeeper::recorded_settings() const {
   Configuration c = configuration_of(settings());
-  for (const char* name : {"select", "on_divergence", "run_dir", "save"}) c.erase(name);
+  for (const char* name : {"select", "on_divergence", "run_dir", "record", "save"}) c.erase(name);
   return c;
 }
 

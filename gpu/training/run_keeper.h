@@ -1,5 +1,6 @@
 #pragma once
 // What is written of a training: its run folder, checkpoints, settings, and what is kept of one that nobody records.
+// A window's training is recorded by itself (run_keeper_record.cpp); where that fails it goes on without.
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +32,8 @@ class RunKeeper {
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 
-  /// Begins the run folder that the settings name. Without one, points are kept where Surroundings say.
+  /// Begins the run folder that the settings name, or a new one where Surroundings say. Without one, points are kept
+  /// where Surroundings say.
   void begin();
   /// Goes on with the run of Surroundings::resume_dir, from its newest checkpoint that loads: the engine, what is
   /// published and `steering` are as they were then. Throws core::BadInput with a sentence.
@@ -40,8 +42,14 @@ class RunKeeper {
   /// nullptr where no run is written.
   RunRecorder* recorder() { return recorder_.get(); }
   bool writes_checkpoints() const { return checkpoints_ != nullptr; }
-  bool keeps_unsaved() const { return publishing_.kept_points() != nullptr; }
-  /// Once between two steps: throws core::Error if the folder cannot be written, and tells what became of checkpoints.
+  bool keeps_unsaved() const;
+  /// In a folder below Surroundings::record_dir.
+  bool records_by_itself() const { return !own_folder_.empty(); }
+  /// training::Record, with all points so far sent. Throws core::BadInput if that is so already, or the folder cannot be
+  /// written; nothing is recorded then.
+  void record(bool on, const Steering& steering);
+  /// Once between two steps: tells what became of checkpoints. Where the folder cannot be written recording ends, or,
+  /// without Surroundings::record_dir, core::Error is thrown.
   void watch();
 
   /// An epoch has ended, with so many done.
@@ -80,6 +88,14 @@ class RunKeeper {
   static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
 
   void open_checkpoints();
+  void keep_points(nlohmann::json begun);
+  void record_by_itself(std::shared_ptr<Feed> feed, const nlohmann::json& begun);
+  void start_recording(const Steering& steering);
+  void stop_recording(const Steering& steering);
+  void give_up(const std::string& why);
+  void let_go();
+  void set_folder(const std::string& folder);
+  bool goes_on_without() const { return !around_.record_dir.empty(); }
   void tell_before(RunFolder& run, std::uint64_t step);
   void take_up(Checkpoint checkpoint, Steering& steering);
   void note_checkpoints();
@@ -95,13 +111,15 @@ class RunKeeper {
   const Surroundings& around_;
   std::shared_ptr<const data::DataSet> data_;
   std::string data_checksum_;
-  nlohmann::json begun_;  ///< of the run.json of a training that nobody records: what it began with
+  nlohmann::json begun_;  ///< of the run.json of a training that is recorded later: what it began with
+  std::filesystem::path own_folder_;  ///< below Surroundings::record_dir; "" for none
+  bool gave_up_ = false;              ///< recording has ended because something could not be written
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
   std::string told_error_;                ///< of the checkpoints
   std::uint64_t written_step_ = kNoStep;  ///< of the last checkpoint handed to the writer
   bool epoch_due_ = false;                ///< an epoch has ended whose checkpoint is not written
-  Clock::time_point last_checkpoint_{};
+  Clock::time_point last_checkpoint_{}, next_look_at_disk_{};
 };
 
 }  // namespace warpscope::training

@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/profiling/measured_store.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_reader.h"
@@ -64,11 +65,14 @@ void RunKeeper::resume(Steering& steering) {
   RunFolder run = around_.resumed ? std::move(*around_.resumed) : RunFolder::reopen(folder);
   NewestCheckpoint found = to_go_on_from(folder, settings().model);
   Snapshot& view = publishing_.view;
-  view.run_dir = around_.resume_dir;
-  publishing_.edit_settings([this](TrainingSettings& s) { s.run_dir = around_.resume_dir; });
+  set_folder(around_.resume_dir);
   nlohmann::json head = runs::read_head(folder);
   if (head.empty())
     throw core::BadInput(fmt::format("{} cannot be gone on with: its run.json is damaged", folder.string()));
+  if (goes_on_without()) {
+    keep_points({{"started", head.value("started", nlohmann::json(utc_now()))},
+                 {"configuration", head.value("configuration", configuration())}});
+  }
   const std::uint64_t step = found.checkpoint->step;
   view.generation = found.checkpoint->generation;
   take_up(std::move(*found.checkpoint), steering);
@@ -80,6 +84,7 @@ void RunKeeper::resume(Steering& steering) {
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
+  head[runs::kMeasured] = profiling::to_json(engine_.options().measured);
   if (!head[runs::kOutside].is_object()) head[runs::kOutside] = nlohmann::json::object();
   head[runs::kOutside]["data_source"] = references(settings().run_dir)["data_source"];
   std::shared_ptr<Feed> feed = publishing_.subscribe_recorder();

@@ -47,12 +47,25 @@ std::string Steering::judge(const TrainingSettings& settings, const Evaluation& 
   return change;
 }
 
+void Steering::judge_before(const TrainingSettings& settings, double seconds, std::string_view which) {
+  stop_reason_ = stop_after_evaluations(settings.stop, stops_, which);
+  if (stop_reason_.empty()) stop_reason_ = stop_after_time(settings.stop, seconds);
+}
+
 bool Steering::is_best(const Evaluation& evaluation) const {
   return std::isfinite(evaluation.loss) && (!best_loss_ || evaluation.loss < *best_loss_);
 }
 
 bool Steering::take_pending() {
   return std::exchange(pending_, false);
+}
+
+void Steering::take_losses_of(const Steering& later) {
+  spikes_ = later.spikes_;
+  stop_reason_ = later.stop_reason_;
+  diverged_ = later.diverged_;
+  pending_ = later.pending_;
+  loss_was_finite_ = later.loss_was_finite_;
 }
 
 void Steering::follow(const TrainingSettings& before, const TrainingSettings& now) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "gpu/engine/step_loop.h"
 #include "gpu/messages/evaluation.h"
@@ -31,6 +32,8 @@ class Steering {
   void note_best(const Evaluation& evaluation) { best_loss_ = evaluation.loss; }
   void note_evaluation(std::uint64_t step) { evaluation_step_ = step; }
   std::uint64_t last_evaluation() const { return evaluation_step_; }
+  /// Of a run that goes on after `seconds` of training: it may be at its end already. `which` split steers.
+  void judge_before(const TrainingSettings& settings, double seconds, std::string_view which);
   /// Why the run ends; "" as long as it goes on.
   const std::string& stop_reason() const { return stop_reason_; }
 
@@ -45,6 +48,8 @@ class Steering {
 
   /// The statistics of losses begin anew: other images, another network, or training goes on after divergence.
   void restart_statistics() { restart(spikes_); }
+  /// What `later` knows of losses up to some step becomes what this one knows: it was copied while they were under way.
+  void take_losses_of(const Steering& later);
   /// A person has changed settings.
   void follow(const TrainingSettings& before, const TrainingSettings& now);
   /// Losses of evaluations are other ones from here on: neither better nor worse than those before.

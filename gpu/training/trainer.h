@@ -47,7 +47,12 @@ struct Surroundings {
   std::string settings_file;           ///< TOML file that SaveSettings replaces; "" for none
   std::string resume_dir;              ///< run folder to go on with, from its newest checkpoint; "" for none
   std::shared_ptr<RunFolder> resumed;  ///< that one, if it is held already; the trainer takes it
+  std::string measured_dir;            ///< where measured choices of variants are kept; "": none are measured
   std::string unsaved_dir;             ///< where Leave keeps a training that nobody records; "" for nowhere
+  /// Where a window records by itself and for training::Record, and whose full disk or lost permission ends recording
+  /// only, not the training; "" for neither.
+  std::string record_dir;
+  bool keeps_moments = true;  ///< somebody may go back to them
   double unsaved_seconds =
       2;                  ///< of training that are worth it: what is shorter is begun again sooner than found
   int shown_images = 32;  ///< held-out images reconstructed for the reader; 0 for none

@@ -65,6 +65,7 @@ void Trainer::Worker::loop() {
     }
   }
   if (rate_search_) end_rate_search(true);
+  if (rewinding_) cancel_rewind("");
   drain();
   if (inbox_.holds<Leave>()) handle_leave();  // the window was closed while this thread was in a long step
   publish(true);
@@ -72,7 +73,7 @@ void Trainer::Worker::loop() {
 
 bool Trainer::Worker::works() const {
   return view_.state == TrainerState::running || steps_to_run_ > 0 || engine_->evaluator().running() ||
-         rate_search_;
+         rate_search_ || rewinding_;
 }
 
 /// From one step to the next; false where it is to end.
@@ -83,14 +84,16 @@ bool Trainer::Worker::turn() {
   handle_commands();
   look_at_ranks();
   if (works()) advance();
-  if (!rate_search_) collect(Clock::now() - last_flush_ > kFlushInterval);
+  const bool trains = !rate_search_ && !rewinding_;
+  if (trains) collect(Clock::now() - last_flush_ > kFlushInterval);
   handle_divergence();
   remember_if_due();
-  if (view_.state != TrainerState::finished) {
+  take_moment_if_due();
+  if (view_.state != TrainerState::finished && !rewinding_) {
     showing_.show_if_due(*engine_, *watching_, keeper_->recorder());
   }
   showing_.hand_over(*engine_, keeper_->recorder(), view_.generation);
-  watching_->look_if_due(!rate_search_);
+  watching_->look_if_due(trains);
   keeper_->watch();
   publish(false);
   return true;
@@ -98,6 +101,7 @@ bool Trainer::Worker::turn() {
 
 void Trainer::Worker::advance() {
   if (rate_search_) return advance_rate_search();
+  if (rewinding_) return advance_rewind();
   if (engine_->evaluator().running()) {
     const core::InnerPhase phase(phases_, "evaluation");
     engine_->evaluator().enqueue_batch();
@@ -220,6 +224,7 @@ void Trainer::Worker::publish(bool force) {
 /// What a stretch of undisturbed training took goes to the ladder's last entry.
 void Trainer::Worker::measure_energy() {
   if (view_.state != TrainerState::running || rate_search_) return energy_->rest();
+  if (disturbed_) return energy_->interrupt();
   const auto stretch = energy_->measure(view_.step);
   if (!stretch) return;
   // The joules are those of this rank's device.

@@ -18,6 +18,7 @@
 #include "gpu/training/inbox.h"
 #include "gpu/training/ladder.h"
 #include "gpu/training/left_trainings.h"
+#include "gpu/training/moments.h"
 #include "gpu/training/publishing.h"
 #include "gpu/training/ranks.h"
 #include "gpu/training/run_keeper.h"
@@ -47,6 +48,9 @@ class Trainer::Worker {
   // From the options to the first step (worker_prepare.cpp).
   void prepare();
   void find_initial_weights();
+  plan::MeasuredChoices measured_choices(const EngineOptions& options);
+  plan::MeasuredChoices measure_now(const EngineOptions& options);
+  double planned_steps() const;
   void make_engine();
   std::unique_ptr<Engine> made_engine(EngineOptions options);
   /// A data set and what is to be told of it.
@@ -125,15 +129,41 @@ class Trainer::Worker {
   void advance_rate_search();
   void end_rate_search(bool cancelled);
 
+  // Moments, and the way back to any step (worker_moments.cpp).
+  void begin_moments();
+  void begin_moments(std::uint64_t from, std::uint64_t step);
+  void take_moment(bool matters);
+  void take_moment_if_due();
+  void keep_before_change();
+  void break_moments_off();
+  void settle_moment(bool waits = false);
+  void without_moments(const core::Error& error);
+  void note_change();
+  void publish_moments();
+  const Moment& moment_for(std::uint64_t step);
+  void rewind_to(std::uint64_t step);
+  LeftState target_of(const Moment& moment);
+  bool rewinds_on(const Command& command);
+  void advance_rewind();
+  void make_step_again();
+  void change_again(std::size_t end);
+  void judge_again(bool changes);
+  void take_again(bool all);
+  void end_rewind();
+  void cancel_rewind(const std::string& why);
+
   // Results (worker_results.cpp).
   void collect(bool flush);
   void drain();
   void note_step(const StepResult& step);
+  void note_again(const StepResult& step);
   void note_evaluation(const std::shared_ptr<const Evaluation>& evaluation);
   void handle_divergence();
   std::string first_not_finite(std::uint64_t step);
   void remember_if_due();
+  Split steering_split() const;
   bool limit_reached() const;
+  std::string told_as_ended() const;
   std::uint64_t next_evaluation() const;
   bool timing_due();
 
@@ -146,8 +176,10 @@ class Trainer::Worker {
   float rate_to_go_back(std::uint64_t steps) const;
   void return_to(std::uint64_t number);
   void take_on(const LeftState& target);
+  void use_selection(const plan::Selection& selection);
   void go_on_with(LeftState target, bool other_network, const std::string& told);
   void handle_leave();
+  bool go_back_to_what_is_worth_it();
   void keep_unsaved();
 
   Surroundings around_;
@@ -183,6 +215,22 @@ class Trainer::Worker {
     EngineState before;
   };
   std::optional<RateSearchRun> rate_search_;
+
+  /// Steps are made again, from a moment to the step that is wanted.
+  struct Rewinding {
+    LeftState before;  ///< the training that is left for it
+    LeftState target;  ///< the training after the last step that was made again
+    std::uint64_t from = 0, to = 0;
+    std::uint64_t generation = 0;  ///< in which they were made first
+    std::size_t next_change = 0, next_evaluation = 0;
+    double step_seconds = 0;  ///< of each, as far as it is known
+    bool goes_on = false;     ///< once it is there
+  };
+  std::optional<Rewinding> rewinding_;
+  Moments moments_{0};
+  std::shared_ptr<const std::vector<float>>
+      first_weights_;  ///< for moments; nullptr if they are other ones now
+  Clock::time_point next_moment_{}, last_change_{};
   Clock::time_point last_memory_{};
   Clock::time_point last_ranks_{};
   Clock::time_point last_flush_{};

@@ -74,8 +74,10 @@ bool Trainer::Worker::handle(const Command& command) {
                           std::holds_alternative<SetDisturbed>(command);
   const bool taken_when_finished =
       only_looks || std::holds_alternative<Reset>(command) || std::holds_alternative<ReturnTo>(command) ||
-      std::holds_alternative<Leave>(command) || std::holds_alternative<Save>(command) ||
-      std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
+      std::holds_alternative<RewindTo>(command) || std::holds_alternative<Leave>(command) ||
+      std::holds_alternative<Save>(command) || std::holds_alternative<SaveSettings>(command) ||
+      std::holds_alternative<CheckDeterminism>(command);
+  if (rewinding_ && !only_looks && rewinds_on(command)) return true;
   if (view_.state == TrainerState::finished && !taken_when_finished) return false;
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
   if (rate_search_ && !only_looks) end_rate_search(true);
@@ -90,6 +92,7 @@ bool Trainer::Worker::handle(const Command& command) {
                  },
                  [&](const Reset&) { taken = attempt([&] { handle_reset(); }); },
                  [&](const ReturnTo& back) { taken = attempt([&] { return_to(back.training); }); },
+                 [&](const RewindTo& back) { taken = attempt([&] { rewind_to(back.step); }); },
                  [&](const Select& select) { taken = attempt([&] { handle_select(select.selection); }); },
                  [&](const Change& change) { taken = attempt([&] { handle_change(change.settings); }); },
                  [&](const FindRate& find) { taken = attempt([&] { start_rate_search(find.settings); }); },
@@ -106,11 +109,21 @@ bool Trainer::Worker::handle(const Command& command) {
                  [&](const SetRanks& set) { taken = attempt([&] { handle_ranks(set.ranks); }); },
                  [&](const Save& to) { taken = attempt([&] { keeper_->save_weights(to.file); }); },
                  [&](const SaveSettings&) { taken = attempt([&] { keeper_->save_settings(); }); },
+                 [&](const Record& record) {
+                   taken = attempt([&] {
+                     drain();
+                     publish(true);  // the points so far are where the recorder takes them from
+                     keeper_->record(record.on, steering_);
+                   });
+                 },
                  [&](const CheckDeterminism&) { taken = attempt([&] { handle_determinism(); }); },
                  [&](const MeasureLinks&) { taken = attempt([&] { handle_links(); }); },
                  [&](const Observe& observe) { watching_->ask(observe.request); },
                  [&](const CopyWeights& copy) { watching_->copy_weights(copy.number); },
-                 [&](const SetDisturbed& set) { disturbed_ = set.disturbed; },
+                 [&](const SetDisturbed& set) {
+                   disturbed_ = set.disturbed;
+                   if (energy_) energy_->interrupt();
+                 },
                  [&](const Leave&) { handle_leave(); },
                  [&](const Finish&) { finish(); }},
       command);
@@ -142,9 +155,11 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   const std::string preset = plan::chosen_preset(view_.selection, selection, machine_of(view_));
   plan::check_precision(machine_of(view_), selection.precision);
   drain();  // the speeds of the steps under way belong to the selection before
+  keep_before_change();
   engine_->set_selection(selection);
   note_selection(selection);
   note_choice();
+  note_change();
   view_.plan_bytes = engine_->plan_bytes();
   speeds_.clear();
   show_anew();
@@ -176,6 +191,7 @@ void Trainer::Worker::handle_resume() {
     steering_.clear_divergence();
     steering_.restart_statistics();
     engine_->clear_halt();
+    break_moments_off();
   }
   engine_->interrupt();
   set_state(TrainerState::running);
@@ -189,8 +205,10 @@ void Trainer::Worker::handle_change(const Configuration& change) {
   if (needs_length(after.schedule.kind)) check_length(after.schedule, planned_epochs(after));
   const bool other_steps = !same_steps(*before, after);
   if (other_steps) drain();  // the speeds of the steps under way belong to the settings before
+  keep_before_change();
   training::change(*engine_, *before, after);
   view_.settings = std::make_shared<const TrainingSettings>(after);
+  note_change();
   mark(describe_change(values_of(*before, different), different));
   if (other_steps) speeds_.clear();
   follow_change(*before);
@@ -219,6 +237,7 @@ void Trainer::Worker::handle_roll_back() {
     throw core::BadInput("there are no weights from before to go back to");
   }
   keep(left_now());
+  keep_before_change();
   OptimizerSettings slower = settings().optimizer;
   const Divergence& divergence = view_.divergence;
   slower.learning_rate =
@@ -233,6 +252,7 @@ void Trainer::Worker::handle_roll_back() {
   publishing_.edit_settings([&](TrainingSettings& s) { s.optimizer = slower; });
   steering_.follow(was, settings());
   view_.divergence.can_roll_back = false;
+  break_moments_off();
   keeper_->begin_training();
   begin_training();
   keeper_->note_settings();
@@ -301,6 +321,7 @@ void Trainer::Worker::handle_reset() {
   plan_steps();
   remember();
   publishing_.emit(Restart{view_.generation});
+  begin_moments();
   publishing_.log(LogLevel::info, "reset: first weights, step 0; undo brings the earlier training back");
   if (view_.state == TrainerState::finished) view_.state = TrainerState::paused;
   publish(true);
@@ -314,6 +335,7 @@ void Trainer::Worker::handle_network(const models::Model& network) {
     throw core::BadInput("the training has just diverged: the network can be changed once it is told where");
   }
   LeftState before = left_now();
+  keep_before_change();
   const CarriedOver carried = engine_->set_network(named);
   keep(std::move(before));
   begin_training();
@@ -324,6 +346,7 @@ void Trainer::Worker::handle_network(const models::Model& network) {
   });
   follow_network();
   remember();
+  break_moments_off();
   mark(fmt::format("network changed: {} of {} tensors carried over", carried.tensors, carried.of));
   if (keeper_->writes_checkpoints()) {
     // run.json names the new network only once there is a checkpoint of it to go on from.
@@ -337,6 +360,7 @@ void Trainer::Worker::handle_network(const models::Model& network) {
 
 /// What was found out about the network before does not hold for this one.
 void Trainer::Worker::follow_network() {
+  first_weights_.reset();
   view_.network = std::make_shared<const models::Model>(settings().model);
   ++view_.network_number;
   view_.evaluation = nullptr;

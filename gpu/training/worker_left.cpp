@@ -98,6 +98,7 @@ void Trainer::Worker::keep_what_was_before_divergence() {
 /// Settings, network, optimizer, weights, state and place in the data of a training that was left. What cannot be
 /// throws, with settings and network as they are or as they were.
 void Trainer::Worker::take_on(const LeftState& target) {
+  if (target.selection) use_selection(*target.selection);
   const int batch = target.settings->batch;
   if (engine_->network().bare_model() != target.settings->model) {
     if (batch < engine_->options().batch) engine_->set_batch(batch);  // it may not fit beside the present one
@@ -107,6 +108,7 @@ void Trainer::Worker::take_on(const LeftState& target) {
   change(*engine_, now, *target.settings);
   try {
     engine_->network().set_first_weights(target.first_weights);
+    first_weights_.reset();
     EngineState state = target.engine;
     const bool scales = view_.selection.precision == core::Precision::fp16;
     if ((state.control.growth_interval > 0) != scales) fit_loss_scale(state, engine_->state());
@@ -116,13 +118,21 @@ void Trainer::Worker::take_on(const LeftState& target) {
   }
 }
 
+void Trainer::Worker::use_selection(const plan::Selection& selection) {
+  if (selection == view_.selection) return;
+  engine_->set_selection(selection);
+  note_selection(selection);
+}
+
 void Trainer::Worker::return_to(std::uint64_t number) {
+  if (number == view_.training) return;
   const LeftState* const found = left_.find(number);
   if (found == nullptr) {
     throw core::BadInput(fmt::format("that training is not kept any more: the last {} that were left are",
                                      LeftTrainings::kMost));
   }
   LeftState now = left_now();
+  if (found->selection) now.selection = view_.selection;
   const bool other_network = found->settings->model != settings().model;
   try {
     take_on(*found);
@@ -144,10 +154,11 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std
     const TrainingSettings now = std::exchange(s, then);
     s.precision = now.precision;  // those that run the steps are a choice of their own
     s.select = now.select;
+    s.run_dir = now.run_dir;  // it may be recorded elsewhere now, or not at all
   });
   if (other_network) {
     follow_network();
-  } else if (other_batch) {
+  } else if (other_batch || target.selection) {
     note_choice();
   }
   steering_ = std::move(target.steering);
@@ -166,6 +177,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std
   plan_steps();
   show_anew();
   remember();
+  begin_moments(target.generation, target.engine.steps);
   publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
   mark(told);
   if (view_.state == TrainerState::finished || steering_.diverged()) view_.state = TrainerState::paused;
@@ -182,6 +194,9 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std
 void Trainer::Worker::handle_leave() {
   const bool writes = keeper_->recorder() != nullptr || !settings().save_file.empty();
   if (writes && view_.state != TrainerState::finished) {
+    drain();
+    handle_divergence();
+    if (keeper_->records_by_itself()) attempt([this] { go_back_to_what_is_worth_it(); });
     finish();
     if (view_.state != TrainerState::finished) finish();  // it has just diverged, and nobody looks any more
   }
@@ -190,13 +205,14 @@ void Trainer::Worker::handle_leave() {
   } catch (const std::exception& error) {
     return fail(fmt::format("the training could not be kept: {}", error.what()), false);
   }
+  if (keeper_->records_by_itself() && view_.step > 0) view_.kept_in = view_.run_dir;
   view_.may_close = true;
   publish(true);
 }
 
-/// For a training that diverged, or was reset a moment ago, what was before that is worth more.
-void Trainer::Worker::keep_unsaved() {
-  drain();
+/// For a training that diverged, or was reset a moment ago, what was before that is worth more. False if nothing is worth
+/// keeping.
+bool Trainer::Worker::go_back_to_what_is_worth_it() {
   const auto worth_it = [this](const Steering& steering, const Progress& progress) {
     return !steering.diverged() && progress.step >= kLeastUnsavedSteps &&
            progress.seconds >= around_.unsaved_seconds;
@@ -206,9 +222,15 @@ void Trainer::Worker::keep_unsaved() {
     const auto better = std::find_if(left.rbegin(), left.rend(), [&](const LeftState& each) {
       return worth_it(each.steering, each.progress);
     });
-    if (better == left.rend()) return;
+    if (better == left.rend()) return false;
     return_to(better->number);
   }
+  return true;
+}
+
+void Trainer::Worker::keep_unsaved() {
+  drain();
+  if (!go_back_to_what_is_worth_it()) return;
   publish(true);
   keeper_->keep_unsaved(steering_);
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 #include <future>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -16,10 +19,12 @@
 #include "gpu/data/notices.h"
 #include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
+#include "gpu/engine/head.h"
 #include "gpu/files/checksum.h"
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
 #include "gpu/plan/views.h"
+#include "gpu/profiling/measured_store.h"
 #include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_reader.h"
@@ -27,6 +32,9 @@
 
 namespace warpscope::training {
 namespace {
+
+/// Fewer steps are not worth a second.
+constexpr double kLeastMeasuredSteps = 1000;
 
 constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
 
@@ -62,19 +70,27 @@ void Trainer::Worker::prepare() {
   } else {
     keeper_->resume(steering_);
     plan_steps();
-    if (limit_reached()) {
-      const bool by_steps = settings().steps > 0 && settings().steps == view_.steps_planned;
-      publishing_.log(
-          LogLevel::warning,
-          fmt::format("the run is at its end already, with {} steps of {}: ask for more {} to go on",
-                      files::grouped(view_.step), files::grouped(view_.steps_planned),
-                      by_steps ? "steps" : "epochs"));
-    }
+    steering_.judge_before(settings(), view_.seconds, to_string(steering_split()));
+    if (limit_reached()) publishing_.log(LogLevel::warning, told_as_ended());
   }
   remember();
+  if (around_.keeps_moments) moments_ = Moments(static_cast<std::size_t>(settings().moments_mib) << 20);
+  begin_moments();
   tell_beginning();
   publishing_.offer(engine_->pictures().exchange());
   set_state(around_.start_paused ? TrainerState::paused : TrainerState::running);
+}
+
+/// Of a run that is gone on with.
+std::string Trainer::Worker::told_as_ended() const {
+  if (!steering_.stop_reason().empty()) {
+    return fmt::format("the run is at its end already, since {}: change that limit to go on",
+                       steering_.stop_reason());
+  }
+  const bool by_steps = settings().steps > 0 && settings().steps == view_.steps_planned;
+  return fmt::format("the run is at its end already, with {} steps of {}: ask for more {} to go on",
+                     files::grouped(view_.step), files::grouped(view_.steps_planned),
+                     by_steps ? "steps" : "epochs");
 }
 
 void Trainer::Worker::tell_beginning() {
@@ -115,11 +131,55 @@ void Trainer::Worker::find_initial_weights() {
 
 void Trainer::Worker::make_engine() {
   EngineOptions options = engine_options();
+  options.measured = measured_choices(options);
   std::shared_ptr<calls::Line> line;
   if (around_.ranks) line = lead_ranks(around_.ranks, around_.devices, options);
   engine_ = calls::settled(line.get(), [&] { return made_engine(std::move(options)); });
   if (line) engine_->join(line);
   note_ranks();
+}
+
+/// A run that goes on takes what it ran with, if it is on the same kind of device; a new one what is measured.
+plan::MeasuredChoices Trainer::Worker::measured_choices(const EngineOptions& options) {
+  if (!settings().measure || settings().deterministic || around_.measured_dir.empty()) return {};
+  if (!around_.resume_dir.empty()) {
+    const nlohmann::json head = runs::read_head(around_.resume_dir);
+    const nlohmann::json device = head.value("device", nlohmann::json::object());
+    if (device.is_object() && device.value("name", nlohmann::json()) == device_->info().name) {
+      return profiling::choices_from_json(head.value(runs::kMeasured, nlohmann::json()))
+          .value_or(plan::MeasuredChoices());
+    }
+  }
+  if (around_.ranks || planned_steps() < kLeastMeasuredSteps) return {};
+  return measure_now(options);
+}
+
+plan::MeasuredChoices Trainer::Worker::measure_now(const EngineOptions& options) {
+  const core::InnerPhase phase(phases_, "measuring");
+  models::Model model = options.model;
+  if (options.optimizer.joint > 0) model.head_classes = head_classes_of(*data_);
+  profiling::MeasureOptions how;
+  how.go_on = [this] { return !inbox_.stopped() && !inbox_.holds<Finish>() && !inbox_.holds<Leave>(); };
+  try {
+    const profiling::FoundMeasurement found = profiling::find_or_measure(
+        {device_, options.variants}, model, {options.batch, options.optimizer, options.augment},
+        options.selection, around_.measured_dir, how);
+    if (!found.warning.empty()) publishing_.log(LogLevel::warning, found.warning);
+    publishing_.log(LogLevel::info, profiling::describe(found));
+    return found.measurement.choices;
+  } catch (const std::exception&) {
+    return {};  // what cannot be trained is told where the engine is made
+  }
+}
+
+/// Those that are left before the engine is there; without a limit very many.
+double Trainer::Worker::planned_steps() const {
+  const auto images = static_cast<double>(std::int64_t{settings().batch} * settings().optimizer.accumulate);
+  double steps = std::numeric_limits<double>::infinity();
+  if (settings().epochs > 0) {
+    steps = static_cast<double>(settings().epochs) * static_cast<double>(data_->train.count) / images;
+  }
+  return settings().steps > 0 ? std::min(steps, static_cast<double>(settings().steps)) : steps;
 }
 
 /// A run that is gone on with has its weights itself: those that it began with count if it is reset.

@@ -54,10 +54,9 @@ std::shared_ptr<calls::Line> Trainer::Worker::lead_ranks(const std::shared_ptr<r
                                                          const std::vector<std::string>& devices,
                                                          EngineOptions& options) {
   divide(options.optimizer, options.batch, options.deterministic, meeting->place());
-  Beginning beginning{WARPSCOPE_VERSION, options,
-                      options.selection, data_->source,
-                      data_checksum_,    settings().validation,
-                      devices,           device_->kind() == core::DeviceKind::cuda};
+  Beginning beginning{WARPSCOPE_VERSION,     options,       options.selection,
+                      options.measured,      data_->source, data_checksum_,
+                      settings().validation, devices,       device_->kind() == core::DeviceKind::cuda};
   beginning.settings.model = settings().model;
   beginning.settings.init_file.clear();
   beginning.settings.init_partly = false;
@@ -78,6 +77,7 @@ std::shared_ptr<calls::Line> Trainer::Worker::lead_ranks(const std::shared_ptr<r
 /// All ranks have begun.
 void Trainer::Worker::note_ranks() {
   ranks_have_begun_ = true;
+  moments_.clear();
   view_.ranks.clear();
   links_ = {};
   last_ranks_ = {};

@@ -49,7 +49,9 @@ MetricValues values_of(const StepResult& step, bool scaled, bool one_update, boo
 
 void Trainer::Worker::collect(bool flush) {
   if (flush) last_flush_ = Clock::now();
+  const std::uint64_t timed = engine_->timings().added();
   for (const StepResult& step : engine_->collect_steps(flush)) note_step(step);
+  if (engine_->timings().added() > timed) ladder_.add_times(engine_->timings().newest(1));
   if (publishing_.has_unsent()) publish(false);
 }
 
@@ -58,9 +60,13 @@ void Trainer::Worker::drain() {
   collect(true);
   engine_->synchronize();
   collect(false);
+  if (!moments_.expects()) return;
+  moments_.before_point(kNoLastStep, steering_, view_, publishing_.tally());  // all have come
+  settle_moment();
 }
 
 void Trainer::Worker::note_step(const StepResult& step) {
+  moments_.before_point(step.step, steering_, view_, publishing_.tally());
   if (step.step_seconds > 0) last_step_seconds_ = step.step_seconds;
   view_.seconds += last_step_seconds_;
   view_.step = step.step;
@@ -84,6 +90,22 @@ void Trainer::Worker::note_step(const StepResult& step) {
   divergence.step = step.step;
   divergence.text = describe(*verdict, step.step, step.loss);
   view_.divergence = divergence;
+}
+
+/// No feed is told of a step that is made again.
+void Trainer::Worker::note_again(const StepResult& step) {
+  LeftState& target = rewinding_->target;
+  Progress& progress = target.progress;
+  const bool scaled = view_.selection.precision == core::Precision::fp16;
+  const bool skipped = scaled && step.skipped;
+  progress.step = step.step;
+  progress.epoch = step.epoch;
+  progress.seconds += rewinding_->step_seconds;
+  progress.last = values_of(step, scaled, !target.settings->optimizer.per_sample, view_.classifies);
+  progress.last[Metric::images_per_second] = std::numeric_limits<float>::quiet_NaN();
+  progress.skipped_steps += skipped;
+  target.tally.note(Point{step.step, step.epoch, progress.seconds, Split::train, skipped, progress.last});
+  target.steering.judge(*target.settings, step, progress.seconds);
 }
 
 /// Pauses, or ends the run where nobody is there to go on, after looking where it began.
@@ -153,6 +175,7 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
     test[Metric::head_accuracy] = static_cast<float>(evaluation->head_accuracy);
   }
   publishing_.emit(test);
+  moments_.note_evaluation(*evaluation, test);
   // Running statistics of norms can be what is wrong: no training loss shows these.
   const bool was_finite = !view_.evaluation || std::isfinite(view_.evaluation->loss);
   if (!std::isfinite(evaluation->loss) && was_finite && !steering_.diverged()) {
@@ -163,13 +186,18 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
                     to_string(evaluation->split), files::grouped(evaluation->step), evaluation->loss));
   }
   view_.evaluation = evaluation;
-  const Split steering = data_->validation.count > 0 ? Split::validation : Split::test;
-  if (evaluation->split != steering) return;
+  if (evaluation->split != steering_split()) return;
   view_.last_test = test.values;
   if (const std::string change = steering_.judge(settings(), *evaluation); !change.empty()) mark(change);
   if (!steering_.is_best(*evaluation) || !keeper_->may_write_best()) return;
   steering_.note_best(*evaluation);
+  moments_.note_best();
   write_checkpoint(true);
+}
+
+/// Of the held-out images by which the training is steered.
+Split Trainer::Worker::steering_split() const {
+  return data_->validation.count > 0 ? Split::validation : Split::test;
 }
 
 bool Trainer::Worker::limit_reached() const {

@@ -65,30 +65,26 @@ class Chain {
     const std::vector<ops::step::StepRecord> ring(kRing);
     for (std::size_t t = 0; t < program.tensors.size(); ++t) {
       const plan::Tensor& tensor = program.tensors[t];
-      switch (tensor.storage) {
-        case plan::Storage::images:
-          memory_[t] = bytes_of(network.images);
-          break;
-        case plan::Storage::labels:
-          memory_[t] = bytes_of(network.labels);
-          break;
-        case plan::Storage::order:
-          memory_[t] = bytes_of(order);
-          break;
-        case plan::Storage::control:
-          memory_[t] = bytes_of(std::span(&control, 1));
-          break;
-        case plan::Storage::ring:
-          memory_[t] = bytes_of(ring);
-          break;
-        case plan::Storage::parameters:
-          memory_[t] =
-              encode(std::span(parameters).subspan(tensor.offset, static_cast<std::size_t>(tensor.elements)),
-                     core::ElementType::f64);
-          break;
-        default:
-          break;
-      }
+      memory_[t] = [&]() -> Bytes {
+        switch (tensor.storage) {
+          case plan::Storage::images:
+            return bytes_of(network.images);
+          case plan::Storage::labels:
+            return bytes_of(network.labels);
+          case plan::Storage::order:
+            return bytes_of(order);
+          case plan::Storage::control:
+            return bytes_of(std::span(&control, 1));
+          case plan::Storage::ring:
+            return bytes_of(ring);
+          case plan::Storage::parameters:
+            return encode(
+                std::span(parameters).subspan(tensor.offset, static_cast<std::size_t>(tensor.elements)),
+                core::ElementType::f64);
+          default:
+            return {};
+        }
+      }();
     }
   }
 

@@ -1,6 +1,5 @@
 #include "gpu/verify/operands.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "gpu/ops/op_tests.h"

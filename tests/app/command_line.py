@@ -56,6 +56,22 @@ class CommandLine(ProgramCase):
         self.assert_refused(["models", "--x=2", "mlp", "-y", "--x=2"], "not expected: --x=2 -y --x=2; ")
         self.assert_refused(["devices", "a b", "c"], "not expected: a b c; ")
 
+    def test_what_the_optimizer_does_not_read_is_told(self):
+        ended = self.train("--optimizer", "adam", "--beta1", "0.5", "--momentum", "0.9", "--alpha", "0.5", steps=1)
+        self.assert_succeeded(ended, "--momentum has no effect with the optimizer adam; those that read it: momentum, nesterov",
+                              "--alpha has no effect with the optimizer adam; those that read it: rmsprop")
+        self.assert_succeeded(self.train("--momentum", "0", steps=1))
+        ended = self.train("--update", "per_sample", "--clip-norm", "1", batch=2, steps=1)
+        self.assert_succeeded(ended, "--clip-norm has no effect with --update per_sample",
+                              "weights and optimizer state change after each image")
+
+    def test_what_a_list_names_twice_is_refused(self):
+        for command in ("verify", "bench"):
+            self.assert_refused([command, "--op", "relu.forward,mse.forward,relu.forward"], "--op names relu.forward twice")
+            self.assert_refused([command, "--precision", "fp32,fp32"], "--precision names fp32 twice")
+        self.assert_refused(self.train_arguments("--select", "relu.forward=loops,relu.forward=onednn"),
+                            "the selection names relu.forward twice, as loops and as onednn; give it once")
+
     def test_what_a_sentence_holds_is_escaped(self):
         evil = "\x1b[31mred\x1b]0;x\x07\u202e\n"
         told = r"\x1b[31mred\x1b]0;x\x07\u202e\n"
@@ -100,7 +116,8 @@ class CommandLine(ProgramCase):
         self.assert_refused(["--batch", "4", "train"], "--batch", "before the command")
 
     def test_unknown_names_are_refused_with_the_valid_ones(self):
-        train = ["train", "--data", "builtin", "--device", "cpu"]
+        on = ["train", "--data", self.small_data(), "--device"]  # the built-in scenes would be painted for each
+        train = [*on, "cpu"]
         self.assert_refused([*train, "--model", "magic"], "'magic'", "valid: ", "autoencoder")
         self.assert_refused([*train, "--precision", "fp8"], "'fp8'", "valid: ", "fp32", "tf32", "fp16", "bf16")
         self.assert_refused([*train, "--optimizer", "magic"], "'magic'", "valid: ", "sgd")
@@ -108,8 +125,8 @@ class CommandLine(ProgramCase):
         self.assert_refused([*train, "--select", "magic=onednn"], "'magic'", "valid: ", "conv2d.forward", "optimizer.update")
         self.assert_refused([*train, "--select", "all=magic"], "'magic'", "valid: ", "reference", "loops")
         self.assert_refused([*train, "--select", "magic"], "'magic'", "operation=variant")
-        self.assert_refused(["train", "--data", "builtin", "--device", "magic"], "'magic'", "valid: ", "auto", "cpu")
-        self.assert_refused(["train", "--data", "builtin", "--device", "cuda:99"], "'cuda:99'", "valid: ", "cpu")
+        self.assert_refused([*on, "magic"], "'magic'", "valid: ", "auto", "cpu")
+        self.assert_refused([*on, "cuda:99"], "'cuda:99'", "valid: ", "cpu")
         self.assert_refused(["fetch", "nonsense"], "'nonsense'", "valid: ", "cifar10")
 
     def test_names_are_case_sensitive_and_not_shortened(self):
@@ -133,12 +150,12 @@ class CommandLine(ProgramCase):
         self.assert_refused(arguments, "50001", "50000")
 
     def test_a_precision_that_the_device_lacks_is_refused(self):
-        arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--precision", "fp16"]
+        arguments = ["train", "--device", "cpu", "--data", self.small_data(), "--batch", "4", "--precision", "fp16"]
         self.assert_refused(arguments, "fp16 is not possible on cpu (", "); valid: fp32, bf16")
 
     def test_a_save_file_that_could_not_be_written_is_refused_before_training(self):
         def refused(file, *words):
-            ended = self.run_program("train", "--device", "cpu", "--data", "builtin", "--save", file)
+            ended = self.run_program("train", "--device", "cpu", "--data", self.small_data(), "--save", file)
             self.assert_one_sentence(ended, 2, "--save", *words)
             self.assertEqual(ended.out, "")
 

@@ -54,6 +54,7 @@ OPTIONS = {
     "--keep": ("checkpoints", "keep", 5),
     "--run-dir": ("run", "folder", "runs/a b"),
     "--save": ("run", "save", "last.safetensors"),
+    "--moments": ("run", "moments", 256),
 }
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -199,7 +200,7 @@ class Runs(SettingsCase):
         settings = self.settings("--config", self.run_file())
         self.assertEqual(settings["data"], dict(source="builtin", validation=0.0, shuffle=False, seed=5, test_images=8,
                                                 test_every=0, test_mirrored=False, test_shift=0))
-        self.assertEqual(settings["device"], dict(name="cpu", precision="fp32",
+        self.assertEqual(settings["device"], dict(name="cpu", precision="fp32", measure=False,
                                                   select="conv2d.forward=onednn,mse.forward=loops"))
         self.assertEqual(settings["optimizer"]["learning_rate"], 0.01)
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (3, 4))
@@ -224,13 +225,14 @@ class Runs(SettingsCase):
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.run_file(save="last.safetensors", run_dir="runs/1")
         self.assertEqual(self.settings("--config", run)["run"],
-                         dict(folder="", save="", deterministic=False, sync_batch_norm=False, probe=False))
+                         dict(folder="", record=True, moments=1024, save="", deterministic=False, sync_batch_norm=False,
+                              probe=False))
 
     def test_a_resumed_run_keeps_its_settings_and_folder(self):
         folder = os.path.dirname(self.run_file(save="last.safetensors"))
         settings = self.settings("--resume", folder, "--steps", "9", "--model", "autoencoder", "--seed", "5")
-        self.assertEqual(settings["run"], dict(folder=folder, save="last.safetensors", deterministic=False,
-                                               sync_batch_norm=False, probe=False))
+        self.assertEqual(settings["run"], dict(folder=folder, record=True, moments=1024, save="last.safetensors",
+                                               deterministic=False, sync_batch_norm=False, probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
     def test_a_resumed_run_keeps_its_model_and_seed(self):

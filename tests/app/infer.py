@@ -4,12 +4,14 @@ import io
 import json
 import os
 import random
+import re
+import signal
 import struct
 import sys
 import zlib
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, main, read_metrics, read_run  # noqa: E402
+from warpscope_program import ProgramCase, children_of, main, read_metrics, read_run, wait_until  # noqa: E402
 
 
 def write_png(file, size, pixels):
@@ -21,6 +23,12 @@ def write_png(file, size, pixels):
         head = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
         out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head))
         out.write(chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+def runs_as_rank(process):
+    """Whether a process that the program started has begun to run the program."""
+    with open(f"/proc/{process}/cmdline", "rb") as file:
+        return file.read().split(b"\0")[1:] == [b"infer", b""]
 
 
 class Infer(ProgramCase):
@@ -139,6 +147,59 @@ class Infer(ProgramCase):
         self.assert_one_sentence(ended, 1, "4, broken.jpg is no picture that can be read")
         self.assertEqual(len(ended.out.splitlines()), 1 + 18)
 
+    def answers_and_figures(self, answer, *more):
+        """The bytes of the answers, and the figures without what is measured; `answer` runs the program."""
+        out, figures = self.path("answers.csv"), self.path("figures.json")
+        ended = answer("infer", self.path("trained"), *more, "--device", "cpu", "--precision", "fp32", "--out", out,
+                       "--json", figures)
+        self.assertEqual(ended.code, 0, ended.err)
+        with open(out, "rb") as file, open(figures, encoding="utf-8") as told:
+            answers, figures = file.read(), json.load(told)
+        os.remove(out)
+        ranks = figures.pop("ranks", [])
+        for measured in ("seconds", "microseconds", "images_per_second", "device_images_per_second",
+                         "network_images_per_second"):
+            del figures[measured]
+        return answers, figures, ranks, re.sub(r"(?ms)^(images/s|ranks) .*", "", ended.out)
+
+    def test_ranks_answer_as_one_does(self):
+        self.trained()
+        for batch in ("64", "65536"):  # one batch, so that others have none
+            *one, alone = self.answers_and_figures(self.run_program, "--batch", batch)
+            self.assertEqual(one.pop(), [])
+            for number in (2, 3):
+                *same, ranks, out = self.answers_and_figures(self.run_program, "--batch", batch, "--ranks", str(number))
+                self.assertEqual((same, out), (one, alone), f"{number} ranks, batches of {batch}")
+                self.assertEqual(len(ranks), number)
+                self.assertEqual(sum(rank["images"] for rank in ranks), one[1]["images"])
+
+    def test_ranks_of_mpirun_answer_as_one_does(self):
+        self.trained()
+        one = self.answers_and_figures(self.run_program, "--batch", "64")
+        two = self.answers_and_figures(lambda *arguments: self.run_by_mpi(2, *arguments), "--batch", "64")
+        self.assertEqual((two[0], two[1], len(two[2])), (one[0], one[1], 2))
+
+    def test_a_rank_that_has_no_pictures_is_sent_them(self):
+        self.trained()
+        self.pictures()
+        one = self.answers_and_figures(self.run_program, "pictures", "--batch", "4")
+        meet = ["--meet", self.folder]
+        os.mkdir(self.path("elsewhere"))
+        other = self.start("infer", "--rank", "1", *meet, cwd=self.path("elsewhere"))
+        two = self.answers_and_figures(self.run_program, "pictures", "--batch", "4", "--rank", "0", "--ranks", "2", *meet)
+        self.assert_succeeded(self.finish(other))
+        self.assertEqual((two[0], two[1]), (one[0], one[1]))
+        self.assertEqual([rank["images"] for rank in two[2]], [12, 6])
+
+    def test_a_rank_that_is_killed_leaves_no_answers(self):
+        self.trained()
+        process = self.start("infer", self.path("trained"), "--device", "cpu", "--ranks", "2", "--batch", "1",
+                             "--out", self.path("answers.csv"))
+        (other,) = wait_until(lambda: [child for child in children_of(process) if runs_as_rank(child)], "the rank", process)
+        os.kill(other, signal.SIGKILL)  # while rank 0 still reads weights and data
+        self.assert_one_sentence(self.finish(process), 1, "rank 1 was killed by SIGKILL")
+        self.assertFalse(os.path.exists(self.path("answers.csv")))
+
     def stripes(self, folder, **places):
         """A folder of class folders with twenty pictures each, in which one stripe of four is bright."""
         for name, place in places.items():
@@ -232,8 +293,11 @@ class Infer(ProgramCase):
                                  (["builtin", "--format", "csv"], "--format is that of --out"),
                                  (["builtin", "--out", "-", "--json", "-"], "both go to standard output"),
                                  (["builtin", "--select", "linear.forward=none"], "no variant"),
-                                 (["builtin", "--batch", "0"], "--batch")):
+                                 (["builtin", "--batch", "0"], "--batch"),
+                                 (["builtin", "--ranks", "2", "--gpus", "2"], "--ranks and --gpus"),
+                                 (["builtin", "--rank", "1"], "--meet")):
             self.assert_refused(["infer", run, *arguments, "--device", "cpu"], words)
+        self.assert_refused(["infer"], "source is required")
 
 
 if __name__ == "__main__":

@@ -79,6 +79,17 @@ class InitialWeights(ProgramCase):
         configuration = read_run(tuned)["configuration"]
         self.assertEqual((configuration["init"], configuration["init_partly"]), (checkpoint, True))
 
+    def test_weights_bring_their_network_unless_another_is_named(self):
+        network, run, weights = self.path("normed.toml"), self.path("begun"), self.path("begun.safetensors")
+        with open(network, "w", encoding="utf-8") as file:
+            file.write(NORMED)
+        self.assert_succeeded(self.run_program(*self.arguments("--model", network, "--run-dir", run, "--save", weights)))
+        for number, init in enumerate((run, weights)):
+            again = self.path(f"again{number}")
+            self.assert_succeeded(self.run_program(*self.arguments("--init", init, "--run-dir", again)))
+            self.assertEqual(read_run(again)["configuration"]["model"], "normed")
+        self.assert_refused(self.arguments("--init", run, "--model", "autoencoder"), "autoencoder")
+
     def test_a_test_loss_that_is_not_finite_is_told(self):
         network, weights = self.path("normed.toml"), self.path("weights.safetensors")
         with open(network, "w", encoding="utf-8") as file:

@@ -1,24 +1,11 @@
 """Trainings of several processes, which the program starts itself or mpirun does."""
 import os
 import re
-import shutil
 import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, losses_of, main, markers_of, wait_until  # noqa: E402
-
-MPIRUN = ["--oversubscribe", "--allow-run-as-root"]
-
-
-def children_of(process):
-    """The processes that another one has started."""
-    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-        first = file.read().split()
-    for task in os.listdir(f"/proc/{process.pid}/task"):
-        with open(f"/proc/{process.pid}/task/{task}/children", encoding="ascii") as file:
-            first += file.read().split()
-    return sorted({int(number) for number in first})
+from warpscope_program import ProgramCase, children_of, losses_of, main, markers_of, wait_until  # noqa: E402
 
 
 def is_alive(number):
@@ -65,19 +52,9 @@ class Ranks(ProgramCase):
         self.assertEqual(self.finish(other).code, 0)
 
     def test_mpirun_starts_the_same_ranks(self):
-        mpirun = shutil.which("mpirun")
-        if mpirun is None:
-            self.skipTest("there is no mpirun")
         one = self.weights_of("--deterministic")
         file = self.path("by_mpi.safetensors")
-        program, ProgramCase.program = ProgramCase.program, mpirun
-        try:
-            # MPI's own libraries leave memory behind, which AddressSanitizer would tell of.
-            environment = self.environment(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-            ended = self.run_program("-n", "4", *MPIRUN, program, *self.arguments("--deterministic", "--save", file),
-                                     environment=environment)
-        finally:
-            ProgramCase.program = program
+        ended = self.run_by_mpi(4, *self.arguments("--deterministic", "--save", file))
         self.assertEqual(ended.code, 0, ended.err)
         with open(file, "rb") as saved:
             self.assertEqual(saved.read(), one)

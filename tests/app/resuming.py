@@ -112,6 +112,20 @@ class Resuming(ProgramCase):
         for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "median_images_per_second", "confusion", "status"):
             self.assertEqual(after[key], before[key], key)
 
+    def test_a_run_that_its_target_has_ended_does_not_train_on(self):
+        run, table = self.path("run"), self.path("run.csv")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run, "--test-every", "3", "--target-loss", "100")))
+        steps = read_run(run)["steps"]
+        self.assertLess(steps, EPOCHS * STEPS)
+        self.assert_succeeded(self.resume(run), "the run is at its end already, since the test loss ")
+        self.assertEqual(steps_of(run), list(range(1, steps + 1)))
+        self.assert_succeeded(self.resume(run, "--target-loss", "0", "--epochs", "1"))
+        self.assertEqual(steps_of(run), list(range(1, STEPS + 1)))
+        self.assert_succeeded(self.run_program("export", run, "--to", "csv", "--out", table))
+        with open(table, encoding="utf-8") as file:
+            rows = [int(row.split(",")[0]) for row in file.readlines()[1:]]
+        self.assertEqual(rows, list(range(1, STEPS + 1)), "a row a step")
+
     def test_another_model_or_other_data_are_refused(self):
         run = self.path("run")
         self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))

@@ -142,7 +142,7 @@ class Weights(ProgramCase):
             path = self.path(name)
             with open(path, "wb") as file:
                 file.write(data)
-            arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--init", path]
+            arguments = ["train", "--device", "cpu", "--data", self.small_data(), "--batch", "4", "--init", path]
             self.assert_refused(arguments, path, *words)
 
         def safetensors(header, data=b""):
@@ -156,7 +156,7 @@ class Weights(ProgramCase):
         refuse("truncated", safetensors({"conv1.bias": bias}, b"\0" * 1000))
         refuse("one-tensor", safetensors({"conv1.bias": bias}, b"\0" * 1024), "conv")
         path = self.path("missing")
-        arguments = ["train", "--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--init", path]
+        arguments = ["train", "--device", "cpu", "--data", self.small_data(), "--batch", "4", "--init", path]
         self.assert_refused(arguments, path)
 
     def test_initial_weights_of_another_shape_are_refused_by_name(self):

@@ -236,6 +236,31 @@ TEST_P(DeviceTest, OneStreamWaitsForTheEventOfAnother) {
   EXPECT_EQ(*host.as<std::uint8_t>(), 7);
 }
 
+TEST_P(DeviceTest, AGraphHoldsTheWorkOfAStreamThatFollows) {
+  const std::size_t bytes = 1 << 22;
+  const auto beside = device_->make_urgent_stream();
+  const auto begun = device_->make_event(true), done = device_->make_event(true);
+  const Buffer source(device_, bytes), between(device_, bytes), target(device_, bytes), other(device_, bytes);
+  const HostBuffer host(device_, 1);
+  const auto graph = stream_->capture([&] {
+    stream_->copy(between.data(), source.data(), bytes);
+    beside->follow(*stream_);
+    beside->record(*begun);
+    beside->copy(target.data(), between.data(), bytes);
+    beside->record(*done);
+    stream_->fill(other.data(), 1, bytes);
+    stream_->follow(*beside);
+    stream_->copy(host.data(), target.as<std::uint8_t>() + bytes - 1, 1);
+  });
+  for (const std::uint8_t value : {std::uint8_t{7}, std::uint8_t{9}}) {
+    stream_->fill(source.data(), value, bytes);
+    stream_->launch(*graph);
+    stream_->synchronize();
+    EXPECT_EQ(*host.as<std::uint8_t>(), value);
+    EXPECT_GT(done->microseconds_since(*begun), 0.0);
+  }
+}
+
 TEST_P(DeviceTest, NativeHandlesExistOnCudaAlone) {
   const bool cuda = device_->kind() == DeviceKind::cuda;
   EXPECT_EQ(stream_->native() != nullptr, cuda);

@@ -115,6 +115,16 @@ TEST_F(HostMemoryOf, KnowsTheFirstVersionOfControlGroups) {
   write("cgroup/memory/docker/ab/job/memory.limit_in_bytes", "125829120\n");
   write("cgroup/memory/docker/ab/job/memory.usage_in_bytes", "20971520\n");
   EXPECT_EQ(told(), "100 the limit of the control group /docker/ab/job of 120.0 MiB (memory.limit_in_bytes)");
+  write("cgroup/memory/docker/ab/memory.limit_in_bytes", "188743680\n");
+  EXPECT_EQ(told(), "80 the limit of the control group /docker/ab of 180.0 MiB (memory.limit_in_bytes)");
+}
+
+TEST_F(HostMemoryOf, KnowsTheLimitOfAGroupAboveThatIsNotToBeSeen) {
+  write("proc/self/cgroup", "5:memory:/kubepods/pod/job\n");
+  write("cgroup/memory/memory.limit_in_bytes", "314572800\n");
+  write("cgroup/memory/memory.usage_in_bytes", "104857600\n");
+  write("cgroup/memory/memory.stat", "hierarchical_memory_limit 209715200\ntotal_inactive_file 0\n");
+  EXPECT_EQ(told(), "100 the limit of a control group above / of 200.0 MiB (hierarchical_memory_limit)");
 }
 
 TEST_F(HostMemoryOf, TakesPathsThatLeadOutOfWhatIsSeenForTheTop) {

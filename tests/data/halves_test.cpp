@@ -22,7 +22,21 @@ TEST(HalvesTest, HaveTheNamesThatPeopleGiveThem) {
   }
 }
 
+TEST(HalvesTest, MayBeCalledASetOfSomething) {
+  for (const char* const name :
+       {"train", "trainset", "train_set", "Training_Set", "train-images", "TRAIN DATA", "TrainDataset"})
+    EXPECT_EQ(half_of_set(name), Half::train) << name;
+  for (const char* const name : {"testset", "Test_Set", "testing_images"})
+    EXPECT_EQ(half_of_set(name), Half::test) << name;
+  for (const char* const name : {"valset", "validation_images"})
+    EXPECT_EQ(half_of_set(name), Half::validation) << name;
+  for (const char* const name :
+       {"set", "dataset", "_set", "train__set", "toy_train_set", "trainsets", "asset"})
+    EXPECT_EQ(half_of_set(name), std::nullopt) << name;
+}
+
 TEST(HalvesTest, AreWordsInLongerNames) {
+  EXPECT_EQ(half_in("my_trainset"), Half::train);
   EXPECT_EQ(half_in("seg_train"), Half::train);
   EXPECT_EQ(half_in("Corona_NLP_Test"), Half::test);
   EXPECT_EQ(half_in("train-images.idx3"), Half::train);
@@ -52,6 +66,10 @@ TEST(HalvesTest, AreThereOnceEach) {
   const std::vector<std::filesystem::path> both{"d/Train", "d/training"};
   EXPECT_EQ(tests::message_of<core::BadInput>([&] { find_halves(both, half_of); }),
             "d/Train and d/training could both be the training data; keep one of them there");
+  const std::vector<std::filesystem::path> some{"d/train", "d/train_images", "d/test_images"};
+  const Halves preferred = find_halves(some, half_of, half_of_set);
+  EXPECT_EQ(of(preferred, Half::train), "d/train");
+  EXPECT_EQ(of(preferred, Half::test), "d/test_images");
 }
 
 }  // namespace

@@ -126,8 +126,10 @@ TEST_F(ImageFolders, AFolderOfValidationImagesTestsIfThereIsNoOtherAndElseSteers
 }
 
 TEST_F(ImageFolders, HalvesHaveTheirUsualNames) {
-  for (const auto& [train, test] :
-       {std::pair{"Training", "Testing"}, {"TRAIN", "Test"}, {"training", "valid"}}) {
+  for (const auto& [train, test] : {std::pair{"Training", "Testing"},
+                                    {"TRAIN", "Test"},
+                                    {"training", "valid"},
+                                    {"trainset", "Test_Images"}}) {
     write(train + std::string("/glioma"), 0, 3);
     write(train + std::string("/healthy"), 3, 3);
     write(test + std::string("/glioma"), 6, 2);
@@ -135,6 +137,8 @@ TEST_F(ImageFolders, HalvesHaveTheirUsualNames) {
     EXPECT_EQ(set.classes, (Names{"glioma", "healthy"}));
     EXPECT_EQ(set.train.count, 6);
     EXPECT_EQ(set.test.pixels, (Labels{6, 7}));
+    const bool of_sets = std::string(test) == "Test_Images";
+    EXPECT_EQ(set.notice == "of the folders trainset trains, Test_Images tests", of_sets) << set.notice;
     fs::remove_all(at(train));
     fs::remove_all(at(test));
   }

@@ -103,6 +103,29 @@ TEST_F(Timings, SwitchedOpsRememberWhatTheyWere) {
   EXPECT_EQ(of(ops::Op::relu_forward, "relu1").previous_variant, "reference") << "nothing was switched";
 }
 
+TEST_F(Timings, OpsThatWereNotSwitchedAreTheControlOfThoseThatWere) {
+  adopt(all_of("loops"));
+  for (int i = 0; i < 20; ++i) add(10.0);
+  plan::Selection selection = all_of("loops");
+  selection.variants[ops::Op::relu_forward] = "reference";
+  adopt(selection);
+  EXPECT_EQ(of(ops::Op::relu_forward, "relu1").control, Control{}) << "no step since";
+  for (int i = 0; i < 12; ++i) add(15.0);
+  const Control control = of(ops::Op::relu_forward, "relu1").control;
+  EXPECT_EQ(control.samples, 12u) << "only steps since the switch";
+  EXPECT_DOUBLE_EQ(control.now / control.before, 1.5);
+  EXPECT_EQ(of(ops::Op::conv2d_forward, "conv1").control, Control{}) << "never switched";
+
+  selection.variants[ops::Op::conv2d_forward] = "reference";
+  adopt(selection);
+  for (int i = 0; i < 40; ++i) add(30.0);
+  const Control since = of(ops::Op::relu_forward, "relu1").control;
+  EXPECT_DOUBLE_EQ(since.now / since.before, 3) << "since the switch of its own";
+  EXPECT_LT(since.before, control.before) << "conv2d.forward is none of them any more";
+  const Control later = of(ops::Op::conv2d_forward, "conv1").control;
+  EXPECT_DOUBLE_EQ(later.now / later.before, 2);
+}
+
 TEST_F(Timings, WhatWasCoveredRemembersWhoseCallItWasIn) {
   adopt({});
   ASSERT_TRUE(of(ops::Op::relu_forward, "relu1").covered_by);

@@ -49,20 +49,20 @@ TEST_F(ExportTest, CsvHasARowAStep) {
           "3,0.3,0.75,0.125,0.00499999989,300,,,"}));
 }
 
-TEST_F(ExportTest, CsvLosesNoTestAndNoMarker) {
+TEST_F(ExportTest, CsvHasARowAStepWithTheNewestTestAndAllMarkers) {
   const runs::Run run =
       run_of(test_line(0, 0.1) + step_line(2, 1) + marker_line(2, "a, \"b\"") + marker_line(2, "c") +
              R"({"step":2,"split":"validation","test_loss":0.3})"
              "\n" +
              test_line(2, 0.2) + test_line(2, 0.4) + marker_line(3, "d") + step_line(4, 2) +
-             test_line(5, 0.5) + marker_line(6, "e"));
+             test_line(5, 0.5) + marker_line(6, "e") + marker_line(3, "back"));
   EXPECT_EQ(lines_of(csv_of(run.points)),
             (std::vector<std::string>{
                 "step,epoch,seconds,train_loss,scheduled_rate,images_per_second,test_loss,"
                 "test_psnr,validation_loss,markers",
-                "0,0,0,,,,0.1,12.5,,", "2,0.2,0.5,1,0.00499999989,200,0.2,12.5,0.3,",
-                "2,0.2,0.5,,,,0.4,12.5,,\"a, \"\"b\"\"; c\"", "3,,,,,,,,,d",
-                "4,0.4,1,2,0.00499999989,400,,,,", "5,0.5,1.25,,,,0.5,12.5,,", "6,,,,,,,,,e"}));
+                "0,0,0,,,,0.1,12.5,,", "2,0.2,0.5,1,0.00499999989,200,0.4,12.5,0.3,\"a, \"\"b\"\"; c\"",
+                "3,,,,,,,,,d; back", "4,0.4,1,2,0.00499999989,400,,,,", "5,0.5,1.25,,,,0.5,12.5,,",
+                "6,,,,,,,,,e"}));
 }
 
 TEST_F(ExportTest, CsvNumbersRoundTrip) {
@@ -80,7 +80,9 @@ TEST_F(ExportTest, CsvNumbersRoundTrip) {
     EXPECT_EQ(std::stod(rows[i + 1].substr(rows[i + 1].rfind(',') + 1)), values[i]);
   }
   EXPECT_EQ(csv_cell("a\nb"), "\"a\nb\"");
-  EXPECT_EQ(csv_cell("plain text"), "plain text");
+  EXPECT_EQ(csv_cell("\x1b[0m"), "\"\x1b[0m\"");
+  EXPECT_EQ(csv_cell("plain text, \u00e4"), "\"plain text, \u00e4\"");
+  EXPECT_EQ(csv_cell("plain text \u00e4"), "plain text \u00e4");
 }
 
 TEST_F(ExportTest, JsonHoldsEverything) {

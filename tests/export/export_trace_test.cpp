@@ -94,8 +94,10 @@ TEST(ExportTrace, EachRankIsAProcessOnOneAxis) {
   training::Snapshot ranks = snapshot();
   ranks.ranks.resize(3);  // the last one has timed nothing
   ranks.ranks[0] = {.device = "cpu", .name = "AMD EPYC", .newest = {7, 0, 100, 200, 30, 10, 50}};
-  ranks.ranks[1] = {
-      .device = "cpu", .name = "AMD EPYC", .newest = {7, 40, 90, 200, 0, 10, 50}, .clock_uncertainty = 2.5};
+  ranks.ranks[1] = {.device = "cpu",
+                    .name = "AMD EPYC",
+                    .newest = {7, 40, 90, 200, 0, 10, 50, 25},
+                    .clock_uncertainty = 2.5};
   std::vector<json> first, second;
   for (const json& event : events_of(trace_of("a run", ranks), "X")) {
     EXPECT_NE(event["pid"], 4);
@@ -108,6 +110,8 @@ TEST(ExportTrace, EachRankIsAProcessOnOneAxis) {
   EXPECT_EQ(first[4]["ts"], 340.0);
   ASSERT_EQ(second.size(), 4u) << "nothing that took no time";
   EXPECT_EQ(second[0]["ts"], 40.0);
+  EXPECT_EQ(second[1]["args"]["sums_beside_us"], 25.0);
+  EXPECT_FALSE(first[1]["args"].contains("sums_beside_us"));
   EXPECT_EQ(second[2]["name"], "sums over ranks");
   EXPECT_EQ(second[2]["ts"], 330.0);
   EXPECT_EQ(second[2]["args"]["clock_uncertainty_us"], 2.5);

@@ -48,6 +48,12 @@ TEST(FeatureLayers, ThatAreNotThereAreRefusedWithTheNamesOfThose) {
   EXPECT_NE(refusal("+pool1"), "");
 }
 
+TEST(FeatureLayers, ThatAreNamedTwiceAreRefused) {
+  EXPECT_EQ(refusal("conv1:max=4+pool1+conv1:max=4"), "features: conv1:max=4 is named twice; give it once");
+  EXPECT_EQ(refusal("pool1+pool1"), "features: pool1 is named twice; give it once");
+  EXPECT_EQ(refusal("conv1:max=4+conv1:mean=4+conv1"), "");
+}
+
 TEST(FeatureLayers, ArePooledToSidesThatDivideThem) {
   const std::string wanted =
       "features: 'max=3' does not pool pool1, which is 4 x 4; valid: max=S and mean=S with S one of 1, 2, 4";

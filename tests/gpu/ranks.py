@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
-"""How training on two GPUs compares with one, and gradients added in each way; PyTorch's DDP beside it.
+"""How training on two GPUs compares with one, and gradients added in each way; PyTorch's DDP beside it; and inference.
 
     ranks.py WARPSCOPE [--gpus 2] [--model autoencoder] [--precision bf16] [--batch 1024] [--steps 3000] [--peer]
-             [--json FILE]
+             [--json FILE] [--variants nccl_plain,nccl] [--weak]
+    ranks.py WARPSCOPE --infer [--gpus 2] [--model char_cnn_ln] [--precision fp16] [--batch 1024] [--texts 524288]
 
 One GPU at --batch; then all with that batch for each (weak scaling) and with that batch together (strong scaling), by each
 variant of gradients.allreduce. Efficiency: images/s over those of as many single GPUs (weak), or over the number of GPUs
 times those of one at the same whole batch (strong). --peer: PyTorch's DistributedDataParallel of the autoencoder, compiled,
-in the same run. Exit code 1 if a training failed.
+in the same run. --infer: texts/s from host to host on one GPU and on all, in turns, the median of five each, and whether
+both give the same answers, byte for byte. Exit code 1 if a training or an inference failed, or answers differ.
 """
 import argparse
+import filecmp
 import json
 import os
+import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 
-VARIANTS = ("host_mpi", "nccl_plain", "p2p_two_shot")
+VARIANTS = ("host_mpi", "nccl_plain", "nccl", "p2p_two_shot", "p2p_buckets")
 
 PEER = """
 import os, sys, time, torch
@@ -82,17 +87,66 @@ def peer(batch, gpus):
     return float(found[1]) if found else None
 
 
+def write_texts(file, count):
+    """Lines of words, about as long as the texts of AG News."""
+    dice = random.Random(3)
+    words = ["".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randrange(2, 9))) for _ in range(2000)]
+    with open(file, "w", encoding="utf-8") as out:
+        for _ in range(count):
+            out.write(" ".join(dice.choices(words, k=40)) + "\n")
+
+
+def compare_inference(arguments):
+    """One GPU and all of them in turns; returns the exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        weights, texts, figures = (os.path.join(folder, name) for name in ("net.safetensors", "texts.txt", "figures.json"))
+        network = ["--model", arguments.model, "--precision", arguments.precision, "--device", "cuda:0"]
+        subprocess.run([arguments.program, "train", *network, "--data", "builtin", "--lr", "0.00003", "--test-images", "64",
+                        "--steps", "20", "--save", weights], check=True, stdout=subprocess.DEVNULL)
+        write_texts(texts, arguments.texts)
+        places = {"one": ["--device", "cuda:0"], "all": ["--gpus", str(arguments.gpus)]}
+        usual = [arguments.program, "infer", weights, texts, "--precision", arguments.precision, "--batch", str(arguments.batch)]
+        answers = {name: os.path.join(folder, f"{name}.csv") for name in places}
+        for name, place in places.items():  # once each, with the answers
+            subprocess.run([*usual, *place, "--out", answers[name]], check=True, stdout=subprocess.DEVNULL)
+        same = filecmp.cmp(answers["one"], answers["all"], shallow=False)
+        rates = {name: [] for name in places}
+        for _ in range(5):
+            for name, place in places.items():
+                subprocess.run([*usual, *place, "--json", figures], check=True, stdout=subprocess.DEVNULL)
+                with open(figures, encoding="utf-8") as file:
+                    told = json.load(file)
+                rates[name].append(told["images_per_second"])
+                each = [f"{rank['images_per_second']:,.0f}" for rank in told.get("ranks", [])]
+                print(f"{name}: {rates[name][-1]:,.0f} texts/s", *each, flush=True)
+    one, many = (statistics.median(rates[name]) for name in ("one", "all"))
+    print(f"{arguments.model}, {arguments.precision}, batch {arguments.batch}, {arguments.texts} texts: one GPU {one:,.0f}, "
+          f"{arguments.gpus} GPUs {many:,.0f} texts/s, {many / one:.3f} times; the answers are {'the same' if same else 'NOT the same'}")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"rates": rates, "times": many / one, "same": same}, file, indent=1)
+    return 0 if same else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--gpus", type=int, default=2)
-    parser.add_argument("--model", default="autoencoder")
-    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--model", default="")
+    parser.add_argument("--precision", default="")
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--infer", action="store_true")
+    parser.add_argument("--texts", type=int, default=1 << 19)
     parser.add_argument("--json", default="")
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--weak", action="store_true", help="weak scaling only")
     arguments = parser.parse_args()
+    model, precision = ("char_cnn_ln", "fp16") if arguments.infer else ("autoencoder", "bf16")
+    arguments.model, arguments.precision = arguments.model or model, arguments.precision or precision
+    if arguments.infer:
+        return compare_inference(arguments)
     usual = ["--model", arguments.model, "--precision", arguments.precision]
     told, failed = {}, 0
 
@@ -107,8 +161,9 @@ def main():
     if one is None:
         return 1
     print(f"one GPU, batch {arguments.batch}: {one[0]:,.0f} images/s", flush=True)
-    for variant in VARIANTS:
-        for name, batch in (("weak", arguments.batch * arguments.gpus), ("strong", arguments.batch)):
+    scalings = {"weak": arguments.batch * arguments.gpus, "strong": arguments.batch}
+    for variant in arguments.variants.split(","):
+        for name, batch in list(scalings.items())[:1 if arguments.weak else 2]:
             found = run(f"{variant}, {name}", "--gpus", str(arguments.gpus), "--batch", str(batch), "--select",
                         f"gradients.allreduce={variant}")
             if found:

@@ -251,7 +251,7 @@ part_bench() {
 part_train() {
   local code=0
   for how in "fp32 preset=naive" "fp32 preset=atomic" "fp32 preset=implicit_gemm" "tf32 preset=tensor_cores" \
-    "bf16 preset=tensor_cores" "fp16 preset=tensor_cores" "bf16 preset=cudnn"; do
+    "bf16 preset=tensor_cores" "fp16 preset=tensor_cores" "fp16 preset=wmma" "bf16 preset=cudnn"; do
     local name=${how// preset=/-}
     local steps=400
     [[ $how == fp32\ preset=[na]* ]] && steps=60

@@ -49,7 +49,7 @@ std::vector<ImageName> read_all(ImageSource& source, int most, std::vector<std::
 
 class Pictures : public testing::Test {
  protected:
-  std::unique_ptr<ImageSource> open(const fs::path& path) {
+  std::unique_ptr<DividedSource> open(const fs::path& path) {
     return open_images(path.string(), {kShape, 0}, {}, notice);
   }
   const tests::TemporaryFolder folder;
@@ -77,25 +77,45 @@ TEST_F(Pictures, AreReadByNameHoweverManyThereAre) {
   EXPECT_TRUE(source->refused().empty());
 }
 
-TEST_F(Pictures, ThatCannotBeReadLeaveNoGap) {
-  for (const char* name : {"a.png", "c.png", "d.png", "f.png", "g.png"})
-    write_picture(folder.path() / name, 5);
-  for (const char* name : {"b.png", "e.jpg"}) tests::write_text(folder.path() / name, "no picture");
+TEST_F(Pictures, ThatCannotBeReadMoveNoOtherToAnotherBatch) {
+  for (const char* name : {"a.png", "c.png", "g.png", "h.png"}) write_picture(folder.path() / name, 5);
+  for (const char* name : {"b.png", "d.png", "e.png", "f.jpg"})
+    tests::write_text(folder.path() / name, "no picture");
   const auto source = open(folder.path());
   std::vector<std::uint8_t> room(3 * kBytes);
   std::vector<std::string> files;
   for (const ImageName& name : source->read(3, room.data())) files.push_back(name.file);
-  EXPECT_EQ(files, (std::vector<std::string>{"a.png", "c.png", "d.png"}));
+  EXPECT_EQ(files, (std::vector<std::string>{"a.png", "c.png"}));
   EXPECT_EQ(source->refused().size(), 1u);
   std::vector<std::uint8_t> pixels;
-  EXPECT_EQ(read_all(*source, 3, pixels).size(), 2u);
+  EXPECT_EQ(read_all(*source, 3, pixels).size(), 2u);  // the second batch has none
   EXPECT_EQ(pixels, std::vector<std::uint8_t>([&] {
-              std::vector<std::uint8_t> twice = data::read_picture(folder.path() / "f.png", kShape).pixels;
+              std::vector<std::uint8_t> twice = data::read_picture(folder.path() / "g.png", kShape).pixels;
               twice.insert(twice.end(), twice.begin(), twice.end());
               return twice;
             }()));
-  ASSERT_EQ(source->refused().size(), 2u);
-  EXPECT_TRUE(tests::holds(source->refused().back(), {"e.jpg is no picture that can be read"}));
+  ASSERT_EQ(source->refused().size(), 4u);
+  EXPECT_TRUE(tests::holds(source->refused().back(), {"f.jpg is no picture that can be read"}));
+}
+
+TEST_F(Pictures, OfAPartKeepTheirNumbers) {
+  for (const char* name : {"a.png", "b.png", "d.png"}) write_picture(folder.path() / name, 5);
+  tests::write_text(folder.path() / "c.png", "no picture");
+  const auto source = open(folder.path());
+  std::vector<std::uint8_t> pixels;
+  EXPECT_EQ(read_all(*source, 2, pixels).size(), 3u);
+  EXPECT_EQ(source->refused().size(), 1u);
+  source->take_part(1, 3);
+  EXPECT_TRUE(source->refused().empty());
+  const std::vector<ImageName> names = read_all(*source, 2, pixels);
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].index, 1);
+  EXPECT_EQ(names[0].file, source->name(1).file);
+  EXPECT_EQ(source->refused().size(), 1u);
+  const std::string fingerprint = source->fingerprint();
+  EXPECT_EQ(fingerprint, open(folder.path())->fingerprint());
+  write_picture(folder.path() / "c.png", 5);
+  EXPECT_NE(fingerprint, open(folder.path())->fingerprint());
 }
 
 TEST_F(Pictures, WhoseNamesBeginWithAPointAreNotLookedAt) {
@@ -119,9 +139,9 @@ TEST_F(Pictures, ThatWereTurnedAreTold) {
   tests::write_upside_down(folder.path() / "a.png", folder.path() / "b.png");
   const auto source = open(folder.path());
   std::vector<std::uint8_t> pixels;
-  EXPECT_EQ(source->remark(), "");
+  EXPECT_EQ(source->turned(), 0u);
   EXPECT_EQ(read_all(*source, 5, pixels).size(), 2u);
-  EXPECT_EQ(source->remark(), "1 picture was turned as its EXIF orientation says");
+  EXPECT_EQ(source->turned(), 1u);
   for (std::size_t i = 0; i < kBytes; ++i)
     EXPECT_EQ(pixels[i], pixels[2 * kBytes - 1 - i]) << "it stands on its head";
 }

@@ -160,6 +160,7 @@ TEST(Laboratory, BenchesAndPublishesRowsAndPeaksWhileTheTrainingPauses) {
   EXPECT_EQ(state->failure, "");
   EXPECT_FALSE(state->cancelled);
   EXPECT_EQ(state->bench_batch, 2);
+  EXPECT_FALSE(state->bench_beside);
   EXPECT_EQ(state->done, state->total);
   EXPECT_GT(state->peaks.fp32, 0);
   EXPECT_FALSE(state->bench.empty());
@@ -184,6 +185,7 @@ TEST(Laboratory, ATrainingThatGoesOnDisturbsTheComparison) {
   ASSERT_EQ(laboratory.state()->advice.size(), 1u);
   EXPECT_EQ(laboratory.state()->advice.front().contest.outcome, Outcome::disturbed);
   EXPECT_FALSE(laboratory.state()->advice.front().faster());
+  EXPECT_TRUE(laboratory.state()->bench_beside) << "the window says so";
 }
 
 TEST(Laboratory, LeavesTheTrainingAloneWhileItVerifies) {

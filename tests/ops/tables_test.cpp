@@ -150,6 +150,18 @@ TEST(UnavailableReason, NamesTheComputeCapabilities) {
   EXPECT_EQ(unavailable_reason(hopper, gpu_of(120), Precision::bf16), "");
 }
 
+TEST(UnavailableReason, NamesThePrecisionThatNeedsMore) {
+  const Variant wmma{.name = "wmma",
+                     .device = DeviceKind::cuda,
+                     .precisions = {Precision::fp16, Precision::bf16},
+                     .minimum_beside_fp16 = 80,
+                     .summary = ""};
+  EXPECT_EQ(unavailable_reason(wmma, gpu_of(75), Precision::fp16), "");
+  EXPECT_EQ(unavailable_reason(wmma, gpu_of(75), Precision::bf16),
+            "needs compute capability 8.0 in bf16, this GPU has 7.5");
+  EXPECT_EQ(unavailable_reason(wmma, gpu_of(80), Precision::bf16), "");
+}
+
 TEST(UnavailableReason, NamesTheRangeOfComputeCapabilities) {
   Variant variant{.name = "sm_90a",
                   .device = DeviceKind::cuda,

@@ -16,6 +16,16 @@ TEST(ShownText, HasNothingThatCannotBeShown) {
   EXPECT_EQ(shown(3), "...");
 }
 
+TEST(ClassNames, AreEscaped) {
+  auto set = std::make_shared<data::DataSet>();
+  set->classes = {"red\x1b[31m\n", "", "a\u202e\xFF"};
+  const auto data = training::view_of(set);
+  EXPECT_EQ(class_name(data.get(), 0), "red\\x1b[31m\\n");
+  EXPECT_EQ(class_name(data.get(), 1), "1");
+  EXPECT_EQ(class_name(data.get(), 2), "a\\u202e\\xff");
+  EXPECT_EQ(class_name(data.get(), 3), "3");
+}
+
 TEST(SaidOfTexts, NamesWhatTheDataHold) {
   EXPECT_EQ(said_of_texts("An image, an image of 3 images, images/s"), "A text, a text of 3 texts, texts/s");
   EXPECT_EQ(said_of_texts("nothing else"), "nothing else");

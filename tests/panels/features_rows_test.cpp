@@ -242,7 +242,7 @@ TEST(FeatureTries, AreOrderedByAColumn) {
 TEST(FeatureFigures, SayWhatWasUsedAgain) {
   features::TrialResult result = five_images();
   const auto value = [&](const std::string& label, std::size_t nth = 0) {
-    for (const FeatureFigure& figure : figures_of(result)) {
+    for (const JobFigure& figure : figures_of(result)) {
       if (figure.label == label && nth-- == 0) return figure.value;
     }
     return std::string("missing");

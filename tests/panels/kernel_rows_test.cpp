@@ -94,6 +94,7 @@ KernelCost sampled(double now, double before, int samples = 31, int samples_befo
   op.samples = samples;
   op.previous_samples = samples_before;
   op.spread = op.previous_spread = spread;
+  op.control = {50, 50, 31};
   return cost_of(op);
 }
 
@@ -109,6 +110,10 @@ TEST(TimeChange, IsThatOfMediansOfEnoughSamples) {
     EXPECT_EQ(change_text(change_of(few), false), "-");
     EXPECT_NE(change_of(few).tip.find("Not compared: "), std::string::npos);
   }
+  KernelCost loaded = sampled(56, 100);
+  loaded.control.now = 28;
+  EXPECT_EQ(change_text(change_of(loaded), false), "-");
+  EXPECT_NE(change_of(loaded).tip.find("take 0.56 times as long"), std::string::npos);
 }
 
 TEST(TimeChange, WithinTheNoiseThereIsNone) {
@@ -126,6 +131,7 @@ TEST(TimeChange, OfAStepIsWhatTheLadderSays) {
   before.timed = now.timed = 500;
   before.spread = now.spread = 100;
   before.batch = now.batch = 8;
+  now.over_before = {50, 50, 31};
   // One by one the ops took 1.97 times as long: figures of another kind, which do not stand beside that ratio.
   const KernelCost step{.microseconds = 7085, .previous_microseconds = 3601};
   const TimeChange change = change_of_step({before, now}, step);
@@ -139,6 +145,9 @@ TEST(TimeChange, OfAStepIsWhatTheLadderSays) {
   now.batch = 16;
   EXPECT_EQ(change_text(change_of_step({before, now}, step), false), "-");
   now.batch = 8;
+  now.over_before.now = 90;
+  EXPECT_EQ(change_text(change_of_step({before, now}, step), false), "-");
+  now.over_before.now = 50;
   now.timed = 2;
   EXPECT_EQ(change_text(change_of_step({before, now}, step), false), "-");
   EXPECT_EQ(change_text(change_of_step({before}, step), false), "-");

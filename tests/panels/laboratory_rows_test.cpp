@@ -15,6 +15,7 @@ training::LadderEntry entry(const char* name, double speed, double spread = 1) {
   made.images_per_second = speed;
   made.spread = spread;
   made.timed = speed > 0 ? 100 : 0;
+  made.over_first = {50, 50, 100};
   return made;
 }
 
@@ -50,6 +51,17 @@ TEST(LadderRows, WhatWasNotMeasuredAlikeIsNotCompared) {
   EXPECT_EQ(rows[1].over_first, 0) << "three steps tell no median";
   EXPECT_EQ(rows[1].over_loops, 0);
   EXPECT_EQ(rows[2].over_first, 0) << "another network";
+  EXPECT_EQ(rows[2].first_tip, "Not compared: another network.");
+}
+
+TEST(LadderRows, WhatRanUnderAnotherLoadIsNotCompared) {
+  std::vector<training::LadderEntry> ladder{entry("naive", 100), entry("tiled", 250), entry("onednn", 600)};
+  ladder[1].over_first.now = 90;
+  const auto rows = ladder_rows(ladder, 10);
+  EXPECT_EQ(rows[1].over_first, 0);
+  EXPECT_NE(rows[1].first_tip.find("take 1.80 times as long"), std::string::npos) << rows[1].first_tip;
+  EXPECT_DOUBLE_EQ(rows[2].over_first, 6);
+  EXPECT_FALSE(rows[2].best) << "on an idle machine the second may be the fastest";
 }
 
 TEST(LadderRows, NoneIsTheFastestOfThoseThatCannotBeToldApart) {

@@ -32,7 +32,7 @@ features::MapPicture map_of(std::int64_t images) {
 
 std::vector<std::string> labels_of(const features::MapPicture& map) {
   std::vector<std::string> labels;
-  for (const MapFigure& figure : map_figures(map)) labels.push_back(figure.label);
+  for (const JobFigure& figure : map_figures(map)) labels.push_back(figure.label);
   return labels;
 }
 

@@ -131,6 +131,10 @@ TEST(RankLanes, ShowTheNewestStepWhereAllHaveTimedTheSame) {
                   .starts_with("rank 1, cuda:1 NVIDIA H100\nHere step 1,234: begun 40.0 \u00b5s after the "
                                "first rank; 150.0 \u00b5s forward"))
       << tip_of(ranks.rows[1], 1);
+  EXPECT_EQ(tip_of(ranks.rows[1], 1).find("beside"), std::string::npos);
+  snapshot.ranks[1].newest.beside = 25;
+  EXPECT_NE(tip_of(ranks.rows[1], 1).find("update; 25.0 \u00b5s more of sums ran beside the backward pass"),
+            std::string::npos);
   for (const training::RankStep& other :
        {training::RankStep{1230, 0, 1, 1, 0, 1, 1}, training::RankStep{1234, kNaN, 1, 1, 0, 1, 1},
         training::RankStep{1234, 0, -1, 1, 0, 1, 1}}) {
@@ -229,7 +233,7 @@ TEST(RanksHeading, OfOneRankTellsHowToGetMore) {
   EXPECT_EQ(why_no_ranks(snapshot), "Which ranks make the steps is known as soon as the training is ready.");
   snapshot.state = training::TrainerState::paused;
   EXPECT_EQ(why_no_ranks(snapshot),
-            "One process makes the steps of this training: `warpscope --gpus all` starts one for each GPU, "
+            "One rank makes the steps of this training: `warpscope --gpus all` starts one for each GPU, "
             "`--ranks 2` starts two on one device.");
 }
 

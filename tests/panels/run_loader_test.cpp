@@ -74,6 +74,17 @@ TEST_F(RunLoaderTest, ListsTheRunsBesideThePresentOne) {
   ASSERT_TRUE(tests::eventually([this] { return loader_.list()->runs.size() == 4; }));
 }
 
+TEST_F(RunLoaderTest, ListsThoseOfAnotherFolderToo) {
+  make_run(run("20260101T000000Z-1"), finished(10), "");
+  make_run(folder_.path() / "user" / "20260102T000000Z-1", finished(20), "");
+  make_run(folder_.path() / "user" / ".deleted" / "20260103T000000Z-1", finished(30), "");
+  loader_.request(RunRequest{folder_.path() / "runs", {}, {}, folder_.path() / "user"});
+  ASSERT_TRUE(tests::eventually([this] { return loader_.list() != nullptr; }));
+  const auto list = loader_.list();
+  ASSERT_EQ(list->runs.size(), 2u);
+  EXPECT_EQ(list->runs[0].steps, 20u) << "the newest first";
+}
+
 TEST_F(RunLoaderTest, ThePresentRunHasItsStartAndWhatWasChanged) {
   nlohmann::json head = run_head("running");
   head["started"] = "2026-01-31T23:59:59Z";

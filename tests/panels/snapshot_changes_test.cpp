@@ -48,6 +48,7 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) { s.step_microseconds = 1.5; },
       [](Snapshot& s) { s.can.why_not = "ended"; },
       [](Snapshot& s) { s.run_dir = "runs/1"; },
+      [](Snapshot& s) { s.rewind.at = 7; },
       [](Snapshot& s) { s.ladder = std::make_shared<std::vector<training::LadderEntry>>(1); },
       [](Snapshot& s) { s.evaluation = std::make_shared<training::Evaluation>(); },
       [](Snapshot& s) { s.rate_search = std::make_shared<training::RateSearch>(); },

@@ -171,7 +171,7 @@ TEST(Terms, AFigureIsExplainedByTheTableOfFigures) {
 }
 
 TEST(Terms, TheTipOfALabelHasTheSentenceFirst) {
-  EXPECT_EQ(label_tip("Share", "Of this step."), std::string(explain("Share")) + "\nOf this step.");
+  EXPECT_EQ(label_tip("Share", "That of this step."), std::string(explain("Share")) + "\nThat of this step.");
   EXPECT_EQ(label_tip("Share"), explain("Share"));
   EXPECT_EQ(label_tip("no term", "Local time."), "Local time.");
 }

@@ -114,6 +114,24 @@ TEST(Defaults, EveryOpHasOneInEveryPrecisionOnHopper) {
   }
 }
 
+TEST(Defaults, OnTuringAreTensorCoresInFp16) {
+  if (ops::variants_of(*ops::built_in_variants(), Op::conv2d_forward, DeviceKind::cuda).empty())
+    GTEST_SKIP() << "this build has no CUDA";
+  core::DeviceInfo turing = hopper();
+  turing.compute_capability = 75;
+  core::DeviceInfo ampere = hopper();
+  ampere.compute_capability = 80;
+  for (const Op op : {Op::conv2d_forward, Op::conv2d_backward_input, Op::conv2d_backward_weights,
+                      Op::linear_forward, Op::linear_backward_input, Op::linear_backward_weights}) {
+    SCOPED_TRACE(ops::to_string(op));
+    EXPECT_EQ(automatic_variant(op, turing, Precision::fp16)->name, "wmma");
+    EXPECT_NE(automatic_variant(op, turing, Precision::bf16)->name, "wmma");
+    EXPECT_NE(automatic_variant(op, ampere, Precision::fp16)->name, "wmma") << "mma and split_k are faster";
+  }
+  EXPECT_EQ(preset_unavailable_reason("wmma", turing, Precision::bf16),
+            "its kernels (wmma of conv2d.forward) do not run in bf16; in fp16");
+}
+
 TEST(Defaults, NoLibraryWhereWeHaveOurOwn) {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
     core::DeviceInfo device = hopper();

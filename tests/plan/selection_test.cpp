@@ -91,8 +91,13 @@ TEST_F(CpuSelection, LaterItemsWin) {
   EXPECT_EQ(selection.variants[Op::bias_forward], "reference");
   apply(selection, "conv2d.forward=loops,all=reference", device);
   EXPECT_EQ(selection.variants[Op::conv2d_forward], "reference");
-  apply(selection, "conv2d.forward=reference,conv2d.forward=loops", device);
-  EXPECT_EQ(selection.variants[Op::conv2d_forward], "loops");
+}
+
+TEST_F(CpuSelection, WhatIsNamedTwiceIsRefused) {
+  EXPECT_EQ(refusal("conv2d.forward=reference,relu.forward=loops,conv2d.forward=loops"),
+            "the selection names conv2d.forward twice, as reference and as loops; give it once");
+  EXPECT_EQ(refusal("all=loops,all=loops"),
+            "the selection names all twice, as loops and as loops; give it once");
 }
 
 TEST_F(CpuSelection, EmptyItemsChangeNothing) {

@@ -118,6 +118,14 @@ TEST(Compare, MatchesWholeStepsByNamePrecisionBatchAndOptimizer) {
   EXPECT_EQ(compare(std::vector{step}, std::vector{step, other, by_sgd}).size(), 1u);
 }
 
+TEST(Changes, AreNoneOfTheCodeWhereThePeaksAreOthers) {
+  const Peaks before{.fp32 = 100, .bytes = 50};
+  EXPECT_EQ(peaks_doubt(before, {.fp32 = 95, .bytes = 54}), "");
+  EXPECT_EQ(peaks_doubt(before, {.fp32 = 100, .bf16 = 10}), "") << "what one of them lacks tells nothing";
+  const std::string doubt = peaks_doubt(before, {.fp32 = 80, .bytes = 35});
+  EXPECT_TRUE(doubt.starts_with("the peak of memory is 0.70 times that of before, ")) << doubt;
+}
+
 BenchOptions quick() {
   BenchOptions options;
   options.samples = 3;

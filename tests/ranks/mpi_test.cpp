@@ -27,6 +27,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ranks/mpi_meeting.h"
+#include "tests/core/temporary_folder.h"
 
 namespace warpscope::ranks::mpi_test {
 namespace {
@@ -53,6 +54,8 @@ class Program {
     if (process_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       ::setenv(kInside, "1", 1);
+      // Jobs that begin at once make the same folder elsewhere, and one of them fails.
+      ::setenv("OMPI_MCA_orte_tmpdir_base", session_.path().c_str(), 1);
       // What MPI's own libraries leak and lock is not for the sanitizers.
       add_options("ASAN_OPTIONS", "detect_leaks=0");
       add_options("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:detect_deadlocks=0");
@@ -101,6 +104,7 @@ class Program {
   }
 
  private:
+  tests::TemporaryFolder session_;
   pid_t process_ = 0;
   std::FILE* output_ = nullptr;
   std::string text_;

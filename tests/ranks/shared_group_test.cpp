@@ -60,7 +60,7 @@ TEST_P(SharedGroupOf, PassesMessagesOnThroughAndPastTheEndOfTheRing) {
 TEST(SharedGroup, TwoRanksSwapWhileAThirdComesAlong) {
   as_ranks(3, [](SharedMeeting& meeting) {
     const auto group = meeting.group(kSums, {});
-    swap_in_twos(*group, 3 * kSlot + 5);
+    trade_while_a_third_comes_along(*group, 3 * kSlot + 5);
     gather(*group, 0, 100);
   });
 }

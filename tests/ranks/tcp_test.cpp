@@ -11,11 +11,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "gpu/ranks/meeting_place.h"
 #include "gpu/ranks/tcp_meeting.h"
+#include "tests/core/temporary_folder.h"
 #include "tests/support/group_bytes.h"
 
 namespace warpscope::ranks::tcp_test {
@@ -99,7 +99,7 @@ TEST(TcpGroup, TakesMoreThanConnectionsHoldFromAllAtOnce) {
 TEST(TcpGroup, TwoRanksSwapWhileAThirdComesAlong) {
   as_tcp_ranks(3, [](Meeting& meeting) {
     const auto group = meeting.group(kSums, {});
-    swap_in_twos(*group, kMoreThanSocketsHold);
+    trade_while_a_third_comes_along(*group, kMoreThanSocketsHold);
     gather(*group, 0, 100);
   });
 }
@@ -255,9 +255,9 @@ TEST(TcpMeeting, RefusesPortsAndHostsThatCannotBe) {
 }
 
 TEST(TcpMeeting, AFolderTellsWhereWhileRankZeroWaits) {
-  std::string folder = (std::filesystem::temp_directory_path() / "warpscope-meet-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::filesystem::path file = std::filesystem::path(folder) / kMeetingFile;
+  const tests::TemporaryFolder temporary;
+  const std::string folder = temporary.path().string();
+  const std::filesystem::path file = temporary / kMeetingFile;
   // What a process has left that was killed: nobody listens there.
   std::ofstream(file) << "warpscope meeting\n1\nold\n127.0.0.1\n";
   {
@@ -269,7 +269,6 @@ TEST(TcpMeeting, AFolderTellsWhereWhileRankZeroWaits) {
     EXPECT_EQ(meet_at(folder, {2})->place(), (Place{2, 3}));
   }
   EXPECT_FALSE(std::filesystem::exists(file));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ OpTiming timing() {
   row.spread = 0.5;
   row.previous_spread = 0.25;
   row.previous_samples = 9;
+  row.control = {40.5, 41.5, 8};
   return row;
 }
 
@@ -78,10 +79,10 @@ Snapshot full() {
   s.plan_bytes = 9;
   s.timings = {timing(), OpTiming{}};
   s.step_microseconds = 99.5;
-  s.ladder = std::make_shared<std::vector<LadderEntry>>(
-      std::vector<LadderEntry>{{s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125, 1.5, 19, true}});
+  s.ladder = std::make_shared<std::vector<LadderEntry>>(std::vector<LadderEntry>{
+      {s.selection, "tensor cores", 64, 10, 20, 30.5, 4096, 0.125, 1.5, 19, true, {5, 6, 7}, {8, 9, 10}}});
   s.ranks = {{"cuda:0", "NVIDIA H100", 32, 99.5, 12.25, 4.5, 4096}, RankFigures{}};
-  s.ranks[0].newest = {41, 1.5, 20, 30, 4.5, 7.75, 9};
+  s.ranks[0].newest = {41, 1.5, 20, 30, 4.5, 7.75, 9, 3.25};
   s.ranks[0].clock_uncertainty = 8.5;
   s.ranks[0].watts = 310;
   s.ranks[0].megahertz = 1755;
@@ -163,9 +164,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
     return empty;
   }();
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = timing();
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = timing();
     expect_every_field(written["timings"][0], fresh["timings"][0],
-                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p));
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q));
   }
   {
     constexpr std::size_t kExtents = 8;  // and what the call covers
@@ -173,8 +174,9 @@ TEST(SnapshotJson, EveryFieldIsWritten) {
                        kExtents + 1 + std::size(ops::kParameters));
   }
   {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k] = s.ladder->front();
-    expect_every_field(written["ladder"][0], fresh["ladder"][0], count(a, b, c, d, e, f, g, h, i, j, k));
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = s.ladder->front();
+    expect_every_field(written["ladder"][0], fresh["ladder"][0],
+                       count(a, b, c, d, e, f, g, h, i, j, k, l, m));
   }
   {
     const auto& [a, b] = s.selection;
@@ -222,8 +224,8 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j) + members_of<Snapshot>();
   // figures, started, determinism, data, variants, network, network_number, rate_search, run_dir, can, training, trainings,
-  // left, may_close, kept_in, answers, most_ranks: in the points, in run.json, in the folder itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 17);
+  // left, moments, rewind, may_close, kept_in, answers, most_ranks: in the points, in run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 19);
 }
 
 TEST(SnapshotJson, AFreshSnapshotComesBackToo) {

@@ -1,5 +1,6 @@
 #include "gpu/runs/unsaved.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -62,6 +63,29 @@ TEST(Unsaved, OneOfAnotherFormatSaysSoAndStays) {
   EXPECT_TRUE(unsaved_trainings(folder.path())[1].other_format);
   keep_newest_unsaved(folder.path(), 0);
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"b"}));
+}
+
+TEST(Unsaved, ThoseOfOneMomentAreInTheOrderOfTheirNumbers) {
+  const tests::TemporaryFolder folder;
+  const fs::path tenth = make(folder.path(), "20261128-150000-10", 0);
+  for (const char* const name : {"20261128-150000-9", "20261128-150000-2", "20261128-145959-11"})
+    fs::last_write_time(make(folder.path(), name, 0) / "run.json", fs::last_write_time(tenth / "run.json"));
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"20261128-150000-10", "20261128-150000-9",
+                                                               "20261128-150000-2", "20261128-145959-11"}));
+}
+
+TEST(Unsaved, TheOneJustKeptStaysThoughTheClockSaysThatAllOthersAreNewer) {
+  const tests::TemporaryFolder folder;
+  const fs::path kept = make(folder.path(), "kept", -60);
+  for (int i = 0; i < 5; ++i) make(folder.path(), std::to_string(i), i);
+  for (int i = 0; i < 5; ++i)
+    std::ofstream(make(folder.path(), "other" + std::to_string(i), 9) / "run.json") << R"({"format": 7})";
+  keep_newest_unsaved(folder.path(), kMostUnsaved, kept);
+  std::vector<std::string> names = names_in(folder.path());
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"1", "2", "3", "4", "kept", "other0", "other1", "other2",
+                                             "other3", "other4"}))
+      << "those of another format do not count";
 }
 
 TEST(Unsaved, TheOldestGoButForThoseInUse) {

@@ -347,6 +347,23 @@ TEST(StopRules, StopsAtTheTarget) {
   EXPECT_NE(stop_after_evaluation(rules, state, 0.01, "test"), "");
 }
 
+TEST(StopRules, HoldForARunThatGoesOn) {
+  StopState state;
+  EXPECT_EQ(stop_after_evaluations({.patience = 1, .target_loss = 1}, state, "test"), "")
+      << "nothing was evaluated";
+  stop_after_evaluation({}, state, 0.5, "test");
+  stop_after_evaluation({}, state, 0.75, "test");
+  EXPECT_EQ(stop_after_evaluations({.target_loss = 0.75}, state, "test"),
+            "the test loss 0.75 has reached its target of 0.75");
+  EXPECT_EQ(stop_after_evaluations({.target_loss = 0.5}, state, "test"), "")
+      << "it was there once, but is not now";
+  EXPECT_EQ(stop_after_evaluations({.patience = 1}, state, "test"),
+            "the test loss has not improved for 1 evaluation");
+  EXPECT_EQ(stop_after_evaluations({.patience = 2}, state, "test"), "");
+  EXPECT_EQ(json::parse(R"({"best":1,"without":0})").get<StopState>().last, std::nullopt)
+      << "as once written";
+}
+
 TEST(StopRules, StopsWhenTheTimeIsUp) {
   const StopRules rules{.seconds = 5400};
   EXPECT_EQ(stop_after_time(rules, 5399.9), "");
@@ -360,7 +377,7 @@ TEST(StopRules, NeverStopsByDefault) {
 }
 
 TEST(StopRules, StateGoesThroughJson) {
-  for (const StopState& state : {StopState{}, StopState{.best = 0.1 + 0.2, .without = 4}}) {
+  for (const StopState& state : {StopState{}, StopState{.best = 0.1 + 0.2, .without = 4, .last = 0.7}}) {
     EXPECT_EQ(json::parse(json(state).dump()).get<StopState>(), state);
   }
   StopState state;

@@ -145,6 +145,11 @@ class AsyncStream final : public core::Stream {
     const auto moment = static_cast<const AsyncEvent&>(event).moment;
     enqueue([moment, number = moment->recorded()] { moment->wait_for(number); });
   }
+  void follow(core::Stream& other) override {
+    AsyncEvent reached;
+    other.record(reached);
+    wait(reached);
+  }
   void synchronize() override {
     AsyncEvent reached;
     record(reached);

@@ -81,7 +81,7 @@ inline void make_calls_of_all_kinds(Meeting& meeting) {
 }
 
 /// Two of three ranks trade, twice, while the third comes along with memory that must stay as it is.
-inline void swap_in_twos(Group& group, std::size_t count) {
+inline void trade_while_a_third_comes_along(Group& group, std::size_t count) {
   const int me = group.place().rank;
   for (const auto& [a, b] : {std::pair(0, 2), std::pair(2, 1)}) {
     const Bytes before(count);

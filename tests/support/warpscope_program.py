@@ -30,6 +30,15 @@ CIFAR_FILES = [f"data_batch_{n}.bin" for n in range(1, 6)] + ["test_batch.bin"]
 Ended = collections.namedtuple("Ended", "code out err")
 
 
+def children_of(process):
+    """The processes that another one has started."""
+    found = set()
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/children", encoding="ascii") as file:
+            found.update(int(number) for number in file.read().split())
+    return sorted(found)
+
+
 def wait_until(condition, what, alive=None):
     """Polls `condition` until it gives something true, which is returned. Fails if that takes too long, or if the
     process `alive` ends first."""
@@ -168,12 +177,12 @@ class ProgramCase(unittest.TestCase):
                 environment[name] = value
         return environment
 
-    def start(self, *arguments, environment=None, **options):
-        """Starts the program, which is killed at the end of the case if it is still there."""
+    def start(self, *arguments, environment=None, program=None, **options):
+        """Starts the program, or another one, which is killed at the end of the case if it is still there."""
         settings = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                         cwd=self.folder)
         settings.update(options)
-        process = subprocess.Popen([self.program, *arguments], env=environment or self.environment(), **settings)
+        process = subprocess.Popen([program or self.program, *arguments], env=environment or self.environment(), **settings)
         self.addCleanup(self._end, process)
         return process
 
@@ -190,6 +199,19 @@ class ProgramCase(unittest.TestCase):
 
     def run_program(self, *arguments, **options):
         return self.finish(self.start(*arguments, **options))
+
+    def run_by_mpi(self, ranks, *arguments):
+        """The program as so many ranks of mpirun; skips the case where there is none."""
+        mpirun = shutil.which("mpirun")
+        if mpirun is None:
+            self.skipTest("there is no mpirun")
+        # MPI's own libraries leave memory behind, which AddressSanitizer would tell of.
+        # Jobs that begin at once make the same folder elsewhere, and one of them fails.
+        session = tempfile.mkdtemp(prefix="mpi-", dir=self.path(""))
+        environment = self.environment(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0",
+                                       OMPI_MCA_orte_tmpdir_base=session)
+        return self.run_program("-n", str(ranks), "--oversubscribe", "--allow-run-as-root", self.program, *arguments,
+                                environment=environment, program=mpirun)
 
     def train_arguments(self, *more, data=None, batch=4, steps=2):
         """A short training on the CPU by plain SGD, at a rate at which random images do not diverge; `more` is added."""

@@ -173,9 +173,12 @@ layers = [
 
     def click(self, name):
         """Clicks in the middle of the item `name`, waiting for it to be there, with frames of their own for move, press and
-        release: what it does is done after. Of what one frame brings together Dear ImGui 1.86 sees the press where the pointer
-        is by then, and no release: a move, a key or a click that follows sooner would take the place of this one."""
-        self.point_at(*center(self.item(name)))
+        release: what it does is done after. Where one frame brings them together, Dear ImGui 1.86 sees the press where the
+        pointer is by then, and no release: a move, a key or a click that follows sooner would take the place of this one."""
+        place = None
+        while place != self.item(name):  # what is still being laid out moves while the pointer is on its way
+            place = self.item(name)
+            self.point_at(*center(place))
         self.press()
         self.press(False)
 

@@ -97,6 +97,28 @@ TEST_F(LadderTest, TellsTheEnergyOfAnImageOnceASecondOfItIsKnown) {
   EXPECT_DOUBLE_EQ(ladder.entries()->back().joules_per_image, 0.1);
 }
 
+TEST_F(LadderTest, TellsWhatTheOpsThatWereNotSwitchedTook) {
+  const auto train = [&](const char* id, const char* variant, double load) {
+    ladder.choose(preset(id), 4, ladder.entries()->size(), device, {});
+    for (int i = 0; i < 300; ++i) {
+      ladder.add(100 / load);
+      OpTimes conv{{ops::Op::conv2d_forward, "conv1", variant}, {50}};
+      OpTimes update{{ops::Op::optimizer_update, "", "loops"}, {20 * load}};
+      ladder.add_times({conv, update});
+    }
+  };
+  train("loops", "loops", 1);
+  train("onednn", "onednn", 2);
+  train("loops", "loops", 2);
+  const auto entries = *ladder.entries();
+  EXPECT_EQ(entries[0].over_first, Control{});
+  EXPECT_DOUBLE_EQ(entries[1].over_first.before, 20);
+  EXPECT_DOUBLE_EQ(entries[1].over_first.now, 40);
+  EXPECT_GE(entries[1].over_first.samples, kEnoughSamples);
+  EXPECT_DOUBLE_EQ(entries[2].over_first.before, 70) << "conv2d.forward runs as it did at first";
+  EXPECT_DOUBLE_EQ(entries[2].over_before.now / entries[2].over_before.before, 1);
+}
+
 TEST_F(LadderTest, NamesWhatChangedWhereNoPresetFits) {
   ladder.choose(preset("loops"), 4, 0, device, {});
   ladder.add(100);

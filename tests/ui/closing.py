@@ -6,6 +6,7 @@ import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+import run_maker  # noqa: E402
 from warpscope_program import main, markers_of, read_run, steps_of, wait_until  # noqa: E402
 from window_driver import WindowCase, center, overlap  # noqa: E402
 
@@ -57,13 +58,56 @@ class Closing(WindowCase):
         self.assertFalse(os.path.exists(self.run_dir))
 
 
-class Unrecorded(WindowCase):
-    """A training of which no run is recorded."""
+class WithoutRunFolder(WindowCase):
+    """A training that is given no run folder."""
 
     def window_arguments(self, *more, **options):
         arguments = super().window_arguments("--model", "mlp", "--select", "all=loops", *more, data="builtin", **options)
         at = arguments.index("--run-dir")
         return arguments[:at] + arguments[at + 2:]
+
+
+class Recorded(WithoutRunFolder):
+    def recorded(self):
+        return sorted(glob.glob(self.path("home", "data", "warpscope", "runs", "*_mlp_*")))
+
+    def test_a_training_is_recorded_among_the_data_of_the_user_until_a_click_ends_that(self):
+        self.open_window()
+        run, = self.recorded()
+        self.wait_for_step(self.process, run, 1)
+        self.point_at(*center(self.item("toolbar.record")))
+        wait_until(lambda: any(run in event["text"] for event in self.events("tip")), "the tool-tip", self.process)
+        self.click("toolbar.record")
+        wait_until(lambda: read_run(run)["status"] == "finished", "recording to end", self.process)
+        self.click("toolbar.not_recorded")
+        again = wait_until(lambda: [other for other in self.recorded() if other != run], "another folder", self.process)[0]
+        self.wait_for_step(self.process, again, max(steps_of(run)) + 1)
+        ended = self.close_window()
+        self.assert_succeeded(ended)
+        self.assertIn(f"warpscope --resume '{again}'", ended.out)
+        self.assertEqual(read_run(again)["status"], "finished")
+        self.assertEqual(sorted(os.listdir(self.path("home", "data", "warpscope"))), ["runs"])
+        for name in (run, again):
+            self.assertIn(os.path.basename(name), self.run_program("runs").out)
+
+    def test_an_earlier_training_is_deleted_and_brought_back(self):
+        run = self.path("home", "data", "warpscope", "runs", "2026-01-31_12-00-00_mlp_digits")
+        run_maker.make_run(run, run_maker.head(), run_maker.lines())
+        self.open_window("--no-record")
+        self.key("e")
+        self.choose(f"runs.menu.{os.path.basename(run)}", "runs.delete", opens="runs.menu")
+        wait_until(lambda: not os.path.exists(run), "the run to go", self.process)
+        self.click("runs.undo_delete")
+        wait_until(lambda: os.path.exists(run), "the run to come back", self.process)
+        self.assertEqual(len(self.recorded()), 1)
+        self.assert_succeeded(self.close_window())
+
+
+class Unrecorded(WithoutRunFolder):
+    """A training that is not to be recorded."""
+
+    def window_arguments(self, *more, **options):
+        return super().window_arguments("--no-record", *more, **options)
 
     def kept(self):
         """The folders that are kept, the newest last."""

@@ -125,6 +125,22 @@ class Metrics(Curves):
         self.wait_for_notice("Only FP16 scales the loss")
 
 
+class Rewinding(Curves):
+    def test_a_right_click_goes_back_to_that_step_and_undo_returns(self):
+        last = self.open_paused(steps=20)
+        plot = self.item("loss.plot")
+        x, y = plot.x + plot.w // 2, plot.y + plot.h // 2
+        self.point_at(x, y)
+        self.xdotool("mousedown", "3")
+        self.point_at(x + 1, y)  # a frame between
+        self.xdotool("mouseup", "3")
+        self.point_at(x, y)
+        self.click("loss.rewind.go")
+        wait_until(lambda: 0 < self.drawn("step")[0] < last, "an earlier step", self.process)
+        self.key("ctrl+z")
+        wait_until(lambda: self.drawn("step") == (last,), "the step that was left", self.process)
+
+
 class Plots(Curves):
     def wait_for_curves(self, what, **fields):
         wait_until(lambda: all(self.curves()[key] == value for key, value in fields.items()), what, self.process)

@@ -93,7 +93,7 @@ json node_json(const DockNode& node) {
 }
 
 // Reads one layout and remembers which panels it has had.
-class Reader {
+class LayoutReader {
  public:
   DockNode node(const json& from, int depth) {
     if (!from.is_object()) refuse("has a part that is no object");
@@ -214,7 +214,7 @@ json layout_json(const Docking& docking) {
 
 Docking layout_from(const json& from) {
   if (!from.is_object() || !from.contains("docked")) refuse("is no object with the panels that are docked");
-  Reader reader;
+  LayoutReader reader;
   Docking docking;
   docking.root = reader.node(from["docked"], 0);
   const auto floating = from.find("floating");

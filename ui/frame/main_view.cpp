@@ -138,6 +138,8 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   panels_.loss.update(frame, panels_.plot);
   if (panels_.loss.take_runs_request()) dock_.show("runs");
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
+  if (const auto message = panels_.runs.take_message()) tell(*message, training::LogLevel::error);
+  if (auto run = panels_.runs.take_go_on()) go_on_ = std::move(run);
   if (const auto message = panels_.images.take_message()) tell(*message, training::LogLevel::info);
   if (const std::string left_out = panels_.images.check_rows(frame); !left_out.empty()) {
     tell(left_out, training::LogLevel::warning);

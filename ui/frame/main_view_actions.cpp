@@ -7,6 +7,7 @@
 
 #include "ui/frame/main_view.h"
 #include "ui/frame/trace.h"
+#include "ui/input/cursor.h"
 #include "ui/palette/window_actions.h"
 #include "ui/panels/tour_box.h"
 #include "ui/settings/command_lines.h"
@@ -112,6 +113,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .layouts = {},
       .training_tabs = TrainingPanel::tabs(),
       .training_tab = panels_.training.tab(),
+      .step = frame.cursor == nullptr ? std::nullopt : frame.cursor->step,
       .undoable = words(undo_.undoable(), false),
       .redoable = words(undo_.redoable(), true),
       .send = frame.send,

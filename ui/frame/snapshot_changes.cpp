@@ -26,6 +26,7 @@ bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
 
 bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
   return a.step != b.step || a.generation != b.generation || a.evaluation != b.evaluation ||
+         (a.moments != b.moments && *a.moments != *b.moments) || !(a.rewind == b.rewind) ||
          a.determinism != b.determinism || a.rate_search != b.rate_search ||
          a.checkpoint_step != b.checkpoint_step || a.step_microseconds != b.step_microseconds ||
          a.ladder->size() != b.ladder->size() || newest_speed(a) != newest_speed(b);

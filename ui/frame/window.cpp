@@ -101,6 +101,7 @@ training::TrainerOptions trainer_options(const WindowOptions& options) {
   if (options.exit_after_steps > 0) {
     result.pause_on_divergence = false;
     result.unsaved_dir.clear();
+    result.record_dir.clear();
   }
   return result;
 }
@@ -445,9 +446,10 @@ bool Session::all_shown() {
 void Session::begin_leaving() {
   left_ = stop_opening_ = true;
   const TrainerState state = snapshot_->state;
-  const bool writes = !options_.training.run_dir.empty() || !options_.training.save_file.empty();
-  const bool keeps = options_.training.run_dir.empty() && !options_.training.unsaved_dir.empty() &&
-                     options_.exit_after_steps == 0 && state != TrainerState::preparing;
+  const bool writes = !snapshot_->run_dir.empty() || !options_.training.save_file.empty();
+  const bool recorded = !options_.training.run_dir.empty() && !snapshot_->run_dir.empty();
+  const bool keeps = !recorded && !options_.training.unsaved_dir.empty() && options_.exit_after_steps == 0 &&
+                     state != TrainerState::preparing;
   const bool done = state == TrainerState::finished && !keeps;
   if (options_.source || !(writes || keeps) || done || state == TrainerState::failed) return;
   send_(training::Leave{});

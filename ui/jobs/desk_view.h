@@ -2,6 +2,7 @@
 // What panels see of a desk's jobs and ask of it: what the controllers of all desks have in common.
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "gpu/jobs/jobs.h"
@@ -10,6 +11,11 @@
 #include "ui/frame/frame_state.h"
 
 namespace warpscope::ui {
+
+/// A line of figures of a result: "iterations", "1,000", "of 1,000".
+struct JobFigure {
+  std::string label, value, unit, tip;
+};
 
 /// `kPart` is where jobs::States has the desk's state.
 template <class State, std::shared_ptr<const State> jobs::States::*kPart>

@@ -1,6 +1,7 @@
 #include "ui/jobs/features_controller.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -181,13 +182,13 @@ std::string gamma_text(const TrialFigures& tried) {
                : fmt::format("{:.3g}", tried.gamma_value);
 }
 
-std::vector<FeatureFigure> figures_of(const features::TrialResult& result) {
+std::vector<JobFigure> figures_of(const features::TrialResult& result) {
   const auto& fit = result.judgement.fit;
   const auto count = [](std::int64_t value) { return with_thousands(value); };
   const auto seconds = [](double value) {
     return value > 0 ? seconds_text(value) : std::string("as before");
   };
-  std::vector<FeatureFigure> figures{
+  std::vector<JobFigure> figures{
       {"step", with_thousands(result.step), "", "Steps after which the weights were taken."},
       {"features", result.layers, "",
        fmt::format("{} numbers an image, {}, in {}.", count(result.columns),
@@ -283,35 +284,20 @@ std::vector<FeaturePicture> pictures_of(const features::TrialResult& result, Fea
 std::vector<std::size_t> order_of(const std::vector<TrialFigures>& tries, TryColumn by) {
   std::vector<std::size_t> order(tries.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});  // the newest first
-  const auto sort = [&](const auto& before) {
+  using T = const TrialFigures&;
+  constexpr std::array<bool (*)(T, T), 8> kBefore{
+      nullptr,
+      [](T a, T b) { return a.step > b.step; },
+      [](T a, T b) { return a.layers < b.layers; },
+      [](T a, T b) { return a.classifier < b.classifier; },
+      [](T a, T b) { return a.c < b.c; },
+      [](T a, T b) { return a.gamma_value < b.gamma_value; },
+      [](T a, T b) { return a.accuracy > b.accuracy; },
+      [](T a, T b) { return a.fit_seconds < b.fit_seconds; },
+  };
+  if (const auto before = kBefore.at(static_cast<std::size_t>(by)); before != nullptr) {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return before(tries[a], tries[b]); });
-  };
-  using T = const TrialFigures&;
-  switch (by) {
-    case TryColumn::number:
-      break;
-    case TryColumn::step:
-      sort([](T a, T b) { return a.step > b.step; });
-      break;
-    case TryColumn::layers:
-      sort([](T a, T b) { return a.layers < b.layers; });
-      break;
-    case TryColumn::classifier:
-      sort([](T a, T b) { return a.classifier < b.classifier; });
-      break;
-    case TryColumn::c:
-      sort([](T a, T b) { return a.c < b.c; });
-      break;
-    case TryColumn::gamma:
-      sort([](T a, T b) { return a.gamma_value < b.gamma_value; });
-      break;
-    case TryColumn::accuracy:
-      sort([](T a, T b) { return a.accuracy > b.accuracy; });
-      break;
-    case TryColumn::seconds:
-      sort([](T a, T b) { return a.fit_seconds < b.fit_seconds; });
-      break;
   }
   return order;
 }

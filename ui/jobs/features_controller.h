@@ -67,11 +67,7 @@ std::string seconds_text(double seconds);
 /// "68.13 %"
 std::string accuracy_text(double accuracy);
 
-/// One figure of a result.
-struct FeatureFigure {
-  std::string label, value, unit, tip;
-};
-std::vector<FeatureFigure> figures_of(const features::TrialResult& result);
+std::vector<JobFigure> figures_of(const features::TrialResult& result);
 
 /// One line of a table: "cat", how many of its images were right, and what it was most often taken for.
 struct ClassRow {

@@ -109,8 +109,8 @@ std::string map_time_left(const features::MapState& state) {
   return time_left(static_cast<double>(map.iteration) / map.iterations, map.seconds);
 }
 
-std::vector<MapFigure> map_figures(const features::MapPicture& map) {
-  std::vector<MapFigure> figures;
+std::vector<JobFigure> map_figures(const features::MapPicture& map) {
+  std::vector<JobFigure> figures;
   const features::MapFacts& facts = *map.facts;
   figures.push_back(
       {"step", with_thousands(facts.subject.step), "", "The training step whose weights made the features."});

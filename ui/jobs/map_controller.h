@@ -58,11 +58,7 @@ std::string map_age(const features::MapPicture& map, const training::Snapshot& s
 /// Time that the iterations will take, by those that are done; "" before them and while that says little.
 std::string map_time_left(const features::MapState& state);
 
-/// A line of figures: "iterations", "1,000", "of 1,000".
-struct MapFigure {
-  std::string label, value, unit, tip;
-};
-std::vector<MapFigure> map_figures(const features::MapPicture& map);
+std::vector<JobFigure> map_figures(const features::MapPicture& map);
 
 /// What maps cannot do and PCA can.
 inline constexpr std::string_view kOnlyPca =

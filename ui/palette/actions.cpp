@@ -14,6 +14,7 @@
 #include "ui/palette/window_actions.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/panels/rewind_menu.h"
 #include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
@@ -156,6 +157,17 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
   }
 }
 
+Action rewind_action(const ActionScene& scene) {
+  const std::uint64_t step = scene.step.value_or(0);
+  return {.id = "rewind",
+          .title = scene.step ? rewind_title(step) : "Go back to the step that is looked at",
+          .group = "Training",
+          .note = scene.step ? rewind_note(scene.snapshot, step) : "",
+          .why_not = scene.step ? why_no_rewind(scene.snapshot, step)
+                                : "No step is looked at: click on one of the curves first.",
+          .run = [send = scene.send, step] { send(training::RewindTo{step}); }};
+}
+
 void add_unsaved(const ActionScene& scene, std::vector<Action>& actions) {
   for (std::size_t i = 0; i < scene.unsaved.size(); ++i) {
     actions.push_back({.id = fmt::format("unsaved.{}", i),
@@ -296,24 +308,15 @@ void add_plot_choices(const ActionScene& scene, std::vector<Action>& actions) {
 
 // --- the network
 
-struct NetworkAction {
-  const char* id;
-  const char* title;
-  bool file;
-};
-
-constexpr std::array kNetworkActions{
-    NetworkAction{"edit_network", "Edit the network", false},
-    NetworkAction{"open_network", "Open a network file", true},
-};
-
 void add_network(const ActionScene& scene, std::vector<Action>& actions) {
-  for (const NetworkAction& row : kNetworkActions) {
-    actions.push_back({.id = row.id,
-                       .title = row.title,
-                       .group = "Network",
-                       .run = [edit = scene.edit_network, file = row.file] { edit(file); }});
-  }
+  const auto add = [&](const char* id, const char* title, bool file) {
+    actions.push_back(
+        {.id = id, .title = title, .group = "Network", .run = [edit = scene.edit_network, file] {
+           edit(file);
+         }});
+  };
+  add("edit_network", "Edit the network", false);
+  add("open_network", "Open a network file", true);
 }
 
 // --- kernels
@@ -390,6 +393,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_keys(scene, actions);
   add_commands(scene, actions);
+  actions.push_back(rewind_action(scene));
   add_unsaved(scene, actions);
   actions.push_back(judge_action(scene));
   add_maps(scene, actions);

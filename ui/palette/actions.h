@@ -2,7 +2,9 @@
 // What the command palette offers: the window's keys, the trainer's commands, variants, settings, tabs and what the
 // curves show, each from the table that has it. No drawing here.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,7 +63,8 @@ struct ActionScene {
   std::vector<LayoutChoice> layouts;
   std::span<const char* const> training_tabs;
   int training_tab = 0;
-  std::string undoable, redoable;  ///< what undo and redo would change; "" for nothing
+  std::optional<std::uint64_t> step = {};  ///< that is looked at; nothing: the newest
+  std::string undoable, redoable;          ///< what undo and redo would change; "" for nothing
   std::function<void(training::Command)> send;
   std::function<void(const KeyPress&)> press;
   std::function<void(const std::string&)> show_panel, close_panel,

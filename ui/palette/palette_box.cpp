@@ -49,9 +49,7 @@ bool begin_box(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(kPad * s, kPad * s));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, hairline(frame));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
-  ImGui::Begin("palette", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoNav | ImGuiWindowFlags_AlwaysAutoResize);
+  ImGui::Begin("palette", nullptr, kStillWindow | ImGuiWindowFlags_AlwaysAutoResize);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(2);
   return true;
@@ -215,8 +213,7 @@ bool PaletteBox::draw_field(const Frame& frame) {
   ImGui::PopStyleVar();
   if (ImGui::IsItemActive()) {
     wants_keys_ = replaces_text_ = false;
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * s);
+    outline_typed(frame);
   }
   trace_item("palette.text");
   query_ = buffer;

@@ -187,6 +187,14 @@ constexpr plot::BarNames kNames{
 constexpr std::array<const char*, 2> kViews{"bars", "roofline"};
 constexpr float kPrecisionWidth = 72;  // design pixels
 
+/// Why these times are not to be held against others.
+void draw_disturbed(const Frame& frame) {
+  const std::string text = "the training ran beside it: these times are not those of an idle device";
+  row_text(frame, frame.fonts.small, frame.palette.warning,
+           ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  tooltip(frame, text + ". Measure again, and leave the training paused.");
+}
+
 float op_choice_width(const Frame& frame, bool wide) {
   return (wide ? 216 : 176) * frame.scale;
 }
@@ -219,6 +227,24 @@ void draw_advice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
           text +
               "\nWhole training steps of both were timed in turns, with the training paused. Faster is what "
               "lies beyond the spread of both; the variants' times above are those of each by itself.");
+}
+
+/// A combo of `all` and each of `offered`. True if something was chosen.
+template <class Value>
+bool draw_choice(const Frame& frame, const std::string& name, const char* all, float width, const char* tip,
+                 const std::vector<Value>& offered, std::optional<Value>& chosen) {
+  const std::string now = chosen ? std::string(to_string(*chosen)) : all;
+  if (!begin_combo(frame, name.c_str(), now, width, tip)) return false;
+  bool changed = combo_item(frame, (name + "=all").c_str(), all, !chosen);
+  if (changed) chosen.reset();
+  for (const Value value : offered) {
+    const std::string label(to_string(value));
+    if (!combo_item(frame, fmt::format("{}={}", name, label).c_str(), label.c_str(), chosen == value)) continue;
+    chosen = value;
+    changed = true;
+  }
+  end_combo();
+  return changed;
 }
 
 }  // namespace
@@ -256,43 +282,6 @@ void BenchPanel::prepare(const Frame& frame, const LaboratoryController& control
   }
 }
 
-void BenchPanel::draw_op_choice(const Frame& frame, const jobs::LaboratoryState& laboratory, bool wide) {
-  const std::string now = filter_.op ? std::string(ops::to_string(*filter_.op)) : "all operations";
-  if (!begin_combo(frame, "bench.op", now, op_choice_width(frame, wide),
-                   "Which operation is shown; of one, the roofline shows each layer."))
-    return;
-  if (combo_item(frame, "bench.op=all", "all operations", !filter_.op)) {
-    filter_.op.reset();
-    stale_ = true;
-  }
-  for (const Op op : bench_ops(laboratory.bench)) {
-    const std::string label(ops::to_string(op));
-    if (!combo_item(frame, ("bench.op=" + label).c_str(), label.c_str(), filter_.op == op)) continue;
-    filter_.op = op;
-    stale_ = true;
-  }
-  end_combo();
-}
-
-void BenchPanel::draw_precision_choice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
-  const std::string now = filter_.precision ? std::string(core::to_string(*filter_.precision)) : "all";
-  if (!begin_combo(frame, "bench.precision", now, kPrecisionWidth * frame.scale, "Which precision is shown."))
-    return;
-  if (combo_item(frame, "bench.precision=all", "all", !filter_.precision)) {
-    filter_.precision.reset();
-    stale_ = true;
-  }
-  for (const Precision precision : bench_precisions(laboratory.bench)) {
-    const std::string label(core::to_string(precision));
-    if (!combo_item(frame, ("bench.precision=" + label).c_str(), label.c_str(),
-                    filter_.precision == precision))
-      continue;
-    filter_.precision = precision;
-    stale_ = true;
-  }
-  end_combo();
-}
-
 void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& controller, bool both) {
   if (job_button(frame, controller, kButton)) {
     profiling::BenchOptions options;
@@ -305,9 +294,13 @@ void BenchPanel::draw_controls(const Frame& frame, LaboratoryController& control
                    "What is measured: the precision in use, or all of them.");
   if (controller.state().bench.empty()) return;
   next_in_row(frame, 20, op_choice_width(frame, both));
-  draw_op_choice(frame, controller.state(), both);
+  stale_ |= draw_choice(frame, "bench.op", "all operations", op_choice_width(frame, both),
+                        "Which operation is shown; of one, the roofline shows each layer.",
+                        bench_ops(controller.state().bench), filter_.op);
   next_in_row(frame, 8, kPrecisionWidth * frame.scale);
-  draw_precision_choice(frame, controller.state());
+  stale_ |=
+      draw_choice(frame, "bench.precision", "all", kPrecisionWidth * frame.scale, "Which precision is shown.",
+                  bench_precisions(controller.state().bench), filter_.precision);
   if (!both) {
     segmented_in_row(frame, 8, "bench.view", kViews, &view_,
                      "Times as bars, or rates under what the device can do at best.");
@@ -346,6 +339,7 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const bool both = room.x >= kBothWidth * frame.scale;
   draw_controls(frame, controller, both);
   job_progress(frame, controller, jobs::Job::bench, "bench.progress");
+  if (laboratory.bench_beside && laboratory.running != jobs::Job::bench) draw_disturbed(frame);
   draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
     centered_text(frame, controller.state().running == jobs::Job::bench

@@ -24,8 +24,6 @@ class BenchPanel {
 
  private:
   void draw_controls(const Frame& frame, LaboratoryController& controller, bool both);
-  void draw_op_choice(const Frame& frame, const jobs::LaboratoryState& laboratory, bool wide);
-  void draw_precision_choice(const Frame& frame, const jobs::LaboratoryState& laboratory);
   void draw_roofline(const Frame& frame, const jobs::LaboratoryState& laboratory, ImVec2 size);
   /// Makes bars and points of the newest rows, if they or the choice have changed.
   void prepare(const Frame& frame, const LaboratoryController& controller);

@@ -8,18 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "gpu/export/export.h"
+
 namespace warpscope::ui {
 namespace {
-
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    if (letter == '"') quoted += '"';
-    quoted += letter;
-  }
-  return quoted + '"';
-}
 
 // The indices of the points to be written, in order.
 std::vector<std::size_t> points_of(const plot::Series& series, plot::Span range, std::size_t most,
@@ -60,12 +52,15 @@ CsvText curves_csv(std::span<const CsvCurve> curves, const char* x_name, plot::S
   // By x: the value of each curve. Curves of one training share most of their x.
   std::map<double, std::vector<std::pair<std::size_t, float>>> rows;
   for (std::size_t column = 0; column < curves.size(); ++column) {
-    csv.text += ',' + field(curves[column].name);
+    csv.text += ',' + runs::csv_cell(curves[column].name);
     const plot::Series& series = *curves[column].series;
     auto at = rows.begin();
     for (const std::size_t i : points_of(series, range, most, csv.thinned)) {
       at = rows.try_emplace(at, series.x(i));
-      at->second.emplace_back(column, series.y(i));
+      auto& values = at->second;
+      if (!values.empty() && values.back().first == column)
+        values.pop_back();  // tested again: the newest counts
+      values.emplace_back(column, series.y(i));
     }
   }
   csv.text += '\n';

@@ -40,7 +40,7 @@ std::string views_sentence(const training::Snapshot& snapshot) {
 
 std::string class_name(const training::DataView* data, std::size_t index) {
   const bool named = data != nullptr && index < data->classes.size() && !data->classes[index].empty();
-  return named ? data->classes[index] : std::to_string(index);
+  return named ? files::escaped(data->classes[index]) : std::to_string(index);
 }
 
 std::string shown_text(const training::DataView& data, training::DataPart part, std::int64_t number) {

@@ -23,7 +23,7 @@ std::string said_of_data(const Frame& frame, std::string sentence);
 /// with a blank; "" of one view.
 std::string views_sentence(const training::Snapshot& snapshot);
 
-/// The name of a class, or its number where it has none.
+/// The name of a class, escaped, or its number where it has none.
 std::string class_name(const training::DataView* data, std::size_t index);
 
 /// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)", what is

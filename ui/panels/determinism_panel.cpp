@@ -19,24 +19,13 @@ enum : std::size_t { kTensor, kOp, kVariant, kDifferent, kElements, kPart, kLarg
 
 constexpr std::array<Column, 8> kColumns{{
     {"tensor", "What an operation of the step wrote, in the order of the launches.", 152},
-    {.label = "operation", .tip = "The operation that wrote it.", .width = 156, .rank = 2},
-    {.label = "variant", .tip = "The variant that ran.", .width = 88, .rank = 3},
-    {.label = "differ",
-     .tip = "Elements whose bits are not the same in both runs.",
-     .width = 72,
-     .right = true},
-    {.label = "of", .tip = "Elements of the tensor.", .width = 72, .right = true, .rank = 6},
-    {.label = "part", .tip = "The part that differs.", .width = 56, .right = true, .rank = 4},
-    {.label = "largest |a - b|",
-     .tip = "The largest difference between the two runs.",
-     .width = 88,
-     .right = true,
-     .rank = 1},
-    {.label = "relative",
-     .tip = "The largest difference over the largest magnitude in the tensor.",
-     .width = 64,
-     .right = true,
-     .rank = 5},
+    text_column("operation", "The operation that wrote it.", 156, 2),
+    text_column("variant", "The variant that ran.", 88, 3),
+    number_column("differ", "Elements whose bits are not the same in both runs.", 72),
+    number_column("of", "Elements of the tensor.", 72, 6),
+    number_column("part", "The part that differs.", 56, 4),
+    number_column("largest |a - b|", "The largest difference between the two runs.", 88, 1),
+    number_column("relative", "The largest difference over the largest magnitude in the tensor.", 64, 5),
 }};
 
 void draw_row(const Frame& frame, Table& table, const training::TensorDifference& difference) {

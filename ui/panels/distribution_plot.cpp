@@ -331,14 +331,10 @@ void DistributionPlot::draw_figures(const Frame& frame, const Room& room, Moment
   const Axis y = figure_axis(lines, look.figure, room.bottom, room.top);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const int wanted = std::max(2, static_cast<int>((room.bottom - room.top) / (36 * s)));
-  for (const Tick& tick : charts::ticks(y, wanted, charts::Unit::value)) {
-    const float pixel = std::floor(y.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(room.left, pixel), ImVec2(room.right, pixel + hairline(frame)),
-                        frame.palette.grid);
-    const std::string label = is_share(look.figure) ? fmt::format("{:g} %", 100 * tick.value) : tick.label;
-    draw_text(list, frame.fonts.small, room.left - 7 * s - text_width(frame.fonts.small, label),
-              pixel + 4 * s, frame.palette.muted, label);
-  }
+  std::vector<Tick> ticks = charts::ticks(y, wanted, charts::Unit::value);
+  for (Tick& tick : ticks)
+    if (is_share(look.figure)) tick.label = fmt::format("{:g} %", 100 * tick.value);
+  plot::draw_y_grid(frame, ticks, y, room.left, room.right, 7 * s);
   list->PushClipRect(ImVec2(room.left, room.top), ImVec2(room.right + 3 * s, room.bottom + 1), true);
   std::size_t drawn = 0;
   for (const bool chosen : {false, true}) {

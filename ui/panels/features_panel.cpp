@@ -12,6 +12,7 @@
 
 #include "ui/input/cursor.h"
 #include "ui/panels/confusion_figures.h"
+#include "ui/panels/job_bar.h"
 #include "ui/widgets/table.h"
 #include "ui/widgets/widgets.h"
 
@@ -28,15 +29,12 @@ constexpr float kFiguresWidth = 208, kMostFiguresWidth = 280, kMatrixFrom = 200;
 
 enum : std::size_t { kClass, kRight, kOf, kAccuracy, kBar, kTaken };
 constexpr std::array<Column, 6> kColumns{{
-    {.label = "class", .tip = "The classes of the test images, the worst first.", .width = 88},
-    {.label = "right", .tip = "Test images of the class that got it.", .width = 48, .right = true, .rank = 2},
-    {.label = "of", .tip = "Test images of the class.", .width = 48, .right = true, .rank = 3},
-    {.label = "accuracy", .tip = "The share that is right.", .width = 64, .right = true},
-    {.label = "", .tip = "The share that is right, from 0 to 100 %.", .width = 96, .rank = 4},
-    {.label = "most often taken for",
-     .tip = "The wrong class that it got most often, and how often.",
-     .width = 120,
-     .rank = 1},
+    text_column("class", "The classes of the test images, the worst first.", 88),
+    number_column("right", "Test images of the class that got it.", 48, 2),
+    number_column("of", "Test images of the class.", 48, 3),
+    number_column("accuracy", "The share that is right.", 64),
+    text_column("", "The share that is right, from 0 to 100 %.", 96, 4),
+    text_column("most often taken for", "The wrong class that it got most often, and how often.", 120, 1),
 }};
 
 void draw_bar(const Frame& frame, Table& table, double part) {
@@ -145,7 +143,7 @@ bool draw_classifier(const Frame& frame, FeaturesController& controller) {
 }
 
 void draw_progress(const Frame& frame, const FeaturesController& controller) {
-  const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
+  const float room = ImGui::GetContentRegionAvail().x;
   const features::DeskState& state = controller.state();
   if (state.work == DeskWork::none) {
     const std::string text = state.cancelled ? std::string("cancelled") : state.failure;
@@ -166,12 +164,7 @@ void draw_progress(const Frame& frame, const FeaturesController& controller) {
   }
   const double elapsed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - state.since).count();
-  progress_bar(frame, "features.progress", std::clamp(room / 4, 48 * s, 160 * s),
-               static_cast<float>(state.part));
-  ImGui::SameLine(0, 10 * s);
-  const std::string left = time_left(state.part, elapsed);
-  const std::string text = left.empty() ? state.phase : fmt::format("{}, {}", state.phase, left);
-  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  phase_row(frame, "features.progress", state.part, state.phase, time_left(state.part, elapsed));
   redraw_at(frame, ImGui::GetTime() + 0.5);
 }
 
@@ -191,12 +184,7 @@ void draw_figures(const Frame& frame, const features::TrialResult& result, float
                            (result.gamma.empty() ? "" : ", gamma " + gamma_text(result));
   paragraph(frame.fonts.small, frame.palette.muted, what);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
-  for (const FeatureFigure& figure : figures_of(result)) {
-    row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
-    tooltip(frame, figure.tip);
-    ImGui::SameLine(std::floor(96 * s));
-    value_with_unit(frame, figure.value, figure.unit, figure.tip);
-  }
+  figure_rows(frame, figures_of(result), std::floor(96 * s));
   const auto remark = [&](const std::string& text) {
     if (!text.empty()) paragraph(frame.fonts.small, frame.palette.warning, text);
   };

@@ -1,7 +1,6 @@
 #include "ui/panels/job_bar.h"
 
 #include <algorithm>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -77,6 +76,24 @@ void job_progress(const Frame& frame, const LaboratoryController& controller, Jo
            controller.disturbed(frame) ? frame.palette.warning : frame.palette.muted,
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
   tooltip(frame, text);
+}
+
+void phase_row(const Frame& frame, const char* name, double part, const std::string& phase,
+               const std::string& left) {
+  const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
+  progress_bar(frame, name, std::clamp(room / 4, 48 * s, 160 * s), static_cast<float>(part));
+  ImGui::SameLine(0, 10 * s);
+  const std::string text = left.empty() ? phase : fmt::format("{}, {}", phase, left);
+  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+}
+
+void figure_rows(const Frame& frame, std::span<const JobFigure> figures, float at) {
+  for (const JobFigure& figure : figures) {
+    row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
+    tooltip(frame, figure.tip);
+    ImGui::SameLine(at);
+    value_with_unit(frame, figure.value, figure.unit, figure.tip);
+  }
 }
 
 }  // namespace warpscope::ui

@@ -74,8 +74,10 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
   for (const training::OpTiming* layer : layers) {
     sum.previous_microseconds += layer->previous_microseconds;
     sum.previous_spread += layer->previous_spread;
-    sum.previous_samples = layer == layers.front() ? layer->previous_samples
-                                                   : std::min(sum.previous_samples, layer->previous_samples);
+    const bool front = layer == layers.front();
+    sum.previous_samples =
+        front ? layer->previous_samples : std::min(sum.previous_samples, layer->previous_samples);
+    sum.control = front ? layer->control : training::worse_of(sum.control, layer->control);
     switched = switched && layer->previous_microseconds > 0;
     if (layer->covered_by) continue;
     sum.microseconds += layer->microseconds;
@@ -95,9 +97,16 @@ KernelCost sum_of(const std::vector<const training::OpTiming*>& layers) {
 }  // namespace
 
 KernelCost cost_of(const training::OpTiming& timing) {
-  return {timing.microseconds,    timing.previous_microseconds,  timing.flops,  timing.bytes,
-          timing.samples,         timing.covered_by.has_value(), timing.spread, timing.previous_spread,
-          timing.previous_samples};
+  return {timing.microseconds,
+          timing.previous_microseconds,
+          timing.flops,
+          timing.bytes,
+          timing.samples,
+          timing.covered_by.has_value(),
+          timing.spread,
+          timing.previous_spread,
+          timing.previous_samples,
+          timing.control};
 }
 
 std::vector<KernelRow> kernel_rows(const std::vector<training::OpTiming>& timings) {
@@ -174,22 +183,23 @@ TimeChange change_of(const KernelCost& cost) {
   TimeChange change;
   if (cost.previous_microseconds <= 0) return change;
   change.before = cost.previous_microseconds;
-  change.difference = training::difference(cost.before(), cost.now());
   if (cost.covered) {
     change.tip = "Not compared: it runs inside another call now and has no time of its own.";
     return change;
   }
-  if (change.difference == training::Difference::unknown) {
-    change.tip = fmt::format(
-        "Not compared: {} times were sampled before the switch and {} since; {} of each are needed.",
-        cost.previous_samples, cost.samples, training::kEnoughSamples);
+  const training::Compared compared = compare(cost.before(), cost.now(), cost.control);
+  change.difference = compared.difference;
+  if (compared.doubt != training::Doubt::none) {
+    change.tip = doubt_text(compared.doubt, cost.before(), cost.now(), cost.control, "times");
     return change;
   }
   change.ratio = cost.microseconds / cost.previous_microseconds;
-  change.tip = change.difference == training::Difference::noise
-                   ? "Within the noise: the two medians are nearer than their samples spread."
-                   : "Medians of sampled steps, none of them while something else was measured. What it does "
-                     "to whole steps is in the row above and in Ladder.";
+  change.tip =
+      change.difference == training::Difference::noise
+          ? "Within the noise: the two medians are nearer than their samples spread."
+          : "Medians of sampled steps, none of them while the laboratory measured; the ops that were "
+            "not switched took the same before and after. What it does to whole steps is in the row "
+            "above and in Ladder.";
   return change;
 }
 
@@ -202,11 +212,10 @@ TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder, cons
     return change;
   }
   // Images a second fall where the time grows.
-  change.difference = training::difference(now.speed(), before.speed());
-  if (change.difference == training::Difference::unknown) {
-    change.tip = fmt::format(
-        "Not compared: {} steps were timed before the switch and {} since; {} of each are needed.",
-        before.timed, now.timed, training::kEnoughSamples);
+  const training::Compared compared = compare(now.speed(), before.speed(), now.over_before);
+  change.difference = compared.difference;
+  if (compared.doubt != training::Doubt::none) {
+    change.tip = doubt_text(compared.doubt, before.speed(), now.speed(), now.over_before, "steps");
     return change;
   }
   change.ratio = before.images_per_second / now.images_per_second;

@@ -26,7 +26,8 @@ struct KernelCost {
   bool covered = false;  ///< the call of another op covers it: it has no time of its own
   double spread = 0;     ///< of the times, from the first quartile to the third
   double previous_spread = 0;
-  int previous_samples = 0;  ///< fewest of any layer
+  int previous_samples = 0;        ///< fewest of any layer
+  training::Control control = {};  ///< of the two times; of the layers the worst
 
   /// 10^12 floating-point operations a second; 0 if unknown.
   double teraflops() const { return microseconds > 0 ? flops / microseconds / 1e6 : 0; }
@@ -80,7 +81,7 @@ TimeChange change_of(const KernelCost& cost);
 /// For whole steps, by the last two rungs of the ladder: so it says what the Ladder says. The sampled ops of `step`, which
 /// are launched one by one, may add up to another ratio: only the tip tells it.
 TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder, const KernelCost& step);
-/// "0.25x the time"; "-" where they cannot be compared. `brief`: "0.25x".
+/// "0.25x the time"; "-" where they were not measured alike (training::compare). `brief`: "0.25x".
 std::string change_text(const TimeChange& change, bool brief);
 
 /// The ops by falling time, those without a time last; and in launch order.

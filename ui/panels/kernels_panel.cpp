@@ -102,6 +102,25 @@ void draw_total(const Frame& frame, Table& table, const KernelCost& step) {
                {});
 }
 
+// Beside the tabs, where there may be no room for it.
+void draw_samples(const Frame& frame, int samples, bool measuring, bool loaded) {
+  std::string text = fmt::format("{} step{} sampled", with_thousands(samples), samples == 1 ? "" : "s");
+  std::string tip =
+      "Fewest samples of any operation; each time is the median of its newest ones. Some steps are timed "
+      "launch by launch, the others run as one graph without timing.";
+  if (measuring) {
+    text += ", none now";
+    tip += "\nThe laboratory measures: no step is sampled meanwhile.";
+  } else if (loaded) {
+    text += ", under load";
+    tip += "\nA job (features or a map) runs beside the training: these times are longer than without it.";
+  }
+  if ((samples == 0 && !measuring) || text_width(frame.fonts.small, text) > title_room(frame)) return;
+  const bool disturbed = measuring || loaded;
+  row_text(frame, frame.fonts.small, disturbed ? frame.palette.warning : frame.palette.muted, text);
+  tooltip(frame, tip);
+}
+
 bool begin_steering_combo(const Frame& frame, const char* name, const std::string& preview, float width,
                           std::string_view tip) {
   const Steering steering(frame);
@@ -187,7 +206,11 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
                    measured(frame, row.op, choice->name), reason)) {
       request(frame, with_variant(selection, row.op, choice->name));
     }
-    tooltip(frame, variant_tip(*choice));
+    const char* const when =
+        choice->name != current && !measured(frame, row.op, choice->name).empty()
+            ? "\nIts time is of when it ran last: the machine may have been busier then, or less busy."
+            : "";
+    tooltip(frame, variant_tip(*choice) + when);
   }
   end_combo();
 }
@@ -282,20 +305,12 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
   sort_ = by_time_ && step_cost(rows).microseconds <= 0;
 }
 
-void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laboratory) {
+void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laboratory, bool loaded) {
   const std::vector<KernelRow> rows = kernel_rows(frame.snapshot.timings);
   const KernelCost step = step_cost(rows);
   menus_.update(frame, rows);
 
-  const std::string sampled =
-      fmt::format("{} step{} sampled", with_thousands(step.samples), step.samples == 1 ? "" : "s");
-  // Beside the tabs there may be no room for it.
-  if (step.samples > 0 && text_width(frame.fonts.small, sampled) <= title_room(frame)) {
-    caption(frame, sampled);
-    tooltip(frame,
-            "Fewest samples of any operation; each time is the median of its newest ones. Some steps are "
-            "timed launch by launch, the others run as one graph without timing.");
-  }
+  draw_samples(frame, step.samples, laboratory.running != jobs::Job::none, loaded);
   panel_body(frame, false);
   if (rows.empty()) {
     centered_text(frame, "Waiting for the first plan.");

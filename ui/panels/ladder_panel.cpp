@@ -49,12 +49,14 @@ constexpr std::array<Column, 11> kLadderColumns{{
      .width = 96,
      .rank = 4},
     {.label = "\u00d7 first",
-     .tip = "Its images a second over those of the first selection of this run; a dash where they were not "
-            "measured alike: fewer than 9 timed steps, or another network.",
+     .tip =
+         "Its images a second over those of the first selection of this run; a dash where the two were not "
+         "measured alike: its tool-tip says why.",
      .width = 64,
      .right = true},
     {.label = "\u00d7 loops",
-     .tip = "Its images a second over those of plain loops on one CPU thread.",
+     .tip = "Its images a second over those of plain loops on one CPU thread, which were measured at another "
+            "time: a rough figure.",
      .width = 64,
      .right = true,
      .rank = 1},
@@ -101,8 +103,7 @@ void draw_row(const Frame& frame, Table& table, const LadderRow& row, std::size_
   table.number(kTriedSpeed, speed > 0 ? with_thousands(speed, speed < 100 ? 1 : 0) : "\u2014",
                row.best ? palette.good : color);
   if (table.shows(kBar)) draw_bar(frame, table, speed, row.now ? palette.accent : palette.series[0], all);
-  table.number(kFirst, ratio_text(row.over_first), row.noise ? palette.muted : color,
-               row.noise ? "Within the noise: the speeds of their steps spread more." : "");
+  table.number(kFirst, ratio_text(row.over_first), row.noise ? palette.muted : color, row.first_tip);
   table.number(kLoops, ratio_text(row.over_loops), color);
   table.quantity(kTriedMemory,
                  entry.plan_bytes > 0 ? bytes_text(static_cast<double>(entry.plan_bytes)) : "\u2014", color);

@@ -1,6 +1,7 @@
 #include "ui/panels/ladder_rows.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -23,34 +24,69 @@ bool all_loops(const plan::Selection& selection, const plan::Machine& machine) {
   });
 }
 
-bool measured_alike(const training::LadderEntry& a, const training::LadderEntry& b) {
-  return difference(a.speed(), b.speed()) != training::Difference::unknown;
+using training::Control;
+using training::LadderEntry;
+using Rungs = std::span<const LadderEntry>;
+
+/// The rungs of one network: from `at` to the next with another one.
+Rungs one_network(const std::vector<LadderEntry>& ladder, std::size_t at) {
+  std::size_t first = at, end = at + 1;
+  while (first > 0 && !ladder[first].other_network) --first;
+  while (end < ladder.size() && !ladder[end].other_network) ++end;
+  return Rungs(ladder).subspan(first, end - first);
+}
+
+/// The control of two rungs, by what each tells of the first of the ladder.
+Control between(const LadderEntry& a, const LadderEntry& b, const LadderEntry& first) {
+  if (&a == &first) return b.over_first;
+  if (&b == &first) return a.over_first;
+  if (!(a.over_first.before > 0) || !(b.over_first.before > 0)) return {};
+  // What a did to those ops and what b did to those: in units of the first.
+  const double scale = a.over_first.before;
+  return {a.over_first.now, scale * b.over_first.now / b.over_first.before,
+          std::min(a.over_first.samples, b.over_first.samples)};
 }
 
 /// Beyond the noise: of those that cannot be told apart from the fastest none is.
-bool is_fastest(const training::LadderEntry& entry, const std::vector<training::LadderEntry>& ladder) {
-  return ladder.size() > 1 &&
-         std::all_of(ladder.begin(), ladder.end(), [&](const training::LadderEntry& other) {
-           return &other == &entry || difference(other.speed(), entry.speed()) == training::Difference::more;
+bool is_fastest(const LadderEntry& entry, Rungs rungs, const LadderEntry& first) {
+  return rungs.size() > 1 && std::all_of(rungs.begin(), rungs.end(), [&](const LadderEntry& other) {
+           return &other == &entry ||
+                  compare(other.speed(), entry.speed(), between(other, entry, first)).difference ==
+                      training::Difference::more;
          });
+}
+
+void compare_with_first(LadderRow& row, const LadderEntry& first) {
+  const LadderEntry& entry = *row.entry;
+  if (&entry == &first) {
+    row.over_first = entry.images_per_second > 0 ? 1 : 0;
+    return;
+  }
+  const training::Compared compared = compare(first.speed(), entry.speed(), entry.over_first);
+  row.first_tip = doubt_text(compared.doubt, first.speed(), entry.speed(), entry.over_first, "steps");
+  if (compared.doubt != training::Doubt::none) return;
+  row.over_first = entry.images_per_second / first.images_per_second;
+  row.noise = compared.difference == training::Difference::noise;
+  if (row.noise) row.first_tip = "Within the noise: the speeds of their steps spread more.";
 }
 
 }  // namespace
 
 std::vector<LadderRow> ladder_rows(const std::vector<training::LadderEntry>& ladder, double loops) {
   std::vector<LadderRow> rows;
-  bool same_network = true;
-  for (const training::LadderEntry& entry : ladder) {
+  for (std::size_t i = 0; i < ladder.size(); ++i) {
+    const LadderEntry &entry = ladder[i], &first = ladder.front();
+    const Rungs rungs = one_network(ladder, i);
     LadderRow row;
     row.entry = &entry;
-    const training::LadderEntry& first = ladder.front();
-    same_network = same_network && (&entry == &first || !entry.other_network);
-    if (same_network && (&entry == &first ? entry.images_per_second > 0 : measured_alike(first, entry)))
-      row.over_first = entry.images_per_second / first.images_per_second;
-    row.noise = row.over_first > 0 && difference(first.speed(), entry.speed()) == training::Difference::noise;
+    if (&rungs.front() == &first) {
+      compare_with_first(row, first);
+    } else {
+      row.first_tip = "Not compared: another network.";
+    }
     if (loops > 0 && entry.timed >= training::kEnoughSamples)
       row.over_loops = entry.images_per_second / loops;
-    row.best = is_fastest(entry, ladder);
+    row.best = is_fastest(entry, rungs, first);
     row.now = &entry == &ladder.back();
     rows.push_back(row);
   }

@@ -8,14 +8,16 @@
 
 namespace warpscope::ui {
 
-/// A rung. Ratios are 0 where the two speeds were not measured alike: too few steps, or another network.
+/// A rung. Ratios to the first are 0 where the two speeds were not measured alike (training::compare), or the network is
+/// another one.
 struct LadderRow {
   const training::LadderEntry* entry = nullptr;
   double over_first = 0;  ///< times as fast as the first selection of the run
-  double over_loops = 0;  ///< times as fast as CPU loops
+  std::string first_tip;  ///< why it is not compared with the first, or cannot be told apart from it; else ""
+  double over_loops = 0;  ///< times as fast as CPU loops, which were measured at another time
   bool noise = false;     ///< it cannot be told apart from the first
-  bool best = false;      ///< faster than all others, beyond their spread
-  bool now = false;       ///< in use: the last one
+  bool best = false;  ///< faster than all others of its network, beyond their spread; all were measured alike
+  bool now = false;   ///< in use: the last one
 };
 
 /// `loops` is the speed of a training step with CPU loops in images/s; 0 if it was not measured. Points into

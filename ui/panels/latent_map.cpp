@@ -305,12 +305,13 @@ void LatentPlane::draw_axes(const Frame& frame) const {
 
 /// Where the names of the classes begin, in as many lines as they need.
 std::vector<ImVec2> LatentPlane::legend_places(const Frame& frame) const {
-  const auto& classes = points_->data->classes;
-  if (classes.size() < 2 || classes.size() > kMostNames) return {};
+  const std::size_t classes = points_->data->classes.size();
+  if (classes < 2 || classes > kMostNames) return {};
   const float s = frame.scale, left = min_.x + 8 * s;
   std::vector<ImVec2> places;
   ImVec2 at(left, min_.y + 16 * s);
-  for (const std::string& name : classes) {
+  for (std::size_t i = 0; i < classes; ++i) {
+    const std::string name = class_name(points_->data.get(), i);
     const float width = legend_box(frame) + text_width(frame.fonts.small, name) + 12 * s;
     if (at.x + width > max_.x && at.x > left) at = ImVec2(left, at.y + kLegendLine * s);
     places.push_back(at);
@@ -326,7 +327,6 @@ float LatentPlane::legend_height(const Frame& frame) const {
 
 /// The classes by colour, at the top.
 void LatentPlane::draw_legend(const Frame& frame) const {
-  const auto& classes = points_->data->classes;
   const float s = frame.scale, box = std::floor(8 * s);
   const ImFont* const font = frame.fonts.small;
   ImDrawList* const list = ImGui::GetWindowDrawList();
@@ -335,13 +335,14 @@ void LatentPlane::draw_legend(const Frame& frame) const {
   const auto places = legend_places(frame);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const ImVec2 at = places[i];
-    const float width = legend_box(frame) + text_width(font, classes[i]);
+    const std::string name = class_name(points_->data.get(), i);
+    const float width = legend_box(frame) + text_width(font, name);
     list->AddRectFilled(ImVec2(at.x - 3 * s, at.y - 16 * s), ImVec2(at.x + width + 9 * s, at.y + 4 * s),
                         veil);
     list->AddRectFilled(ImVec2(at.x, at.y - box), ImVec2(at.x + box, at.y), class_colour(frame.palette, i));
     const bool pointed = pointed_class(frame) == static_cast<int>(i);
     draw_text(list, font, at.x + legend_box(frame), at.y, pointed ? frame.palette.text : frame.palette.muted,
-              classes[i]);
+              name);
     if (trace_enabled())
       trace_rectangle(fmt::format("latent.class.{}", i), ImVec2(at.x, at.y - 16 * s),
                       ImVec2(at.x + width, at.y + 4 * s));

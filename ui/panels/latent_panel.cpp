@@ -8,6 +8,7 @@
 
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
+#include "ui/panels/job_bar.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/widgets/widgets.h"
 
@@ -42,7 +43,7 @@ constexpr double kPictureSeconds = 1.0 / features::FeatureMap::kPicturesASecond;
 constexpr double kPhaseSeconds = 0.5;  ///< before points move
 
 void draw_progress(const Frame& frame, const MapController& maps) {
-  const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
+  const float room = ImGui::GetContentRegionAvail().x;
   const features::MapState& state = maps.state();
   if (!state.busy) {
     const bool own = state.method == maps.method();
@@ -59,12 +60,7 @@ void draw_progress(const Frame& frame, const MapController& maps) {
     trace_item("latent.message");
     return tooltip(frame, text);
   }
-  progress_bar(frame, "latent.progress", std::clamp(room / 4, 48 * s, 160 * s),
-               static_cast<float>(state.part));
-  ImGui::SameLine(0, 10 * s);
-  const std::string left = map_time_left(state);
-  const std::string text = left.empty() ? state.phase : fmt::format("{}, {}", state.phase, left);
-  caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
+  phase_row(frame, "latent.progress", state.part, state.phase, map_time_left(state));
   const bool moving = state.phase == features::FeatureMap::kMoving;
   redraw_at(frame, ImGui::GetTime() + (moving ? kPictureSeconds : kPhaseSeconds));
 }
@@ -98,12 +94,7 @@ bool draw_images(const Frame& frame, MapController& maps) {
 }
 
 void draw_figures(const Frame& frame, const features::MapPicture& map) {
-  for (const MapFigure& figure : map_figures(map)) {
-    row_text(frame, frame.fonts.text, frame.palette.muted, figure.label);
-    tooltip(frame, figure.tip);
-    ImGui::SameLine(value_left(frame));
-    value_with_unit(frame, figure.value, figure.unit, figure.tip);
-  }
+  figure_rows(frame, map_figures(map), value_left(frame));
   for (const std::string& remark : map.facts->remarks)
     paragraph(frame.fonts.small, frame.palette.warning, sentence(remark));
 }

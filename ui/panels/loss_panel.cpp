@@ -154,6 +154,9 @@ void LossPanel::answer(const LossPlot::Reply& reply, std::size_t plot, PlotSetti
     names_.open(
         std::span(all).subspan(of.clicked_flag->first, of.clicked_flag->last - of.clicked_flag->first));
   }
+  if (of.menu) {
+    if (const auto step = history().step_at(*of.menu)) rewind_.open(*step);
+  }
   if (!of.pointer) return;
   hovered_ = plot;
   pointer_ = of.pointer;
@@ -213,6 +216,7 @@ void LossPanel::draw(const Frame& frame, PlotSettings& settings) {
   draw_runs_legend(frame);
   draw_plots(frame, settings);
   names_.draw(frame);
+  rewind_.draw(frame);
 }
 
 }  // namespace warpscope::ui

@@ -14,6 +14,7 @@
 #include "ui/panels/loss_plot.h"
 #include "ui/panels/marker_names_box.h"
 #include "ui/panels/plot_export.h"
+#include "ui/panels/rewind_menu.h"
 #include "ui/panels/step_pointer.h"
 #include "ui/panels/trainings.h"
 #include "ui/settings/settings.h"
@@ -93,6 +94,7 @@ class LossPanel {
   std::vector<plot::Marker> markers_;  ///< with their names
   SharedPlot shared_;
   MarkerNamesBox names_;
+  RewindMenu rewind_;
   StepPointer step_pointer_;
   StepPointer::Hand hand_;              ///< of this frame
   std::optional<double> pointer_;       ///< for SharedPlot of the next frame

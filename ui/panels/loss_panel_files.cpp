@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/runs/user_runs.h"
 #include "ui/panels/curves_csv.h"
 #include "ui/panels/loss_panel.h"
 #include "ui/panels/loss_picture.h"
@@ -79,8 +80,9 @@ void LossPanel::write_waiting(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   try {
     const std::string run = run_folder_here(snapshot);
-    const std::filesystem::path folder =
-        run.empty() ? std::filesystem::current_path() : std::filesystem::path(run);
+    // What is recorded by itself lies where nobody looks for a picture.
+    const bool here = run.empty() || runs::is_user_run(run);
+    const std::filesystem::path folder = here ? std::filesystem::current_path() : std::filesystem::path(run);
     writer_.write(free_file(folder, fmt::format("{}-step-{:06}", file.stem, snapshot.step), file.ending),
                   file.content);
   } catch (const std::exception& error) {

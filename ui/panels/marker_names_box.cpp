@@ -84,10 +84,7 @@ void MarkerNamesBox::draw_field(const Frame& frame, std::size_t i, bool focus) {
       ImGui::InputTextWithHint(id.c_str(), short_marker(marker.marker.text).c_str(), texts_[i].data(),
                                texts_[i].size(), ImGuiInputTextFlags_EnterReturnsTrue);
   trace_item(std::string_view(id).substr(2));
-  if (ImGui::IsItemActive()) {
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * s);
-  }
+  if (ImGui::IsItemActive()) outline_typed(frame);
   if (entered || ImGui::IsItemDeactivatedAfterEdit()) set(marker, texts_[i].data());
   if (entered) ImGui::CloseCurrentPopup();
 }

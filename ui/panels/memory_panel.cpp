@@ -27,9 +27,9 @@ using plan::MemoryPart;
 enum : std::size_t { kName, kBytes, kTimes };
 
 constexpr std::array<Column, 3> kColumns{{
-    {.label = "with", .tip = "One choice that differs from those in use.", .width = 96},
-    {.label = "step memory", .tip = "", .width = 80, .right = true},
-    {.label = "\u00d7 now", .tip = "Times as much as now.", .width = 48, .right = true, .rank = 1},
+    text_column("with", "One choice that differs from those in use.", 96),
+    number_column("step memory", "", 80),
+    number_column("\u00d7 now", "Times as much as now.", 48, 1),
 }};
 
 /// Width in design pixels from which on the choices stand beside the map.
@@ -211,28 +211,14 @@ void MemoryPanel::draw_title(const Frame& frame) const {
 }
 
 void MemoryPanel::draw_legend(const Frame& frame) const {
-  const float s = frame.scale, line = std::floor(18 * s), side = std::floor(10 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
-  float x = at.x, y = at.y;
-  ImDrawList* const list = ImGui::GetWindowDrawList();
+  std::vector<ColorKey> keys;
   for (std::size_t i = 0; i < plan::kMemoryKinds; ++i) {
     const auto kind = static_cast<MemoryKind>(i);
     const bool there = std::any_of(map_->parts.begin(), map_->parts.end(),
                                    [&](const MemoryPart& part) { return part.kind == kind; });
-    if (!there) continue;
-    const float width = side + 5 * s + text_width(frame.fonts.small, to_string(kind));
-    if (x > at.x && x + width > right) {
-      x = at.x;
-      y += line;
-    }
-    const float top = std::floor(y + (line - side) / 2);
-    list->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), color_of(frame, kind), 2 * s);
-    draw_text(list, frame.fonts.small, x + side + 5 * s, std::floor(y + line / 2 + 4 * s), frame.palette.text,
-              to_string(kind));
-    x += width + std::floor(16 * s);
+    if (there) keys.push_back({color_of(frame, kind), to_string(kind)});
   }
-  ImGui::Dummy(ImVec2(1, y + line - at.y));
+  color_keys(frame, keys);
 }
 
 void MemoryPanel::draw_map(const Frame& frame, ImVec2 size) {

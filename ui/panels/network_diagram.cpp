@@ -27,35 +27,29 @@ constexpr std::array<Column, 9> kColumns{{
             "out. Lines lead from a layer to one that adds its output.",
      .width = kFlowWidth,
      .fixed = true},
-    {.label = "layer", .tip = "Click a row: all views show that layer.", .width = 80},
+    text_column("layer", "Click a row: all views show that layer.", 80),
     {.label = "kind",
      .tip = "What the layer does; its name in files of networks.",
      .width = 80,
      .rank = 5,
      .share = 112},
-    {.label = "output",
-     .tip = "Height, width and channels of one image behind the layer.",
-     .width = 88,
-     .right = true},
-    {.label = "parameters", .tip = "Numbers that the layer learns.", .width = 80, .right = true, .rank = 3},
-    {.label = "FLOP",
-     .tip = "Floating-point operations of a training step at this batch, forward and backward, by the "
-            "formulas. A multiply-add counts as two.",
-     .width = 64,
-     .right = true,
-     .rank = 2},
-    {.label = "\u00b5s",
-     .tip = "Microseconds that a training step spends in the layer, forward and backward: the medians of the "
-            "sampled steps. A call that covers several layers counts to the layer of its own op.",
-     .width = 72,
-     .right = true},
-    {.label = "share", .tip = "Share of the whole step.", .width = 80, .rank = 1},
-    {.label = "for backward",
-     .tip = "Memory of what the layer's forward pass writes and the backward pass reads, so that it is held "
-            "in between.",
-     .width = 80,
-     .right = true,
-     .rank = 4},
+    number_column("output", "Height, width and channels of one image behind the layer.", 88),
+    number_column("parameters", "Numbers that the layer learns.", 80, 3),
+    number_column("FLOP",
+                  "Floating-point operations of a training step at this batch, forward and backward, by the "
+                  "formulas. A multiply-add counts as two.",
+                  64, 2),
+    number_column(
+        "\u00b5s",
+        "Microseconds that a training step spends in the layer, forward and backward: the medians of the "
+        "sampled steps. A call that covers several layers counts to the layer of its own op.",
+        72),
+    text_column("share", "Share of the whole step.", 80, 1),
+    number_column(
+        "for backward",
+        "Memory of what the layer's forward pass writes and the backward pass reads, so that it is held "
+        "in between.",
+        80, 4),
 }};
 
 ImU32 color_of(const Frame& frame, const DiagramRow& row) {

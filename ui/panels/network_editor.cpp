@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -122,8 +121,7 @@ void NetworkInputForm::draw_alphabet(const Frame& frame, NetworkDraft& draft, st
   if (typing_) {
     typed_ = buffer.data();
     if (typed_ != draft.network().alphabet) holds_text_ = true;
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * frame.scale);
+    outline_typed(frame);
     return;
   }
   if (!entered && !was) return tooltip(frame, tip);
@@ -329,10 +327,7 @@ void NetworkEditor::draw_file(const Frame& frame) {
   if (std::exchange(focuses_file_, false)) ImGui::SetKeyboardFocusHere();
   const bool entered = ImGui::InputTextWithHint("##network.file", "network.toml", file_.data(), file_.size(),
                                                 ImGuiInputTextFlags_EnterReturnsTrue);
-  if (ImGui::IsItemActive()) {
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * s);
-  }
+  if (ImGui::IsItemActive()) outline_typed(frame);
   trace_item("network.file");
   const bool named = !network_path(file_.data()).empty();
   if (!ImGui::IsItemActive())

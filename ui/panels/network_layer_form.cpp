@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -279,8 +278,7 @@ void LayerForm::draw_name(const Frame& frame, NetworkDraft& draft, std::size_t a
     typing_ = at;
     typed_ = buffer.data();
     if (typed_ != name) holds_text_ = true;
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * frame.scale);
+    outline_typed(frame);
     return;
   }
   if (!entered && !was) return tooltip(frame, name);

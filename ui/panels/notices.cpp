@@ -88,9 +88,7 @@ void Notices::draw_bar(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, std::max(1.0f, std::floor(s)));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
-  ImGui::Begin("notice", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
+  ImGui::Begin("notice", nullptr, kStillWindow | ImGuiWindowFlags_NoFocusOnAppearing);
   ImGui::PopStyleColor();
   const ImVec2 at = ImGui::GetWindowPos();
   ImGui::GetWindowDrawList()->AddRectFilled(at, ImVec2(at.x + 4 * s, at.y + height), bar_color(frame, level_),

@@ -19,38 +19,36 @@ constexpr float kTableWidth = 440, kTableHeight = 176;
 constexpr float kPictureWidth = 360, kPictureHeight = 200;
 constexpr float kSettingsWidth = 280;
 
+constexpr PanelRow workbench_panel(const char* id, const char* title, decltype(PanelRow::draw) draw,
+                                   decltype(PanelRow::watch) watch = nullptr) {
+  return {id, title, Place::workbench, kTableWidth, kTableHeight, draw, watch};
+}
+
 constexpr std::array kPanels{
     PanelRow{"curves", "Curves", Place::curves, kPictureWidth, kPictureHeight,
              [](Panels& p, const Frame& f) { p.loss.draw(f, p.plot); }, nullptr, true},
     PanelRow{"images", "Images", Place::images, kPictureWidth, kPictureHeight, draw_images, nullptr, true},
-    PanelRow{"kernels", "Kernels", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.kernels.draw(f, p.laboratory.state()); }},
-    PanelRow{"time", "Time", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.time.draw(f); },
-             [](Panels& p, const Frame& f, bool) { p.time.watch(f); }},
-    PanelRow{"memory", "Memory", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.memory.draw(f); }},
-    PanelRow{"network", "Network", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.network.draw(f); }},
-    PanelRow{"distributions", "Distributions", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.distributions.draw(f); }},
-    PanelRow{"latent", "Latent", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.latent.draw(f, p.mapping); }},
-    PanelRow{"features", "Features", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.features.draw(f, p.judging); }},
-    PanelRow{"bench", "Bench", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }},
-    PanelRow{"verify", "Verify", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.verify.draw(f, p.laboratory); }},
-    PanelRow{"determinism", "Determinism", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.determinism.draw(f); }},
-    PanelRow{"ladder", "Ladder", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.ladder.draw(f, p.laboratory); }},
-    PanelRow{"runs", "Runs", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.runs.draw(f, p.trainings); },
-             [](Panels& p, const Frame& f, bool shown) { p.runs.watch(f, p.trainings, shown); }},
-    PanelRow{"ranks", "Ranks", Place::workbench, kTableWidth, kTableHeight,
-             [](Panels& p, const Frame& f) { p.ranks.draw(f); }},
+    workbench_panel("kernels", "Kernels",
+                    [](Panels& p, const Frame& f) {
+                      p.kernels.draw(f, p.laboratory.state(), p.judging.busy() || p.mapping.busy());
+                    }),
+    workbench_panel(
+        "time", "Time", [](Panels& p, const Frame& f) { p.time.draw(f); },
+        [](Panels& p, const Frame& f, bool) { p.time.watch(f); }),
+    workbench_panel("memory", "Memory", [](Panels& p, const Frame& f) { p.memory.draw(f); }),
+    workbench_panel("network", "Network", [](Panels& p, const Frame& f) { p.network.draw(f); }),
+    workbench_panel("distributions", "Distributions",
+                    [](Panels& p, const Frame& f) { p.distributions.draw(f); }),
+    workbench_panel("latent", "Latent", [](Panels& p, const Frame& f) { p.latent.draw(f, p.mapping); }),
+    workbench_panel("features", "Features", [](Panels& p, const Frame& f) { p.features.draw(f, p.judging); }),
+    workbench_panel("bench", "Bench", [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }),
+    workbench_panel("verify", "Verify", [](Panels& p, const Frame& f) { p.verify.draw(f, p.laboratory); }),
+    workbench_panel("determinism", "Determinism", [](Panels& p, const Frame& f) { p.determinism.draw(f); }),
+    workbench_panel("ladder", "Ladder", [](Panels& p, const Frame& f) { p.ladder.draw(f, p.laboratory); }),
+    workbench_panel(
+        "runs", "Runs", [](Panels& p, const Frame& f) { p.runs.draw(f, p.trainings); },
+        [](Panels& p, const Frame& f, bool shown) { p.runs.watch(f, p.trainings, shown); }),
+    workbench_panel("ranks", "Ranks", [](Panels& p, const Frame& f) { p.ranks.draw(f); }),
     PanelRow{"training", "Training", Place::training, kSettingsWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.training.draw(f); }, nullptr, true},
 };

@@ -224,24 +224,15 @@ void title_line(const Frame& frame, const PictureScene& scene, const images::Gri
 
 /// A tool-tip at `place`, filled by `draw`.
 void show_tip(const Frame& frame, ImVec2 place, const std::function<void()>& draw) {
-  const float s = frame.scale;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 8 * s));
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-  ImVec4 background = ImGui::GetStyleColorVec4(ImGuiCol_PopupBg);
-  background.w = 1;  // nothing may shine through pictures that are compared
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, background);
   ImGui::PushFont(frame.fonts.text);
-  ImGui::SetNextWindowPos(place);
-  ImGui::BeginTooltip();
+  begin_picture_tip(frame, place);
   draw();
   if (trace_enabled()) {
     const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
     trace_rectangle("images.magnifier", at, ImVec2(at.x + size.x, at.y + size.y));
   }
-  ImGui::EndTooltip();
+  end_picture_tip();
   ImGui::PopFont();
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(2);
 }
 
 /// For values that are not in host memory.

@@ -13,12 +13,15 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/plan/presets.h"
 #include "gpu/plan/selection.h"
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_reader.h"
+#include "gpu/runs/user_runs.h"
 #include "ui/input/cursor.h"
+#include "ui/panels/data_texts.h"
 #include "ui/panels/image_timeline.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/run_loader.h"
@@ -69,7 +72,8 @@ void draw_class_choice(const Frame& frame, PictureSettings& settings) {
   const auto wanted = static_cast<std::size_t>(settings.wanted_class);
   if (settings.wanted_class != kAllClasses && wanted >= data->classes.size())
     settings.wanted_class = kAllClasses;
-  const std::string preview = settings.wanted_class == kAllClasses ? "all classes" : data->classes[wanted];
+  const std::string preview =
+      settings.wanted_class == kAllClasses ? "all classes" : class_name(data.get(), wanted);
   next_in_row(frame, width);
   if (!begin_combo(frame, "images.class", preview, width, "Only the images of one class.")) return;
   if (combo_item(frame, "images.class=all", "all classes", settings.wanted_class == kAllClasses)) {
@@ -78,7 +82,7 @@ void draw_class_choice(const Frame& frame, PictureSettings& settings) {
   for (std::size_t i = 0; i < data->classes.size(); ++i) {
     const std::string item = fmt::format("images.class={}", i);
     const bool chosen = settings.wanted_class == static_cast<int>(i);
-    if (!combo_item(frame, item.c_str(), data->classes[i].c_str(), chosen)) continue;
+    if (!combo_item(frame, item.c_str(), class_name(data.get(), i).c_str(), chosen)) continue;
     settings.wanted_class = static_cast<int>(i);
     point_at_class(frame, static_cast<int>(i));
   }
@@ -240,12 +244,14 @@ WeightsChoices find_weights(const fs::path& run_dir, const std::string& model) {
   }
   std::vector<fs::path> folders;
   std::error_code failure;
-  const fs::path parent = folder_of_runs(run_dir.string());
-  for (fs::directory_iterator entry(parent, failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    std::error_code other;
-    if (!run_dir.empty() && fs::equivalent(entry->path(), run_dir, other)) continue;
-    folders.push_back(entry->path());
+  std::vector<fs::path> parents{folder_of_runs(run_dir.string())};
+  if (runs::is_user_run(run_dir)) parents.push_back(folder_of_user_runs());
+  for (const fs::path& parent : parents) {
+    for (const fs::directory_entry& entry : files::entries_of(parent, failure)) {
+      std::error_code other;
+      if (!run_dir.empty() && fs::equivalent(entry.path(), run_dir, other)) continue;
+      folders.push_back(entry.path());
+    }
   }
   std::sort(folders.begin(), folders.end(), std::greater<>());
   if (folders.size() > kMostRuns) folders.resize(kMostRuns);

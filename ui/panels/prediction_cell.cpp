@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kLine = 17, kSign = 14;  // design pixels
 constexpr float kEnlarged = 256;         // side of an enlarged image, at most
-constexpr float kNames = 84, kLeastFigures = 320, kMostFigures = 560;
+constexpr float kNamesWidth = 84, kLeastFigures = 320, kMostFigures = 560;
 
 // A tick or a cross, in a square of `size` pixels.
 void draw_sign(const Frame& frame, bool right, ImVec2 at, float size) {
@@ -42,8 +42,8 @@ void figure(const Frame& frame, const char* name, std::string_view value, std::s
   ImDrawList* const list = ImGui::GetWindowDrawList();
   draw_text(list, frame.fonts.small, at.x, baseline, frame.palette.muted, name);
   const ImFont* const font = number ? frame.fonts.numbers : frame.fonts.text;
-  const std::string shown = ellipsize(font, value, (kMostFigures - kNames) * s);
-  float x = advance_text(list, font, at.x + kNames * s, baseline, frame.palette.text, shown);
+  const std::string shown = ellipsize(font, value, (kMostFigures - kNamesWidth) * s);
+  float x = advance_text(list, font, at.x + kNamesWidth * s, baseline, frame.palette.text, shown);
   if (!unit.empty())
     x = advance_text(list, frame.fonts.small, x + 5 * s, baseline, frame.palette.muted, unit);
   ImGui::Dummy(ImVec2(x - at.x, height));
@@ -67,7 +67,7 @@ float figures_width(const Frame& frame, const HeldOut& held_out, int image) {
   const auto width = [&](int index) { return text_width(frame.fonts.text, held_out.class_name(index)); };
   const float s = frame.scale,
               names = std::max(width(held_out.truth(image)), width(held_out.predicted(image)));
-  return std::ceil(std::clamp(kNames * s + names, kLeastFigures * s, kMostFigures * s));
+  return std::ceil(std::clamp(kNamesWidth * s + names, kLeastFigures * s, kMostFigures * s));
 }
 
 }  // namespace
@@ -109,13 +109,7 @@ void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, 
   const float width = std::max(size.x, figures_width(frame, held_out, image));
   const ImVec2 all(width + 24 * s,
                    ImGui::GetFrameHeight() + size.y + 8 * s + 6 * std::floor(22 * s) + 16 * s);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 8 * s));
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-  ImVec4 background = ImGui::GetStyleColorVec4(ImGuiCol_PopupBg);
-  background.w = 1;  // nothing may shine through a picture that is judged
-  ImGui::PushStyleColor(ImGuiCol_PopupBg, background);
-  ImGui::SetNextWindowPos(beside_pointer(all, s));
-  ImGui::BeginTooltip();
+  begin_picture_tip(frame, beside_pointer(all, s));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool right = held_out.right(image);
   const float sign = std::floor(kSign * s);
@@ -128,9 +122,7 @@ void magnify_prediction(const Frame& frame, const HeldOut& held_out, int image, 
   page.draw(ImGui::GetWindowDrawList(), tile, min, ImVec2(min.x + size.x, min.y + size.y));
   ImGui::Dummy(ImVec2(width, size.y + 8 * s));
   figures(frame, held_out, image);
-  ImGui::EndTooltip();
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(2);
+  end_picture_tip();
 }
 
 }  // namespace warpscope::ui

@@ -108,10 +108,7 @@ void TypedField::draw(const Frame& frame, const char* name, const char* hint, fl
   // Dear ImGui puts back what stood there when the field was entered.
   if (escaped) buffer_ = before;
   active_ = ImGui::IsItemActive();
-  if (active_) {
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * frame.scale);
-  }
+  if (active_) outline_typed(frame);
   trace_item(name);
 }
 

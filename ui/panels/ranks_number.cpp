@@ -31,11 +31,12 @@ void draw_ranks_number(const Frame& frame) {
   for (const int number : numbers) texts.push_back(std::to_string(number));
   for (const std::string& text : texts) labels.push_back(text.c_str());
   auto chosen = static_cast<int>(std::ranges::find(numbers, now) - numbers.begin());
+  const char* const tip =
+      "How many ranks make the steps. Another number begins with the weights as they are; no step is lost.";
+  caption(frame, "ranks");
+  tooltip(frame, tip);
   const Steering steering(frame);
-  if (!segmented(
-          frame, "ranks.number", labels, &chosen,
-          "Ranks that make the steps. Another number begins with the weights as they are; no step is lost."))
-    return;
+  if (!segmented_in_row(frame, 8, "ranks.number", labels, &chosen, tip)) return;
   frame.send(training::SetRanks{numbers[static_cast<std::size_t>(chosen)]});
 }
 

@@ -63,7 +63,7 @@ constexpr std::array<Column, 9> kRankColumns{{
      .rank = 5,
      .fixed = true},
     {.label = "clock",
-     .tip = "Of the multiprocessors of its GPU, as its driver tells.",
+     .tip = "The clock of the multiprocessors of its GPU, as its driver tells.",
      .width = 72,
      .right = true,
      .rank = 6,
@@ -232,12 +232,14 @@ void draw_rank_table(const Frame& frame, const RanksOfStep& ranks) {
 
 /// A column for each rank that bytes come from.
 std::vector<Column> link_columns(const std::vector<std::string>& sources) {
-  std::vector<Column> columns{{.label = "to \\ from",
-                               .tip = "GB/s to the rank of a row from the rank of a column, of 1e9 bytes.",
-                               .width = 64,
-                               .right = true}};
+  std::vector<Column> columns{
+      {.label = "GB/s to \\ from",
+       .tip = "10^9 bytes a second to the rank of a row from the rank of a column: the best of three times.",
+       .width = 88,
+       .right = true}};
   for (const std::string& source : sources) {
-    columns.push_back({.label = source.c_str(), .tip = "GB/s from this rank.", .width = 48, .right = true});
+    columns.push_back(
+        {.label = source.c_str(), .tip = "10^9 bytes a second from this rank.", .width = 48, .right = true});
   }
   return columns;
 }
@@ -248,6 +250,9 @@ void draw_link_table(const Frame& frame, const RanksOfStep& ranks) {
   for (std::size_t rank = 0; rank < shown; ++rank) sources.push_back(std::to_string(rank));
   const std::vector<Column> columns = link_columns(sources);
   const std::optional<SlowestLink> slowest = slowest_link(ranks);
+  if (shown < ranks.rows.size()) {
+    caption(frame, fmt::format("from the first {} of {} ranks; to all", shown, ranks.rows.size()));
+  }
   Table table(frame, "ranks.links", columns);
   table.rows(static_cast<int>(ranks.rows.size()), [&](int i) {
     const auto to = static_cast<std::size_t>(i);
@@ -256,9 +261,11 @@ void draw_link_table(const Frame& frame, const RanksOfStep& ranks) {
       const double rate = ranks.rows[to].figures->links[from];
       const bool is_slowest = slowest && slowest->to == to && slowest->from == from;
       if (from == to) {
-        table.number(1 + from, "\u2014", frame.palette.muted);
+        table.number(1 + from, "\u2014", frame.palette.muted, "A rank sends nothing to itself.");
       } else {
-        table.number(1 + from, link_rate_text(rate), is_slowest ? frame.palette.warning : frame.palette.text);
+        table.number(1 + from, link_rate_text(rate), is_slowest ? frame.palette.warning : frame.palette.text,
+                     fmt::format("{} GB/s to rank {} from rank {}{}", link_rate_text(rate), to, from,
+                                 is_slowest ? ": the slowest" : ""));
       }
     }
   });

@@ -99,11 +99,13 @@ std::string newest_step_text(const RankRow& row) {
   const RankLane& lane = row.lane;
   if (!is_drawable(row.figures->newest) || lane.own > 0) return "";
   const auto text = [&](double microseconds) { return part_text(microseconds, lane.end(), 2); };
+  const double beside = within(row.figures->newest.beside, lane.end());
   return fmt::format(
       "Here step {}: begun {} after the first rank; {} forward, {} backward, {} waiting, {} sums, {} "
-      "update\n",
+      "update{}\n",
       with_thousands(row.figures->newest.step), text(lane.start), text(lane.forward), text(lane.backward),
-      text(lane.waiting), text(lane.moving), text(lane.update));
+      text(lane.waiting), text(lane.moving), text(lane.update),
+      beside > 0 ? fmt::format("; {} more of sums ran beside the backward pass", text(beside)) : "");
 }
 
 std::string who_waits(const RanksOfStep& ranks) {
@@ -141,8 +143,9 @@ RanksOfStep ranks_of(const training::Snapshot& snapshot) {
 std::string why_no_ranks(const training::Snapshot& snapshot) {
   if (snapshot.state == training::TrainerState::preparing)
     return "Which ranks make the steps is known as soon as the training is ready.";
-  return "One process makes the steps of this training: `warpscope --gpus all` starts one for each GPU, "
-         "`--ranks 2` starts two on one device.";
+  std::string text = "One rank makes the steps of this training: ";
+  if (snapshot.most_ranks > 1) text += "the buttons above change their number, ";
+  return text + "`warpscope --gpus all` starts one for each GPU, `--ranks 2` starts two on one device.";
 }
 
 std::string heading_of(const RanksOfStep& ranks, const training::Snapshot& snapshot) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "gpu/core/host_memory.h"
 #include "gpu/export/export.h"
 #include "gpu/runs/run_reader.h"
+#include "gpu/runs/user_runs.h"
 
 namespace warpscope::ui {
 namespace {
@@ -50,11 +52,19 @@ bool same_list(const RunList& a, const RunList& b) {
 }  // namespace
 
 fs::path folder_of_runs(const std::string& run_dir) {
-  if (run_dir.empty()) return "runs";
+  if (run_dir.empty() || runs::is_user_run(run_dir)) return "runs";
   fs::path run = fs::path(run_dir).lexically_normal();
   if (!run.has_filename()) run = run.parent_path();
   const fs::path parent = run.parent_path();
   return parent.empty() ? fs::path(".") : parent;
+}
+
+fs::path folder_of_user_runs() {
+  try {
+    return runs::user_runs_folder();
+  } catch (const core::Error&) {
+    return {};
+  }
 }
 
 void RunLoader::request(std::optional<RunRequest> request) {
@@ -109,8 +119,14 @@ void RunLoader::look_at_list(const RunRequest& request, const std::stop_token& s
   }
   try {
     list->runs = listing_.look(request.folder, request.present, stop);
+    std::error_code other;
+    if (!request.also.empty() && !fs::equivalent(request.folder, request.also, other)) {
+      std::vector<runs::RunSummary> more = also_.look(request.also, request.present, stop);
+      std::move(more.begin(), more.end(), std::back_inserter(list->runs));
+      runs::sort_runs(list->runs, runs::RunOrder::time);
+    }
   } catch (const std::exception& error) {
-    list->error = core::sentence_of(error);
+    if (list->runs.empty()) list->error = core::sentence_of(error);
   }
   const std::lock_guard lock(mutex_);
   if (stop.stop_requested() || (list_ && same_list(*list_, *list))) return;

@@ -24,6 +24,7 @@ struct RunRequest {
   std::filesystem::path folder;              ///< that holds runs
   std::filesystem::path present;             ///< the run of this window; "" if it writes none
   std::vector<std::filesystem::path> shown;  ///< their settings are compared with those of the present one
+  std::filesystem::path also = {};           ///< another folder that holds runs; "" for none
   bool operator==(const RunRequest&) const = default;
 };
 
@@ -41,8 +42,11 @@ struct RunSettings {
   bool operator==(const RunSettings&) const = default;
 };
 
-/// The folder whose runs are listed: that of the present run, "runs" without one.
+/// The folder whose runs are listed: that of the present run, "runs" without one, or if it is recorded among the user's
+/// data.
 std::filesystem::path folder_of_runs(const std::string& run_dir);
+/// That of the user's data, which are listed too; "" where it is unknown.
+std::filesystem::path folder_of_user_runs();
 
 class RunLoader {
  public:
@@ -73,7 +77,7 @@ class RunLoader {
   std::shared_ptr<const RunSettings> settings_ = std::make_shared<RunSettings>();
   std::atomic<std::uint64_t> version_ = 0;
 
-  RunListing listing_;  ///< the thread's
+  RunListing listing_, also_;  ///< the thread's
 
   std::jthread thread_;  // last: it uses all of the above
 };

@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/error.h"
+#include "gpu/files/utf8.h"
+#include "gpu/runs/run_reader.h"
 #include "ui/frame/trace.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/text/numbers.h"
@@ -32,13 +35,14 @@ enum : std::size_t {
   kSpeed,
   kTime,
   kStatus,
+  kMenu,
   kRemove
 };
 
 // The table of settings, design pixels.
 constexpr float kLeastKey = 120, kLeastValue = 96;
 // The list: loss and accuracy of the test images stay beside the names.
-constexpr float kLeastList = 424;
+constexpr float kLeastList = 448;
 
 constexpr int kDroppedFirst = 99;
 
@@ -46,31 +50,24 @@ constexpr const char* kOptimizerTip = "As it is now. * was changed during the ru
 constexpr const char* kPrecisionTip =
     "Precision of the operands of the matrix products, as it is now. * was changed during the run.";
 
-constexpr std::array<Column, 16> kColumns{{
+constexpr std::array<Column, 17> kColumns{{
     {.label = "", .tip = "Colour of the run's curves; click to choose another.", .width = 16, .fixed = true},
     {"run", "Folder of the run. Click to show its curves with the present ones, click again to hide them.",
-     152},
-    {.label = "started", .tip = "Local time.", .width = 80, .rank = 7},
-    {.label = "model", .tip = "The network that was trained.", .width = 80, .rank = 11},
-    {.label = "optimizer", .tip = kOptimizerTip, .width = 72, .rank = 5},
-    {.label = "rate",
-     .tip = "Learning rate, as it is now. * was changed during the run.",
-     .width = 56,
-     .right = true,
-     .rank = 6},
-    {.label = "batch",
-     .tip = "Images a step, as it is now. * was changed during the run.",
-     .width = 48,
-     .right = true,
-     .rank = 10},
-    {.label = "precision", .tip = kPrecisionTip, .width = 56, .rank = 13},
-    {.label = "epochs", .tip = "", .width = 56, .right = true, .rank = 8},
-    {.label = "mean train loss", .tip = "", .width = 96, .right = true, .rank = 3},
-    {.label = "test loss", .tip = "", .width = 72, .right = true, .rank = 1},
-    {.label = "test accuracy", .tip = "", .width = 80, .right = true, .rank = 2},
-    {.label = "median images/s", .tip = "", .width = 100, .right = true, .rank = 4},
-    {.label = "time", .tip = "Hours, minutes and seconds.", .width = 56, .right = true, .rank = 12},
-    {.label = "status", .tip = "Whether the run ended, and how.", .width = 72, .rank = 9},
+     112},
+    text_column("started", "Local time.", 80, 7),
+    text_column("model", "The network that was trained.", 80, 11),
+    text_column("optimizer", kOptimizerTip, 72, 5),
+    number_column("rate", "Learning rate, as it is now. * was changed during the run.", 56, 6),
+    number_column("batch", "Images a step, as it is now. * was changed during the run.", 48, 10),
+    text_column("precision", kPrecisionTip, 56, 13),
+    number_column("epochs", "", 56, 8),
+    number_column("mean train loss", "", 96, 3),
+    number_column("test loss", "", 72, 1),
+    number_column("test accuracy", "", 80, 2),
+    number_column("median images/s", "", 100, 4),
+    number_column("time", "Hours, minutes and seconds.", 56, 12),
+    text_column("status", "Whether the run ended, and how.", 72, 9),
+    {.label = "", .tip = "What can be done with the run.", .width = 24, .fixed = true},
     {.label = "", .tip = "", .width = 24, .fixed = true},
 }};
 
@@ -136,7 +133,7 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
   const auto held_out = [&](std::size_t column, double test, double validation, const auto& text) {
     if (std::isfinite(test) || !std::isfinite(validation)) return table.quantity(column, text(test), color);
     table.quantity(column, text(validation), frame.palette.muted,
-                   "Of the validation images: the test comes at the end.");
+                   "It is of the validation images: the test comes at the end.");
   };
   held_out(kTest, run.test_loss, run.validation_loss, number_text);
   held_out(kAccuracy, run.accuracy, run.validation_accuracy,
@@ -251,6 +248,15 @@ void RunsPanel::draw_run(const Frame& frame, Trainings& trainings, Table& table,
   table.text(kName, run.name, hovered ? palette.accent : color,
              run.folder.string() + (visible ? "\nClick to hide its curves." : "\nClick to show its curves."));
   draw_figures(frame, table, run, color);
+  table.enter(kMenu);
+  ImGui::SetCursorScreenPos(table.cell_min(kMenu));
+  ImGui::PushID(run.name.c_str());
+  const std::string menu = "runs.menu." + run.name;
+  if (icon_button(frame, menu.c_str(), Icon::down, "Go on with it, compare or delete it")) {
+    chosen_ = run.folder;
+    open_menu_ = true;
+  }
+  ImGui::PopID();
   if (before == nullptr) return;
   table.enter(kRemove);
   ImGui::SetCursorScreenPos(table.cell_min(kRemove));
@@ -289,6 +295,87 @@ void RunsPanel::draw_palette(const Frame& frame, const Trainings& trainings) {
   ImGui::PopStyleVar(2);
 }
 
+// What can be done with a run. True if something was chosen.
+bool RunsPanel::draw_choices(const Frame& frame, Trainings& trainings, const runs::RunSummary& run) {
+  const bool free = run.status != "running", steers = frame.snapshot.can.steer;
+  const std::string path = files::escaped(run.folder.string());
+  if (text_button(frame, "runs.go_on", "Go on with it",
+                  !steers ? "This window shows a run and trains nothing."
+                  : free  ? "Leaves the present training and goes on from the newest checkpoint of this one"
+                          : "A process trains it.",
+                  free && steers)) {
+    const double started = std::isfinite(run.started) ? run.started : 0;
+    go_on_ = runs::UnsavedTraining{.folder = run.folder,
+                                   .model = run.model,
+                                   .step = run.steps,
+                                   .written = static_cast<std::int64_t>(started)};
+    return true;
+  }
+  if (text_button(frame, "runs.compare", "Compare", "Shows its curves with the present ones")) {
+    trainings.show(run.folder, run.name);
+    return true;
+  }
+  if (text_button(frame, "runs.copy_view", "Copy command",
+                  "Copies what opens a window of its own on it: warpscope view " + path)) {
+    ImGui::SetClipboardText(fmt::format("warpscope view '{}'", run.folder.string()).c_str());
+    return true;
+  }
+  if (text_button(
+          frame, "runs.delete", "Delete",
+          free ? "Moves it to the folder .deleted beside it, for a week: " + path : "A process writes to it.",
+          free)) {
+    remove(trainings, run.folder);
+    return true;
+  }
+  return false;
+}
+
+void RunsPanel::draw_menu(const Frame& frame, Trainings& trainings, const RunList& list) {
+  const float s = frame.scale;
+  if (std::exchange(open_menu_, false)) ImGui::OpenPopup("runs.menu");
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
+  if (ImGui::BeginPopup("runs.menu", ImGuiWindowFlags_NoMove)) {
+    trace_open_list("runs.menu");
+    const auto found = std::find_if(list.runs.begin(), list.runs.end(),
+                                    [&](const runs::RunSummary& run) { return run.folder == chosen_; });
+    if (found == list.runs.end() || draw_choices(frame, trainings, *found)) ImGui::CloseCurrentPopup();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
+void RunsPanel::remove(Trainings& trainings, const std::filesystem::path& run) {
+  try {
+    deleted_ = runs::delete_run(run);
+    if (trainings.find(run) != nullptr) trainings.remove(run);
+  } catch (const core::Error& error) {
+    message_ = error.what();
+  }
+}
+
+// That a run was deleted, and the way back.
+void RunsPanel::draw_deleted(const Frame& frame) {
+  if (!deleted_) return;
+  const float gap = 12 * frame.scale;
+  const float undo = text_button_width(frame, "Undo"), close = ImGui::GetFrameHeight();
+  const float room = ImGui::GetContentRegionAvail().x - undo - close - 2 * gap;
+  row_text(frame, frame.fonts.text, frame.palette.text,
+           ellipsize(frame.fonts.text, "Deleted: " + runs::run_name(deleted_->from), room));
+  ImGui::SameLine(0, gap);
+  const bool back = text_button(frame, "runs.undo_delete", "Undo", "Brings the run back");
+  ImGui::SameLine(0, gap);
+  const bool dismissed =
+      icon_button(frame, "runs.deleted.close", Icon::close, "Dismiss; it stays in .deleted for a week");
+  if (back) {
+    try {
+      runs::restore_run(*deleted_);
+    } catch (const core::Error& error) {
+      message_ = error.what();
+    }
+  }
+  if (back || dismissed) deleted_.reset();
+}
+
 void RunsPanel::draw_list(const Frame& frame, Trainings& trainings, const RunList& list) {
   {
     const std::vector<Line> lines = lines_of(list);
@@ -308,6 +395,7 @@ void RunsPanel::draw_list(const Frame& frame, Trainings& trainings, const RunLis
     });
   }
   draw_palette(frame, trainings);
+  draw_menu(frame, trainings, list);
 }
 
 void RunsPanel::draw_settings(const Frame& frame, const Trainings& trainings, const RunSettings& settings) {
@@ -325,7 +413,8 @@ void RunsPanel::draw_settings(const Frame& frame, const Trainings& trainings, co
   }
   std::vector<Column> columns{
       {"setting that differs",
-       "Of the runs that are shown; in brackets what it was at first, where it was changed.", kLeastKey}};
+       "What each of the runs shown has; in brackets what it was at first, where it was changed.",
+       kLeastKey}};
   for (std::size_t i = 0; i < names.size(); ++i)
     columns.push_back({labels[i].c_str(), names[i].c_str(), kLeastValue});
   Table table(frame, "runs.settings", columns);
@@ -341,23 +430,24 @@ void RunsPanel::watch(const Frame& frame, const Trainings& trainings, bool shown
   version_ = loader_.version();
   if (!shown) return loader_.request(std::nullopt);
   const std::string present = run_folder_here(frame.snapshot);
-  RunRequest request{folder_of_runs(present), present, {}};
+  RunRequest request{folder_of_runs(present), present, {}, folder_of_user_runs()};
   for (const auto& overlay : trainings.overlays()) request.shown.push_back(overlay->folder);
   loader_.request(std::move(request));
 }
 
 void RunsPanel::draw(const Frame& frame, Trainings& trainings) {
   panel_body(frame, false);
+  draw_deleted(frame);
   const float s = frame.scale;
   const auto list = loader_.list();
   const auto settings = loader_.settings();
   const bool any_shown = !trainings.overlays().empty();
   if (!list || !list->error.empty() || list->runs.empty()) {
     const std::string folder = folder_of_runs(run_folder_here(frame.snapshot)).string();
-    centered_text(frame, !list ? "Looking at " + folder + " ..."
-                         : !list->error.empty()
-                             ? list->error
-                             : "There are no earlier runs in the folder " + folder + " yet.");
+    centered_text(frame, !list                  ? "Looking at " + folder + " ..."
+                         : !list->error.empty() ? list->error
+                                                : fmt::format("There are no earlier runs yet in {} and {}.",
+                                                              folder, folder_of_user_runs().string()));
     if (!any_shown) return;
   }
   if (!list) return;

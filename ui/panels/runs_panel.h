@@ -1,14 +1,17 @@
 #pragma once
-// Earlier runs in a list: which are shown with the curves, their key figures, and where their settings differ
-// from the present ones.
+// Earlier runs in a list, of the folder and of the user's data: which are shown with the curves, their key figures, what
+// can be done with them, and where their settings differ from the present ones.
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "gpu/runs/unsaved.h"
+#include "gpu/runs/user_runs.h"
 #include "ui/frame/frame.h"
 #include "ui/panels/run_loader.h"
 #include "ui/panels/run_rows.h"
@@ -25,18 +28,32 @@ class RunsPanel {
   void draw(const Frame& frame, Trainings& trainings);
   /// True if something was read that watch() has not taken note of.
   bool has_update() const { return loader_.version() != version_; }
+  /// The run that somebody has chosen to go on with since the last call.
+  std::optional<runs::UnsavedTraining> take_go_on() { return std::exchange(go_on_, {}); }
+  /// What could not be done, in a sentence.
+  std::optional<std::string> take_message() { return std::exchange(message_, {}); }
 
  private:
   void draw_list(const Frame& frame, Trainings& trainings, const RunList& list);
   void draw_run(const Frame& frame, Trainings& trainings, Table& table, const runs::RunSummary& run);
   void draw_swatch(const Frame& frame, Trainings& trainings, Table& table, const runs::RunSummary& run);
   void draw_palette(const Frame& frame, const Trainings& trainings);
+  void draw_menu(const Frame& frame, Trainings& trainings, const RunList& list);
+  bool draw_choices(const Frame& frame, Trainings& trainings, const runs::RunSummary& run);
+  void draw_deleted(const Frame& frame);
+  void remove(Trainings& trainings, const std::filesystem::path& run);
   void draw_settings(const Frame& frame, const Trainings& trainings, const RunSettings& settings);
 
   RunLoader loader_;
   std::uint64_t version_ = 0;
   std::filesystem::path recolored_;  ///< the run whose colour is being chosen
   bool open_palette_ = false;
+  std::filesystem::path chosen_;  ///< the run whose menu is open
+  bool open_menu_ = false;
+  std::optional<runs::DeletedRun>
+      deleted_;  ///< the last one, until it is brought back or that is not wanted any more
+  std::optional<runs::UnsavedTraining> go_on_;
+  std::optional<std::string> message_;
 };
 
 }  // namespace warpscope::ui

@@ -165,10 +165,7 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
   const auto& snapshot = frame.snapshot;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
-  ImGui::Begin("status", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                   ImGuiWindowFlags_NoNav);
+  ImGui::Begin("status", nullptr, kLowWindow);
   ImGui::PopStyleVar(2);
   if (!facts.image_path.empty()) {
     entry(frame, "status.images", kImagePath, facts.image_path, frame.palette.muted, "");

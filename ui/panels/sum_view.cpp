@@ -108,14 +108,14 @@ void draw_maps(const Frame& frame, const Explanation& sum, int channel) {
     maps[1].push_back(term.weight);
     maps[2].push_back(static_cast<float>(term.product()));
   }
-  constexpr std::array<const char*, 3> kNames{"input", "\u00d7 weight", "= product"};
+  constexpr std::array<const char*, 3> kTermNames{"input", "\u00d7 weight", "= product"};
   const float gap = std::floor(12 * frame.scale), line = std::floor(18 * frame.scale);
   const float side = std::floor(std::min((ImGui::GetContentRegionAvail().x - 2 * gap) / 3, 84 * frame.scale));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const float x = at.x + (side + gap) * static_cast<float>(i);
     draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, x, at.y + line - 5 * frame.scale,
-              frame.palette.muted, kNames[i]);
+              frame.palette.muted, kTermNames[i]);
     draw_map(frame, ImVec2(x, at.y + line), side, sum, maps[i]);
   }
   ImGui::SetCursorScreenPos(at);

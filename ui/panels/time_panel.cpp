@@ -49,25 +49,11 @@ void draw_title(const Frame& frame, const StepLanes& lanes) {
 }
 
 void draw_legend(const Frame& frame, const StepLanes& lanes) {
-  const float s = frame.scale, line = line_height(frame), side = std::floor(10 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
-  float x = at.x, y = at.y;
-  ImDrawList* const list = ImGui::GetWindowDrawList();
-  for (const auto& [family, share] : legend_of(lanes)) {
-    const float name = text_width(frame.fonts.small, name_of(family));
-    const float width = side + 5 * s + name + 5 * s + text_width(frame.fonts.small, share);
-    if (x > at.x && x + width > right) {
-      x = at.x;
-      y += line;
-    }
-    const float top = std::floor(y + (line - side) / 2), baseline = std::floor(y + line / 2 + 4 * s);
-    list->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), color_of(frame, family), 2 * s);
-    draw_text(list, frame.fonts.small, x + side + 5 * s, baseline, frame.palette.text, name_of(family));
-    draw_text(list, frame.fonts.small, x + side + 10 * s + name, baseline, frame.palette.muted, share);
-    x += width + std::floor(16 * s);
-  }
-  ImGui::Dummy(ImVec2(1, y + line - at.y));
+  const auto shares = legend_of(lanes);
+  std::vector<ColorKey> keys;
+  for (const auto& [family, share] : shares)
+    keys.push_back({color_of(frame, family), name_of(family), share});
+  color_keys(frame, keys);
 }
 
 }  // namespace

@@ -53,12 +53,19 @@ std::string rates_text(const StepCall& call, bool on_gpu) {
   return text;
 }
 
+/// A line that says why the time before the switch is not held against that of now; "" where it is.
+std::string doubt_about(const OpTiming& timing) {
+  const training::Doubt doubt = compare(timing.before(), timing.now(), timing.control).doubt;
+  if (doubt == training::Doubt::none) return {};
+  return "\n" + doubt_text(doubt, timing.before(), timing.now(), timing.control, "times");
+}
+
 std::string previous_text(const OpTiming& timing) {
   if (timing.previous_variant.empty()) return {};
   if (!(timing.previous_microseconds > 0)) return fmt::format("\nbefore: {}", timing.previous_variant);
   const std::string was =
       fmt::format("\nbefore: {}, {}", timing.previous_variant, time_text(timing.previous_microseconds));
-  if (difference(timing.before(), timing.now()) == training::Difference::unknown) return was;
+  if (const std::string doubt = doubt_about(timing); !doubt.empty()) return was + doubt;
   return was +
          fmt::format(" ({:.2f}\u00d7 the time of now)", timing.previous_microseconds / timing.microseconds);
 }
@@ -163,7 +170,7 @@ std::string tip_of(const StepCall& call, const StepLanes& lanes, bool before, bo
     if (timing.previous_variant.empty()) return tip + "\nnever switched: the time of now";
     tip += fmt::format("\nbefore the last switch to {}",
                        timing.covered_by ? "a call that covers it" : timing.variant);
-    return tip;
+    return timing.covered_by ? tip : tip + doubt_about(timing);
   }
   if (const std::string rates = rates_text(call, on_gpu); !rates.empty()) tip += "\n" + rates;
   for (const training::OpPlace& place : timing.covers) {

@@ -14,13 +14,13 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr char32_t kLastOfFont = 0xFFFF, kReplacement = 0xFFFD;
+constexpr char32_t kLastOfFont = 0xFFFF, kOfOtherPlanes = 0xFFFD;
 constexpr float kLeastPart = 0.02f;  // of the largest share: less is not seen
 constexpr std::u32string_view kMore = U"...";
 
 /// Dear ImGui's fonts end with the first plane.
 char32_t drawable(char32_t point) {
-  return point > kLastOfFont ? kReplacement : point;
+  return point > kLastOfFont ? kOfOtherPlanes : point;
 }
 
 float advance(const ImFont* font, char32_t point) {
@@ -120,7 +120,7 @@ std::string counted(std::size_t count, const char* what) {
 std::u32string shown_characters(std::string_view text) {
   std::u32string shown;
   for (const char32_t point : files::decode_utf8(text)) {
-    shown += point == files::kBroken ? kReplacement : is_control(point) ? U' ' : point;
+    shown += point == files::kBroken ? kOfOtherPlanes : is_control(point) ? U' ' : point;
   }
   return shown;
 }

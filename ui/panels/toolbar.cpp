@@ -233,6 +233,22 @@ void draw_transport(const Frame& frame) {
   }
 }
 
+// Whether the training is recorded, and where. Tests look at "toolbar.record" and "toolbar.not_recorded".
+void draw_recording(const Frame& frame) {
+  const Steering steering(frame);
+  const training::Snapshot& snapshot = frame.snapshot;
+  const bool recorded = !snapshot.run_dir.empty();
+  const bool ready = snapshot.state == TrainerState::running || snapshot.state == TrainerState::paused;
+  const std::string tip =
+      recorded ? fmt::format("Recorded in {}\nA click stops recording; the training goes on.",
+                             files::escaped(snapshot.run_dir))
+               : "Not recorded. A click records it, with its curve so far, in a new folder among your data.";
+  if (icon_button(frame, recorded ? "toolbar.record" : "toolbar.not_recorded",
+                  recorded ? Icon::record : Icon::not_recorded, tip, ready)) {
+    frame.send(training::Record{!recorded});
+  }
+}
+
 void draw_precision(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const std::string now(core::to_string(snapshot.selection.precision));
@@ -288,10 +304,7 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10 * s, 8 * s));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
-  ImGui::Begin("toolbar", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                   ImGuiWindowFlags_NoNav);
+  ImGui::Begin("toolbar", nullptr, kLowWindow);
   ImGui::PopStyleVar(2);
   draw_transport(frame);
   std::vector<Piece> left{state_piece(frame)};
@@ -319,7 +332,7 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
                               "Which variants run, in a word. Choose them in the kernels panel.\n" + list_));
   }
   auto right = progress_pieces(frame);
-  const float buttons_width = 2 * ImGui::GetFrameHeight() + 4 * s;
+  const float buttons_width = 3 * ImGui::GetFrameHeight() + 8 * s;
   ImGui::SameLine(0, gap);
   const float start = ImGui::GetCursorPosX(), edge = ImGui::GetWindowContentRegionMax().x - buttons_width;
   drop_until_it_fits(left, right, edge - start, gap);
@@ -333,6 +346,8 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
     ImGui::SameLine(0, gap);
   }
   ImGui::SetCursorPosX(edge);
+  draw_recording(frame);
+  ImGui::SameLine(0, 4 * s);
   ToolbarRequests requests;
   requests.menu =
       icon_button(frame, "toolbar.window", Icon::sliders, "The window: layouts, themes, sizes, panels");

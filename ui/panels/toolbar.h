@@ -1,5 +1,5 @@
 #pragma once
-// The top row: start, pause, step, reset; what is trained on what; how fast and how far.
+// The top row: start, pause, step, reset; what is trained on what; how fast and how far; whether it is recorded.
 
 #include "ui/frame/frame.h"
 

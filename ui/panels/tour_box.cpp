@@ -65,9 +65,7 @@ void draw_tour(const Frame& frame, Tour& tour, const Area& about) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 8 * s));
   ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.palette.popup);
   ImGui::PushStyleColor(ImGuiCol_Border, frame.palette.accent);
-  ImGui::Begin("tour", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
+  ImGui::Begin("tour", nullptr, kStillWindow | ImGuiWindowFlags_NoFocusOnAppearing);
   row_text(frame, frame.fonts.strong, frame.palette.text, stop->title);
   ImGui::PushTextWrapPos(width - padding.x);
   ImGui::TextUnformatted(stop->text);

@@ -33,17 +33,7 @@ float UnsavedRow::height(const Frame& frame) const {
 
 bool UnsavedRow::draw(const Frame& frame) {
   const float s = frame.scale, pad = std::floor(12 * s);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(pad, 0));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, blend(frame.palette.accent, frame.palette.panel, 0.16f));
-  ImGui::Begin("unsaved", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                   ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(3);
-  ImGui::SetCursorPosY(std::floor((ImGui::GetWindowHeight() - ImGui::GetFrameHeight()) / 2));
+  begin_news_row(frame, "unsaved", pad, ImGuiWindowFlags_NoFocusOnAppearing);
   const float button = text_button_width(frame, kTake), close = ImGui::GetFrameHeight();
   const float room = ImGui::GetWindowWidth() - button - close - 4 * pad;
   row_text(frame, frame.fonts.text, frame.palette.text,

@@ -36,41 +36,26 @@ enum : std::size_t {
 constexpr std::array<Column, 10> kColumns{{
     {"operation", "What is computed.", 156},
     {"variant", "Who computes it.", 96},
-    {.label = "precision",
-     .tip = "Precision of the operands; the reference computes with 64 bits.",
-     .width = 56,
-     .rank = 1},
+    text_column("precision", "Precision of the operands; the reference computes with 64 bits.", 56, 1),
     {"verdict",
      "Right: every shape agrees with the reference within the tolerance, and the bits repeat if the variant "
      "says so.",
      56},
-    {.label = "error",
-     .tip =
-         "||result - reference|| / ||reference|| of the shape where it is largest relative to its tolerance.",
-     .width = 72,
-     .right = true,
-     .rank = 4},
-    {.label = "tolerance",
-     .tip = "From the precision and the length of the sum: rounding errors grow with the square root of the "
-            "length.",
-     .width = 72,
-     .right = true,
-     .rank = 5},
-    {.label = "used", .tip = "The error as a part of the tolerance.", .width = 48, .right = true, .rank = 2},
-    {.label = "two runs",
-     .tip = "Whether two runs with the same input gave the same bits.",
-     .width = 80,
-     .rank = 3},
-    {.label = "shapes",
-     .tip = "Shapes that agree, and after the dash those that the variant declares it does not take.",
-     .width = 64,
-     .right = true,
-     .rank = 6},
-    {.label = "workspace",
-     .tip = "The most scratch memory that it asked for on any of the shapes.",
-     .width = 80,
-     .right = true,
-     .rank = 7},
+    number_column(
+        "error",
+        "||result - reference|| / ||reference|| of the shape where it is largest relative to its tolerance.",
+        72, 4),
+    number_column(
+        "tolerance",
+        "From the precision and the length of the sum: rounding errors grow with the square root of the "
+        "length.",
+        72, 5),
+    number_column("used", "The error as a part of the tolerance.", 48, 2),
+    text_column("two runs", "Whether two runs with the same input gave the same bits.", 80, 3),
+    number_column("shapes",
+                  "Shapes that agree, and after the dash those that the variant declares it does not take.",
+                  64, 6),
+    number_column("workspace", "The most scratch memory that it asked for on any of the shapes.", 80, 7),
 }};
 
 ImU32 verdict_color(const Frame& frame, Verdict verdict) {

@@ -34,18 +34,8 @@ void draw_view_strip(const Frame& frame) {
   if (frame.snapshot.can.steer) return;
   const float s = frame.scale;
   const auto& snapshot = frame.snapshot;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * s, 0));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * s);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, blend(frame.palette.accent, frame.palette.panel, 0.16f));
-  ImGui::Begin("view", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                   ImGuiWindowFlags_NoNav);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar(3);
+  begin_news_row(frame, "view", 12 * s);
   const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
-  ImGui::SetCursorPosY(std::floor((size.y - ImGui::GetFrameHeight()) / 2));
   const float top = ImGui::GetCursorScreenPos().y, gap = 8 * s;
   const float baseline = row_baseline(frame, top), right = at.x + size.x - 12 * s;
   const std::string state = ellipsize(frame.fonts.text, snapshot.can.why_not, (size.x - 24 * s) / 2);

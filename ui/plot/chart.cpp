@@ -46,14 +46,9 @@ void draw_grid(const Frame& frame, const Chart& chart, const Area& area) {
   auto* const list = ImGui::GetWindowDrawList();
   const ImFont* const font = frame.fonts.small;
   const Axis x = x_axis(chart, area), y = y_axis(chart, area);
-  for (const Tick& tick : ticks(y, wanted_y_ticks(frame, area), Unit::value)) {
-    const float pixel = std::floor(y.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(area.left, pixel), ImVec2(area.right, pixel + hairline(frame)),
-                        frame.palette.grid);
-    if (pixel - 8 * s < area.top) continue;  // the axis's name stands there
-    draw_text(list, font, area.left - 6 * s - text_width(font, tick.label), pixel + 4 * s,
-              frame.palette.muted, tick.label);
-  }
+  // At the top stands the axis's name.
+  draw_y_grid(frame, ticks(y, wanted_y_ticks(frame, area), Unit::value), y, area.left, area.right, 6 * s,
+              area.top + 8 * s);
   draw_text(list, font, area.left - 6 * s - text_width(font, chart.y_label), area.top - 5 * s,
             frame.palette.muted, chart.y_label);
   const float name_left = area.right - text_width(font, chart.x_label);
@@ -124,11 +119,7 @@ std::optional<double> draw_read_out(const Frame& frame, const Chart& chart, cons
   const std::size_t i = distance(before) < distance(after) ? before : after;
   const double value = static_cast<double>(line.series->y(i));
   const ImVec2 point(x.to_pixel(line.series->x(i)), y.to_pixel(value));
-  auto* const list = ImGui::GetWindowDrawList();
-  if (point.y >= area.top - 2 && point.y <= area.bottom + 2) {
-    list->AddCircleFilled(point, 4 * frame.scale, frame.palette.panel, 16);
-    list->AddCircleFilled(point, 3 * frame.scale, line.color, 16);
-  }
+  if (point.y >= area.top - 2 && point.y <= area.bottom + 2) draw_read_point(frame, point, line.color);
   pointer_tip(frame, chart.describe(line.series->x(i), value));
   return line.series->x(i);
 }

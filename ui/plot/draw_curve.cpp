@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "ui/widgets/widgets.h"
+
 namespace warpscope::ui::plot {
 namespace {
 
@@ -166,6 +168,25 @@ Dash dash_pattern(std::size_t number, float scale) {
   constexpr std::array<Dash, kDashes> kPatterns{{{1, 0}, {7, 4}, {2, 3}, {14, 5}, {4, 8}}};
   const Dash pattern = kPatterns[number % kDashes];
   return {pattern.on * scale, pattern.off * scale};
+}
+
+void draw_y_grid(const Frame& frame, std::span<const Tick> ticks, const Axis& y, float left, float right,
+                 float gap, float least) {
+  auto* const list = ImGui::GetWindowDrawList();
+  const ImFont* const font = frame.fonts.small;
+  for (const Tick& tick : ticks) {
+    const float pixel = std::floor(y.to_pixel(tick.value));
+    list->AddRectFilled(ImVec2(left, pixel), ImVec2(right, pixel + hairline(frame)), frame.palette.grid);
+    if (pixel < least) continue;
+    draw_text(list, font, left - gap - text_width(font, tick.label), pixel + 4 * frame.scale,
+              frame.palette.muted, tick.label);
+  }
+}
+
+void draw_read_point(const Frame& frame, ImVec2 at, ImU32 color) {
+  auto* const list = ImGui::GetWindowDrawList();
+  list->AddCircleFilled(at, 4 * frame.scale, frame.palette.panel, 16);
+  list->AddCircleFilled(at, 3 * frame.scale, color, 16);
 }
 
 void draw_swatch(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 color, Dash dash) {

@@ -2,9 +2,12 @@
 // Draws a series.
 
 #include <cstddef>
+#include <limits>
+#include <span>
 
 #include <imgui.h>
 
+#include "ui/frame/frame.h"
 #include "ui/plot/axis.h"
 #include "ui/plot/curve.h"
 
@@ -19,6 +22,14 @@ struct Dash {
 /// Patterns that can be told apart, of a curve whose colour others have too: 0 is a whole line, as kDashes is again.
 inline constexpr std::size_t kDashes = 5;
 Dash dash_pattern(std::size_t number, float scale);
+
+/// The grid at `ticks` of y, from `left` to `right`, and their labels, which end `gap` pixels left of it; without those
+/// that would stand above `least`.
+void draw_y_grid(const Frame& frame, std::span<const Tick> ticks, const Axis& y, float left, float right,
+                 float gap, float least = std::numeric_limits<float>::lowest());
+
+/// A point that is read out.
+void draw_read_point(const Frame& frame, ImVec2 at, ImU32 color);
 
 /// A sample of a line in a legend: `color` between `min` and `max`.
 void draw_swatch(ImDrawList* list, ImVec2 min, ImVec2 max, ImU32 color, Dash dash);

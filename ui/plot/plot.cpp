@@ -90,16 +90,12 @@ void draw_box(const Frame& frame, const Room& room, const std::string& head, con
 // Marks the line's point at `at` and adds what it reads there.
 void read_line(const Frame& frame, const Line& line, const Room& room, const Axis& x, const Axis& y,
                double at, float beside, std::vector<Row>& rows) {
-  auto* const list = ImGui::GetWindowDrawList();
   const std::size_t i = line.series->nearest(at);
   const double value = static_cast<double>(line.series->y(i));
   // A point of a sparse series stands for its surroundings; a lone mark only for itself.
   if (line.alone && std::abs(x.to_pixel(line.series->x(i)) - x.to_pixel(at)) > 3 * frame.scale) return;
   const ImVec2 point(x.to_pixel(line.series->x(i)), y.to_pixel(value));
-  if (y.shows(value) && room.in_area(point)) {
-    list->AddCircleFilled(point, 4 * frame.scale, frame.palette.panel, 16);
-    list->AddCircleFilled(point, 3 * frame.scale, line.color, 16);
-  }
+  if (y.shows(value) && room.in_area(point)) draw_read_point(frame, point, line.color);
   const std::string name = ellipsize(frame.fonts.text, line.name, 240 * frame.scale);
   rows.push_back({name, line.color, value_of(value), std::abs(point.y - beside), false});
   if (line.beneath == nullptr || line.beneath->empty()) return;
@@ -244,6 +240,9 @@ void end_drag(const Frame& frame, const Content& content, const Room& room, cons
     reply.clicked = x.to_value(end.x);
     reply.clicked_cursor = content.cursor && x.shows(*content.cursor) &&
                            std::abs(x.to_pixel(*content.cursor) - end.x) <= kLeastDrag * frame.scale;
+  } else if (hold.kind == Hold::Kind::pan && !wide && !high &&
+             ImGui::IsMouseReleased(ImGuiMouseButton_Right)) {
+    reply.menu = x.to_value(end.x);
   } else if (hold.kind == Hold::Kind::values && high) {
     show_y(view, y.to_value(hold.start.y), y.to_value(std::clamp(end.y, room.top, room.bottom)));
   } else if (hold.kind == Hold::Kind::measure && !wide) {
@@ -275,19 +274,6 @@ void handle_mouse(const Frame& frame, const Content& content, const Room& room, 
     end_drag(frame, content, room, span, view, hold, reply);
   } else if (hold.kind == Hold::Kind::pan) {
     pan_by_mouse(content, room, span, view);
-  }
-}
-
-void draw_y_ticks(const Frame& frame, const Room& room, const Axis& y) {
-  const float s = frame.scale;
-  auto* const list = ImGui::GetWindowDrawList();
-  const ImFont* const font = frame.fonts.small;
-  for (const Tick& tick : ticks(y, wanted_y_ticks(frame, room), Unit::value)) {
-    const float pixel = std::floor(y.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(room.left, pixel), ImVec2(room.right, pixel + hairline(frame)),
-                        frame.palette.grid);
-    const float width = text_width(font, tick.label);
-    draw_text(list, font, room.left - 8 * s - width, pixel + 4 * s, frame.palette.muted, tick.label);
   }
 }
 
@@ -358,7 +344,8 @@ void draw_empty(const Frame& frame, const Content& content, const Room& room) {
 // Everything but what answers the mouse. The flag under the pointer, if there is one.
 std::optional<FlagGroup> draw_picture(const Frame& frame, const Content& content, const Room& room,
                                       const Axis& x, const Axis& y) {
-  draw_y_ticks(frame, room, y);
+  draw_y_grid(frame, ticks(y, wanted_y_ticks(frame, room), Unit::value), y, room.left, room.right,
+              8 * frame.scale);
   draw_x_ticks(frame, content, room, x);
   draw_lines(frame, content, room, x, y);
   return draw_flags(frame, content.markers, x, content.x_unit, room.top, room.bottom);

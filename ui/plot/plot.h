@@ -74,6 +74,7 @@ struct Hold {
 struct Reply {
   std::optional<double> pointer;          ///< x of the point under the pointer
   std::optional<double> clicked;          ///< x of a click that was no drag
+  std::optional<double> menu;             ///< x of a right click that was none
   bool doubled = false;                   ///< a double click, which shows everything
   bool clicked_cursor = false;            ///< it was on Content::cursor
   std::optional<Span> measured;           ///< is being marked by shift-drag

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/plot/draw_curve.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
@@ -39,13 +40,7 @@ void draw_axes(const Frame& frame, const Roofline& roofline, const Planes& plane
   y.low /= roofline.unit_rate;
   y.high /= roofline.unit_rate;
   const int rows = std::max(2, static_cast<int>((area.max.y - area.min.y) / (44 * s)));
-  for (const Tick& tick : ticks(y, rows, Unit::value)) {
-    const float pixel = std::floor(y.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(area.min.x, pixel), ImVec2(area.max.x, pixel + hairline(frame)),
-                        frame.palette.grid);
-    draw_text(list, font, area.min.x - 8 * s - text_width(font, tick.label), pixel + 4 * s,
-              frame.palette.muted, tick.label);
-  }
+  draw_y_grid(frame, ticks(y, rows, Unit::value), y, area.min.x, area.max.x, 8 * s);
   const float name = text_width(font, "FLOP/byte");
   const int columns = std::max(2, static_cast<int>((area.max.x - area.min.x) / (56 * s)));
   for (const Tick& tick : ticks(planes.x, columns, Unit::value)) {

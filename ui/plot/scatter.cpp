@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/plot/draw_curve.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui::plot {
@@ -32,12 +33,7 @@ void draw_axes(const Frame& frame, const Scatter& scatter, const Planes& planes)
   const ImFont* const font = frame.fonts.small;
   const ImU32 muted = frame.palette.muted;
   const int rows = std::max(2, static_cast<int>((planes.max.y - planes.min.y) / (36 * s)));
-  for (const Tick& tick : ticks(planes.y, rows, Unit::value)) {
-    const float pixel = std::floor(planes.y.to_pixel(tick.value));
-    list->AddRectFilled(ImVec2(planes.min.x, pixel), ImVec2(planes.max.x, pixel + line), frame.palette.grid);
-    draw_text(list, font, planes.min.x - 6 * s - text_width(font, tick.label), pixel + 4 * s, muted,
-              tick.label);
-  }
+  draw_y_grid(frame, ticks(planes.y, rows, Unit::value), planes.y, planes.min.x, planes.max.x, 6 * s);
   const float name = text_width(font, scatter.x_label);
   const int columns = std::max(2, static_cast<int>((planes.max.x - planes.min.x) / (64 * s)));
   float free = planes.min.x - 4 * s;  // labels end here so far

@@ -73,6 +73,10 @@ class Line {
   std::string operator()(const training::SaveSettings&) const {
     return "Save the settings as a file for --config";
   }
+  std::string operator()(const training::Record& record) const {
+    return record.on ? "Record the training from here on, with its curve so far"
+                     : "Stop recording; the training goes on";
+  }
   std::string operator()(const training::CancelFindRate&) const {
     return "End the search for a learning rate";
   }
@@ -89,6 +93,9 @@ class Line {
   }
   std::string operator()(const training::ReturnTo&) const {
     return change_ ? "Back to the training before: " + describe(*change_) : std::string("Back");
+  }
+  std::string operator()(const training::RewindTo& back) const {
+    return "Back to step " + with_thousands(back.step);
   }
   std::string operator()(const training::SetRanks& set) const {
     return set.ranks == 1 ? std::string("Go on with one rank") : fmt::format("--ranks {}", set.ranks);

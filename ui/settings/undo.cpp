@@ -6,6 +6,7 @@
 
 #include "gpu/models/model_file.h"
 #include "gpu/settings/setting.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {
@@ -154,6 +155,8 @@ std::optional<Change> Undo::training_change(const training::Command& command,
     next.cause = "reset";
   } else if (std::holds_alternative<training::RollBack>(command)) {
     next.cause = "return to earlier weights";
+  } else if (const auto* const rewind = std::get_if<training::RewindTo>(&command)) {
+    next.cause = "return to step " + with_thousands(rewind->step);
   } else if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {
     next.network = std::make_shared<const models::Model>(models::with_name_of_its_own(set->network));
     if (now.network && *now.network == *next.network) return std::nullopt;

@@ -161,6 +161,12 @@ void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color)
     case Icon::sliders:
       draw_sliders(pen);
       break;
+    case Icon::record:
+      pen.list->AddCircleFilled(pen.p(8, 8), 4.5f * pen.unit, color, 24);
+      break;
+    case Icon::not_recorded:
+      pen.list->AddCircle(pen.p(8, 8), 4.5f * pen.unit, color, 24, 1.4f * pen.unit);
+      break;
   }
 }
 

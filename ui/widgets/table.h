@@ -25,6 +25,16 @@ struct Column {
   Sort sort = Sort::none;  ///< a click on the header sorts by it; the first such column is the default
 };
 
+/// A column of numbers, which are aligned to the right.
+constexpr Column number_column(const char* label, const char* tip, float width, int rank = 0,
+                               Column::Sort sort = Column::Sort::none) {
+  return {.label = label, .tip = tip, .width = width, .right = true, .rank = rank, .sort = sort};
+}
+constexpr Column text_column(const char* label, const char* tip, float width, int rank = 0,
+                             Column::Sort sort = Column::Sort::none) {
+  return {.label = label, .tip = tip, .width = width, .rank = rank, .sort = sort};
+}
+
 /// The tool-tip of a column's header: the sentence of the term that its label stands for (ui/text/terms.h), then its `tip`.
 std::string heading_tip(const Column& column);
 

@@ -200,10 +200,7 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   text_ = buffer;
   const bool was_typing = std::exchange(typing_, ImGui::IsItemActive());
   typed_ = typing_ && text_ != shown;
-  if (typing_) {
-    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(),
-                                        frame.palette.accent, 3 * frame.scale);
-  }
+  if (typing_) outline_typed(frame);
   trace_item(spec.name);
   if (!typing_) tooltip(frame, spec.tip);
   ValueEdit edit;

@@ -37,6 +37,17 @@ std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_
   return seen;
 }
 
+void begin_news_row(const Frame& frame, const char* name, float padding, ImGuiWindowFlags more) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(padding, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 4 * frame.scale);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, blend(frame.palette.accent, frame.palette.panel, 0.16f));
+  ImGui::Begin(name, nullptr, kLowWindow | more);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(3);
+  ImGui::SetCursorPosY(std::floor((ImGui::GetWindowHeight() - ImGui::GetFrameHeight()) / 2));
+}
+
 float hairline(const Frame& frame) {
   return std::max(1.0f, std::floor(frame.scale));
 }
@@ -122,6 +133,51 @@ void value_with_unit(const Frame& frame, std::string_view value, std::string_vie
   draw_text(list, frame.fonts.small, start + value_width + gap, baseline, frame.palette.muted, unit);
   ImGui::Dummy(ImVec2(std::max(total, width), ImGui::GetFrameHeight()));
   tooltip(frame, tip);
+}
+
+void outline_typed(const Frame& frame) {
+  ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), frame.palette.accent,
+                                      3 * frame.scale);
+}
+
+void begin_picture_tip(const Frame& frame, ImVec2 place) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(12 * frame.scale, 8 * frame.scale));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  ImVec4 background = ImGui::GetStyleColorVec4(ImGuiCol_PopupBg);
+  background.w = 1;
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, background);
+  ImGui::SetNextWindowPos(place);
+  ImGui::BeginTooltip();
+}
+
+void end_picture_tip() {
+  ImGui::EndTooltip();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+}
+
+void color_keys(const Frame& frame, std::span<const ColorKey> keys) {
+  const float s = frame.scale, line = std::floor(18 * s), side = std::floor(10 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const ImFont* const font = frame.fonts.small;
+  float x = at.x, y = at.y;
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  for (const ColorKey& key : keys) {
+    const float name = text_width(font, key.name);
+    const float figure = key.figure.empty() ? 0 : 5 * s + text_width(font, key.figure);
+    const float width = side + 5 * s + name + figure;
+    if (x > at.x && x + width > right) {
+      x = at.x;
+      y += line;
+    }
+    const float top = std::floor(y + (line - side) / 2), baseline = std::floor(y + line / 2 + 4 * s);
+    list->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), key.color, 2 * s);
+    draw_text(list, font, x + side + 5 * s, baseline, frame.palette.text, key.name);
+    draw_text(list, font, x + side + 10 * s + name, baseline, frame.palette.muted, key.figure);
+    x += width + std::floor(16 * s);
+  }
+  ImGui::Dummy(ImVec2(1, y + line - at.y));
 }
 
 void centered_text(const Frame& frame, std::string_view text) {

@@ -33,6 +33,16 @@ inline bool hit_area(const char* name, ImVec2 size, ImGuiButtonFlags flags = 0) 
   return ImGui::InvisibleButton(name, ImVec2(std::max(size.x, 1.0f), std::max(size.y, 1.0f)), flags);
 }
 
+/// What all windows have that people cannot move, and what those have that lie under all panels.
+inline constexpr ImGuiWindowFlags kStillWindow = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                                 ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav;
+inline constexpr ImGuiWindowFlags kLowWindow =
+    kStillWindow | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus;
+
+/// Begins the window of a row of news across the window, tinted in the accent colour, its items in the middle of its
+/// height.
+void begin_news_row(const Frame& frame, const char* name, float padding, ImGuiWindowFlags more = 0);
+
 /// Width in pixels of a hairline: 1 design pixel, at least one of the window.
 float hairline(const Frame& frame);
 
@@ -76,6 +86,19 @@ void area_tooltip(const Frame& frame, ImVec2 min, ImVec2 max, std::string_view t
 void cut_text_tip(const Frame& frame);
 /// A tool-tip beside the pointer, at once: for a point of a plot that the caller found under it.
 void pointer_tip(const Frame& frame, std::string_view said);
+/// Outlines the last item, which is being typed into.
+void outline_typed(const Frame& frame);
+/// A tool-tip of pictures at `place`, through which nothing shines, until end_picture_tip().
+void begin_picture_tip(const Frame& frame, ImVec2 place);
+void end_picture_tip();
+/// A colour and what it stands for, and a figure of it.
+struct ColorKey {
+  ImU32 color = 0;
+  std::string_view name;
+  std::string_view figure = {};
+};
+/// They as an item, beside each other in as many rows as they need, each 18 design pixels high.
+void color_keys(const Frame& frame, std::span<const ColorKey> keys);
 /// One muted sentence in the middle of the room that is left: what an empty panel says.
 void centered_text(const Frame& frame, std::string_view text);
 
@@ -135,7 +158,9 @@ enum class Icon : std::uint8_t {
   follow,
   enlarge,
   shrink,
-  sliders
+  sliders,
+  record,
+  not_recorded
 };
 
 /// Draws an icon centred in the rectangle.

@@ -38,11 +38,14 @@ OpContract gradients_contract() {
           .terms = levels,
           .describe = sizes::describe_parameters,
           .parameters = {Parameter::linked, Parameter::peers},
-          .scope = Scope::parameters};
+          .scope = Scope::parameters,
+          .adds_over_ranks = true,
+          .in_pieces = {Name::gradients}};
 }
 
 WARPSCOPE_VARIANTS(reference_gradients(),
-                   loops_gradients() WARPSCOPE_IF_CUDA(, host_mpi_gradients(), nccl_plain_gradients(),
-                                                       p2p_two_shot_gradients()))
+                   loops_gradients()
+                       WARPSCOPE_IF_CUDA(, host_mpi_gradients(), nccl_gradients(), nccl_plain_gradients(),
+                                         p2p_buckets_gradients(), p2p_two_shot_gradients()))
 
 }  // namespace warpscope::ops::allreduce

@@ -19,6 +19,7 @@ void gradients(const OpCall& call) {
     share.sums->check();
   };
   add(Name::gradients, call.shape.count);
+  if (call.early) return;
   add(Name::metrics, step::kMetrics);
   add(Name::running, call.shape.in_channels);
 }

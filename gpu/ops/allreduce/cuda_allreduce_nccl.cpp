@@ -1,6 +1,8 @@
 // gradients.allreduce, variant `nccl_plain`: one call of NCCL after the backward pass, as most write it first: over
-// NVLink, PCIe or the network. Limits: each rank has a GPU of its own; the order of sums of more than two ranks is
-// NCCL's. Source: allreduce.cpp; NCCL's documentation, ncclAllReduce and ncclRedOpCreatePreMulSum.
+// NVLink, PCIe or the network. `nccl` over it: in buckets while the backward pass makes the next, by few blocks. Both
+// are in the step's graph. Limits: each rank has a GPU of its own; the order of sums of more than two ranks is NCCL's,
+// and depends on the buckets. Source: allreduce.cpp; NCCL's documentation, ncclAllReduce, ncclRedOpCreatePreMulSum and
+// ncclConfig_t::maxCTAs.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +15,10 @@
 namespace warpscope::ops::allreduce {
 namespace {
 
-void gradients(const OpCall& call) {
+/// A call of NCCL costs some microseconds however little it sums.
+constexpr std::int64_t kLeastPiece = 64 << 10;
+
+void sum(const OpCall& call, ranks::NcclLink::Room room) {
   const ranks::Share& share = call.context->share;
   if (!share.sums) return;
   const auto span = [&](Name name, std::int64_t count) {
@@ -21,7 +26,16 @@ void gradients(const OpCall& call) {
   };
   const std::array spans{span(Name::gradients, call.shape.count), span(Name::metrics, step::kMetrics),
                          span(Name::running, call.shape.in_channels)};
-  share.sums->nccl()->sum(spans.data(), spans.size(), share.weight, *call.stream);
+  const std::size_t count = call.early ? 1 : spans.size();
+  share.sums->nccl()->sum(spans.data(), count, share.weight, *call.stream, room);
+}
+
+void after_the_pass(const OpCall& call) {
+  sum(call, ranks::NcclLink::Room::any);
+}
+
+void beside_the_pass(const OpCall& call) {
+  sum(call, ranks::NcclLink::Room::little);
 }
 
 std::string refuses(const OpShape& shape) {
@@ -31,9 +45,18 @@ std::string refuses(const OpShape& shape) {
 }  // namespace
 
 Variant nccl_plain_gradients() {
-  Variant variant = cuda_variant(Op::gradients_allreduce, "nccl_plain", gradients,
+  Variant variant = cuda_variant(Op::gradients_allreduce, "nccl_plain", after_the_pass,
                                  "From GPU to GPU by NCCL, in one call after the backward pass.");
   variant.refuses = refuses;
+  return variant;
+}
+
+Variant nccl_gradients() {
+  Variant variant = cuda_variant(Op::gradients_allreduce, "nccl", beside_the_pass,
+                                 "By NCCL in buckets, each as soon as it is there, while the backward pass "
+                                 "makes the next.");
+  variant.refuses = refuses;
+  variant.least_piece = kLeastPiece;
   return variant;
 }
 

@@ -68,7 +68,7 @@ WARPSCOPE_BOTH inline std::uint32_t upper_half(std::uint64_t word) {
   return static_cast<std::uint32_t>(word >> 32);
 }
 
-/// Of image `n` of the batch; `key` is dropout::key_of(control, kSalt).
+/// What image `n` of the batch draws; `key` is dropout::key_of(control, kSalt).
 template <class Real>
 WARPSCOPE_BOTH ImageDraw<Real> draw_image(const step::StepControl& control, std::uint64_t key,
                                           std::uint64_t n, const Extents& extents) {

@@ -20,7 +20,7 @@
 
 namespace warpscope::ops::augment {
 
-/// Of the key of what is drawn here: no layer has this number.
+/// Part of the key of what is drawn here: no layer has this number.
 inline constexpr std::uint32_t kSalt = 0xA0C3E5D7u;
 /// The counter of the batch's bits: no image has this one.
 inline constexpr std::uint64_t kBatchCounter = ~std::uint64_t{0};
@@ -54,7 +54,7 @@ WARPSCOPE_BOTH Real open_unit(std::uint64_t bits) {
   return static_cast<Real>(2 * (bits & 0x7FFFFFu) + 1) * static_cast<Real>(0x1p-24);
 }
 
-/// Of the (micro-)batch at hand.
+/// The shares of the (micro-)batch at hand.
 template <class Real>
 WARPSCOPE_BOTH Shares<Real> shares_of(const step::StepControl& control) {
   if (!(control.mixup > 0.0f)) return {Real{1}, Real{0}, false};

@@ -15,16 +15,7 @@
 namespace warpscope::ops::batch {
 namespace {
 
-std::int64_t data_set(const OpShape& s) {
-  return s.count * s.height * s.width * s.in_channels;
-}
-/// Of the data set only what is picked counts.
-OpShape picked(const OpShape& s) {
-  OpShape touched = s;
-  touched.count = s.batch;
-  return touched;
-}
-constexpr std::array kGather{Operand{Name::images, Access::read, Role::byte, data_set},
+constexpr std::array kGather{Operand{Name::images, Access::read, Role::byte, sizes::data_set},
                              Operand{Name::order, Access::read, Role::index, sizes::count},
                              Operand{Name::control, Access::read, Role::control, sizes::step_control},
                              Operand{Name::output, Access::write, Role::activation, sizes::input}};
@@ -36,9 +27,8 @@ OpContract gather_contract() {
           .summary = "pick the batch's images and scale bytes to [0, 1]",
           .operands = kGather,
           .flops = sizes::one_flop_each,
-          .terms = sizes::one,
           .describe = sizes::describe_images,
-          .touched = picked};
+          .touched = sizes::picked};
 }
 
 WARPSCOPE_VARIANTS(reference_gather(), loops_gather() WARPSCOPE_IF_CUDA(, naive_gather(), vectorized_gather(),

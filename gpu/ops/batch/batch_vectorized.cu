@@ -13,7 +13,7 @@
 namespace warpscope::ops::batch {
 namespace {
 
-/// Of a covered labels.gather: those of the data set and of the batch; nullptr without one.
+/// The labels of a covered labels.gather: those of the data set and of the batch; nullptr without one.
 struct Labels {
   const std::uint8_t* all;
   std::uint8_t* picked;

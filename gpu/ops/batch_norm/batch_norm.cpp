@@ -129,7 +129,8 @@ WARPSCOPE_VARIANTS(
     loops_backward_input()
         WARPSCOPE_IF_CUDA(, naive_forward(), naive_infer(), naive_backward(), naive_track(), naive_moments(),
                           naive_backward_sums(), naive_backward_input(), host_mpi_allreduce_moments(),
-                          host_mpi_allreduce_sums(), p2p_two_shot_allreduce_moments(),
+                          host_mpi_allreduce_sums(), nccl_plain_allreduce_moments(),
+                          nccl_plain_allreduce_sums(), p2p_two_shot_allreduce_moments(),
                           p2p_two_shot_allreduce_sums(), welford_forward(), welford_moments(),
                           vectorized_infer(), warp_shuffle_backward(), warp_shuffle_backward_sums(),
                           warp_shuffle_backward_input(), pooled_forward(), pooled_infer(), pooled_backward(),

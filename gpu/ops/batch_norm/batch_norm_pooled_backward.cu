@@ -1,7 +1,7 @@
 // batch_norm.backward, variant `pooled`: the gradient of a max pooling behind the batch norm is spread in the same
 // call. Over `warp_shuffle` it adds that neither pass reads dy, which is zero but for one element of a window: both
 // read the pooled gradient and the place of each window's largest, and nobody writes dy. A thread takes 16 bytes of
-// neighbouring channels of a whole window. Of dgamma and dbeta only the largest elements have a part; the other x are
+// neighbouring channels of a whole window. Only the largest elements have a part in dgamma and dbeta; the other x are
 // read with them, since memory moves 32 bytes at a time. Sums over shares of the windows, which the blocks walk side
 // by side from the last window on, go to the workspace, and a second kernel adds these in an order that the shape
 // alone fixes (norm_sums.cuh). The pass that writes dx also takes windows at the lower and right edge that lie half
@@ -122,7 +122,7 @@ struct InputGradient {
   __device__ __forceinline__ float operator()(float x, float dy, int j) const {
     return scale[j] * dy - ((x - mean[j]) * slope[j] + offset[j]);
   }
-  /// Of what lies at `place` of a window.
+  /// Writes what lies at `place` of a window.
   template <class T>
   __device__ __forceinline__ void write(const Vec<T, V>& x, const Winners<T, V>& winners, unsigned place,
                                         T* dx) const {

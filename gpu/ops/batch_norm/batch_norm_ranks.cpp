@@ -15,8 +15,8 @@
 // takes the mean of all ranks' gradients, which are alike for gamma and beta.
 //
 // `moments` and `statistics`: (2,C). dx may lie in the memory of dy. Ranks and share are those of OpCall::context; one
-// rank changes nothing. OpShape: batch, height, width, in_channels; of sums over ranks `peers` too. Source: T. Chan,
-// G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+// rank changes nothing. OpShape: batch, height, width, in_channels; of sums over ranks `linked` and `peers` too. Source:
+// T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 
 #include <array>
 
@@ -94,8 +94,9 @@ OpContract allreduce_moments_contract() {
           .flops = allreduce_flops,
           .terms = levels,
           .describe = describe_channels,
-          .parameters = {Parameter::peers},
-          .scope = Scope::parameters};
+          .parameters = {Parameter::linked, Parameter::peers},
+          .scope = Scope::parameters,
+          .adds_over_ranks = true};
 }
 
 OpContract backward_sums_contract() {
@@ -114,8 +115,9 @@ OpContract allreduce_sums_contract() {
           .flops = allreduce_flops,
           .terms = levels,
           .describe = describe_channels,
-          .parameters = {Parameter::peers},
-          .scope = Scope::parameters};
+          .parameters = {Parameter::linked, Parameter::peers},
+          .scope = Scope::parameters,
+          .adds_over_ranks = true};
 }
 
 OpContract backward_input_contract() {

@@ -60,7 +60,7 @@ void fit_forward(const Draw& draw) {
   norm_draw::fit_input(draw, norm_draw::Over::positions_of_a_channel);
 }
 
-/// Of three draws one has a channel that is not finite. Means point where the running ones do, so that
+/// One of three draws has a channel that is not finite. Means point where the running ones do, so that
 /// nothing cancels. Where a chain computes the statistics, none are drawn.
 void fit_track(const Draw& draw) {
   update_draw::settings(draw);
@@ -109,11 +109,12 @@ void fit_backward_input(const Draw& draw) {
 /// Shapes of a sum over ranks. A proof has one rank; tests/training has several.
 std::vector<OpShape> channel_shapes() {
   std::vector<OpShape> list;
-  for (const int channels : {1, 3, 40, 1027}) list.push_back({.in_channels = channels, .peers = true});
+  for (const int channels : {1, 3, 40, 1027})
+    list.push_back({.in_channels = channels, .linked = true, .peers = true});
   return list;
 }
 OpShape random_channels(Random& random) {
-  return {.in_channels = test_shapes::channels(random), .peers = true};
+  return {.in_channels = test_shapes::channels(random), .linked = true, .peers = true};
 }
 
 Derivative derivative(Name variable, Name result) {

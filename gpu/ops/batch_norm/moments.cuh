@@ -6,7 +6,7 @@
 
 namespace warpscope::ops::batch_norm {
 
-/// Of some values: how many, their mean, the sum of the squares of their distances from it.
+/// What some values tell: how many there are, their mean, the sum of the squares of their distances from it.
 struct Moments {
   float count;
   float mean;

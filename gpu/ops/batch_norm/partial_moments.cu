@@ -28,7 +28,7 @@ struct Statistics {
   __device__ float factor(int channel) const { return factors[channel]; }
 };
 
-/// Of a covered batch_norm.track; all nullptr without one.
+/// What a covered batch_norm.track needs; all nullptr without one.
 struct Running {
   const step::StepControl* control;
   float* means;

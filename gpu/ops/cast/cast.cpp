@@ -27,8 +27,6 @@ OpContract weights_contract() {
   return {.name = "weights.cast",
           .summary = "working weights in 16 bits from the FP32 master weights",
           .operands = kWeights,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = sizes::describe_parameters,
           .scope = Scope::parameters};
 }
@@ -37,8 +35,6 @@ OpContract images_contract() {
   return {.name = "images.widen",
           .summary = "16-bit images to FP32, to be shown",
           .operands = kImages,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = sizes::describe_images,
           .scope = Scope::display};
 }

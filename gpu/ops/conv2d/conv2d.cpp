@@ -55,7 +55,7 @@ std::int64_t backward_input_terms(const OpShape& s) {
 }
 
 /// Each output pixel meets only ((k + 1) / 2)^2 different pixels of an input that was upsampled, of the k^2
-/// that its formula names: 4 of 9 for 3x3 kernels (fused/fused.h). Of one-hot characters one channel of each pixel is
+/// that its formula names: 4 of 9 for 3x3 kernels (fused/fused.h). One channel of each pixel of one-hot characters is
 /// not zero, and that is 1: an addition (fused/rows.h).
 double least_flops(const OpShape& s) {
   if (s.covered.has(Op::one_hot_forward)) return flops(s) / (2.0 * s.in_channels);
@@ -137,8 +137,9 @@ WARPSCOPE_VARIANTS(
                           gather_backward_input(), atomic_backward_weights(), per_weight_backward_weights(),
                           tree_reduction_backward_weights(), atomic_backward_bias(),
                           warp_shuffle_backward_bias(), implicit_gemm_forward(),
-                          implicit_gemm_backward_input(), implicit_gemm_backward_weights(),
-                          gather_rows_forward(), shared_rows_forward(), shared_rows_normed_forward(),
+                          implicit_gemm_backward_input(), implicit_gemm_backward_weights(), wmma_forward(),
+                          wmma_backward_input(), wmma_backward_weights(), gather_rows_forward(),
+                          shared_rows_forward(), shared_rows_normed_forward(),
                           scatter_rows_backward_weights(), mma_rows_backward_weights(), mma_forward(),
                           mma_fused_forward(), mma_backward_input(), mma_backward_weights(), fused_forward(),
                           fused_backward_input(), fused_backward_weights(), narrow_forward(),

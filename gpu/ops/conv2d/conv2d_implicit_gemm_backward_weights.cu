@@ -132,7 +132,7 @@ struct ShiftedScalars : TransposedScalars<T::columns, T::depth> {
   }
 };
 
-/// Of convolutions that are not plain (conv2d.cpp): x is the shifted tensor.
+/// The problem of convolutions that are not plain (conv2d.cpp): x is the shifted tensor.
 struct GeneralProblem : WeightsProblem {
   GeneralTaps general;
 };

@@ -34,7 +34,7 @@ struct GeneralWindow {
     return exists && taps.reads(place.row + r * taps.dilation, taps.rows) &&
            taps.reads(place.column + s * taps.dilation, taps.columns);
   }
-  /// Of what is inside.
+  /// The element of what is inside.
   __device__ __forceinline__ unsigned element(const GeneralTaps& taps, int r, int s, int channel) const {
     return first + static_cast<unsigned>(taps.shift(r, s) * taps.channels + channel);
   }

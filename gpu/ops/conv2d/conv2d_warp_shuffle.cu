@@ -25,7 +25,7 @@ inline constexpr int kWarps = 8;
 inline constexpr int kMaximumSpans = 128;
 inline constexpr int kBlockChannels = 64;  // 8 threads by 8 channels; 32 threads by one
 
-// sums[blockIdx.y][k] = sum of values[i][k] over the `span` rows i of this block. Of a warp, `lanes` threads
+// sums[blockIdx.y][k] = sum of values[i][k] over the `span` rows i of this block. `lanes` threads of a warp
 // (a power of two) lie along the channels, V of them each, and the others along the rows.
 template <class T, int V>
 __global__ __launch_bounds__(kWarp* kWarps) void conv2d_backward_bias_warp_shuffle(

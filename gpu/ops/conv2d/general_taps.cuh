@@ -16,7 +16,7 @@
 
 namespace warpscope::ops::conv2d {
 
-/// Of Taps, pixels, height and width are those of the result.
+/// The pixels, height and width of Taps are those of the result.
 struct GeneralTaps : Taps {
   int rows;  ///< of the tensor that is read
   int columns;
@@ -80,7 +80,7 @@ struct GeneralColumn {
     return exists && static_cast<unsigned>(place.row + down) < static_cast<unsigned>(taps.rows) &&
            static_cast<unsigned>(place.column + right) < static_cast<unsigned>(taps.columns);
   }
-  /// Of what is inside.
+  /// The element of what is inside.
   __device__ __forceinline__ unsigned element(const GeneralTaps& taps, const GeneralPlace& place) const {
     const int row = place.image * taps.rows + place.row + down;
     return static_cast<unsigned>((row * taps.columns + place.column + right) * taps.channels + channel);

@@ -14,7 +14,7 @@ struct Judged {
   std::vector<std::uint8_t> predicted;
 };
 
-/// Of logits (N, classes) in host memory and N labels.
+/// Judges logits (N, classes) in host memory by N labels.
 Judged judge(std::vector<double> logits, int classes, std::vector<std::uint8_t> labels);
 
 }  // namespace warpscope::ops::cross_entropy

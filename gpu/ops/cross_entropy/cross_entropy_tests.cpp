@@ -49,7 +49,7 @@ void raise_one(const Draw& draw, std::size_t image, std::span<double> logits) {
 }
 
 /// Multiples of 1/64, so that in FP32 too the difference of two logits is exact and what is left is the op's
-/// own error. Of four images one has large logits throughout, one a single large one, and one a tie.
+/// own error. One of four images has large logits throughout, one a single large one, and one a tie.
 void fit_logits(const Draw& draw) {
   const auto classes = static_cast<std::size_t>(draw.shape.in_channels);
   draw.edit(Name::logits, [&](std::vector<double>& values) {

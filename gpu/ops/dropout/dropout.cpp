@@ -38,16 +38,13 @@ std::string refuses(const OpShape& shape) {
 }
 
 OpContract forward_contract() {
-  OpContract made =
-      sizes::each_element("dropout.forward", "x / (1 - rate), or 0 with probability rate", kForward);
-  made.parameters = {Parameter::dropout_rate, Parameter::salt};
-  return made;
+  return sizes::each_element("dropout.forward", "x / (1 - rate), or 0 with probability rate", kForward,
+                             {Parameter::dropout_rate, Parameter::salt});
 }
 
 OpContract backward_contract() {
-  OpContract made = sizes::each_element("dropout.backward", "dy / (1 - rate) where x was kept", kBackward);
-  made.parameters = {Parameter::dropout_rate, Parameter::salt};
-  return made;
+  return sizes::each_element("dropout.backward", "dy / (1 - rate) where x was kept", kBackward,
+                             {Parameter::dropout_rate, Parameter::salt});
 }
 
 WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(),

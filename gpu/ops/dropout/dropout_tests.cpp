@@ -1,6 +1,5 @@
 #include <array>
 
-#include "gpu/ops/dropout/dropout.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/test_shapes.h"

@@ -1,4 +1,4 @@
-// An embedding: each character is a row of a table. Of a byte b = round(255 x), 0 if that is V or more,
+// An embedding: each character is a row of a table. With a byte b = round(255 x), 0 if that is V or more,
 //
 //   forward           y[n,h,w,:] = w[b[n,h,w],:]
 //   backward_weights  dw[v,:] = sum over all (n,h,w) with b[n,h,w] = v of dy[n,h,w,:]
@@ -46,7 +46,6 @@ OpContract forward_contract() {
   return {.name = "embedding.forward",
           .summary = "the row of a table for each character",
           .operands = kForward,
-          .flops = sizes::no_flops,
           .terms = sizes::two_terms,
           .describe = describe};
 }

@@ -1,4 +1,3 @@
-#include "gpu/ops/embedding/embedding.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/test_shapes.h"
 

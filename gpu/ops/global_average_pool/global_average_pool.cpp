@@ -41,7 +41,6 @@ OpContract backward_contract() {
           .summary = "dy / (H W) at every pixel",
           .operands = kBackward,
           .flops = sizes::one_flop_each,
-          .terms = sizes::one,
           .describe = sizes::describe_images};
 }
 

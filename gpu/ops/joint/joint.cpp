@@ -41,7 +41,6 @@ OpContract weigh_contract() {
           .summary = "the share of the head's loss in the objective",
           .operands = kWeigh,
           .flops = flops,
-          .terms = sizes::one,
           .describe = describe_logits};
 }
 

@@ -11,12 +11,6 @@
 namespace warpscope::ops::labels {
 namespace {
 
-/// Of the data set only what is picked counts.
-OpShape picked(const OpShape& s) {
-  OpShape touched = s;
-  touched.count = s.batch;
-  return touched;
-}
 std::string describe_labels(const OpShape& s) {
   return fmt::format("{} labels", s.batch);
 }
@@ -31,10 +25,8 @@ OpContract gather_contract() {
   return {.name = "labels.gather",
           .summary = "pick the batch's labels",
           .operands = kGather,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = describe_labels,
-          .touched = picked};
+          .touched = sizes::picked};
 }
 
 WARPSCOPE_VARIANTS(reference_gather(), loops_gather() WARPSCOPE_IF_CUDA(, naive_gather()))

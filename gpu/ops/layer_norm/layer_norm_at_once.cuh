@@ -26,7 +26,7 @@ struct Lanes {
   static constexpr unsigned kThird = G::kLanes / 8;
 
   static __device__ __forceinline__ unsigned own() { return threadIdx.x % G::kLanes; }
-  /// Of `value`, what the lane has in which the bits of position n stand at these two distances.
+  /// The `value` of the lane in which the bits of position n stand at these two distances.
   static __device__ __forceinline__ float of_position(float value, int n, unsigned low, unsigned high) {
     const unsigned lane = (n % 2 != 0 ? low : 0) + (n / 2 != 0 ? high : 0);
     return __shfl_sync(0xffffffffu, value, static_cast<int>(lane), static_cast<int>(G::kLanes));
@@ -68,7 +68,7 @@ __device__ __forceinline__ float fold_positions(float (&sums)[K], unsigned low, 
   return sum[0];
 }
 
-/// Of K positions the one whose moments a lane has first; of 3 some lanes have none, which stands as 3.
+/// The one of K positions whose moments a lane has first; of 3 some lanes have none, which stands as 3.
 template <class G, int K>
 __device__ __forceinline__ int own_position() {
   const unsigned lane = Lanes<G>::own();

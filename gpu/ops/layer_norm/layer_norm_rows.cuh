@@ -78,7 +78,7 @@ __device__ __forceinline__ void group_sums(float (&values)[N]) {
   }
 }
 
-/// Of a position: its mean is `mean` + `rest`, which one FP32 number may be too rough for; 1 / deviation.
+/// Those of a position: its mean is `mean` + `rest`, which one FP32 number may be too rough for; 1 / deviation.
 struct Moments {
   float mean;
   float rest;

@@ -36,7 +36,7 @@ struct Walk {
   Spot step;        ///< as many windows as there are groups
   Spot next_row;    ///< from behind the end of a row of windows to the first one of the next row
   Spot next_image;  ///< from the row behind the last one of an image to the first one of the next image
-  /// Of the positions of a window: row, column, distance from the first position in positions and in bytes of x.
+  /// For each position of a window: row, column, distance from the first position in positions and in bytes of x.
   int row[kMostAtOnce];
   int column[kMostAtOnce];
   std::int64_t offset[kMostAtOnce];

@@ -82,7 +82,7 @@ struct WindowAt {
   __device__ __forceinline__ bool has(const Place& place) const {
     return place.row < rows && place.column < columns;
   }
-  /// Of a position, from the corner on.
+  /// The offset of a position, from the corner on.
   __device__ __forceinline__ int offset(const Place& place) const { return place.row * width + place.column; }
 };
 

@@ -31,7 +31,7 @@ namespace warpscope::ops::linear {
 namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
-// Of every operand. Plans and tests align to more; what is declared to the heuristics must hold.
+// Bytes that every operand is aligned to. Plans and tests align to more; what is declared to the heuristics must hold.
 constexpr std::uint32_t kAlignment = 16;
 
 void check(cublasStatus_t status, std::string_view what) {

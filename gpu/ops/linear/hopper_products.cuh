@@ -5,8 +5,8 @@
 //
 // in tiles of 128 x 128, FP16 or BF16 with sums in FP32. A and B are row-major matrices whose rows have multiples of 64
 // elements; each is straight (k runs along its rows) or turned (across them), as hopper_tiles.cuh has it. A stage of
-// shared memory holds a slice of 64 k of both: two boxes of 64 x 64 elements of A, then two of B. Of a straight
-// operand these are 128 rows one after the other, of a turned one the two slices of 64 columns.
+// shared memory holds a slice of 64 k of both: two boxes of 64 x 64 elements of A, then two of B. These are 128
+// rows one after the other of a straight operand, the two slices of 64 columns of a turned one.
 //
 // Two warpgroups multiply (wgmma), 64 rows each; one more warp copies (TMA). The blocks of a cluster compute
 // neighbouring tiles: those of one row need the same A, those of one column the same B. Each copies one of the two
@@ -90,7 +90,7 @@ struct Work {
   int part;
 };
 
-/// Of a cluster, by its number in the cut, and a block in it. Clusters one below the other are neighbours.
+/// The work of a cluster, by its number in the cut, and of a block in it. Clusters one below the other are neighbours.
 template <class S>
 __device__ __forceinline__ Work work_of(const Cut& cut, int cluster, int rank) {
   const int part = cluster / cut.tile_clusters();

@@ -90,6 +90,7 @@ WARPSCOPE_VARIANTS(reference_forward(), reference_backward_input(), reference_ba
                                          atomic_backward_weights(), atomic_backward_bias(),
                                          per_sample_backward_weights(), warp_shuffle_backward_bias(),
                                          tiled_forward(), tiled_backward_input(), tiled_backward_weights(),
+                                         wmma_forward(), wmma_backward_input(), wmma_backward_weights(),
                                          split_k_forward(), split_k_fused_forward(), split_k_backward_input(),
                                          split_k_backward_weights(), split_k_fused_backward_weights())
                            WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_backward_weights())

@@ -17,7 +17,7 @@ std::vector<OpShape> shapes() {
           layer(3, 64, 32768), layer(2, 192, 11008)};
 }
 
-/// Of `hopper`: a tile's rows in part, two tiles of rows, products of more slices than there are stages.
+/// What `hopper` has to meet: a tile's rows in part, two tiles of rows, products of more slices than there are stages.
 std::vector<OpShape> large_shapes() {
   return {layer(37, 6656, 320), layer(70, 16384, 128), layer(136, 1088, 1984), layer(3, 640, 3328),
           layer(257, 1024, 1088)};

@@ -96,7 +96,7 @@ class TensorTile {
   template <class S, bool Pairs>
   static __device__ __forceinline__ void fetch(mma::SharedAddress strip, unsigned line, unsigned depth,
                                                unsigned (&words)[4]) {
-    // Of matrix lane / 8, whether it is of the last 8 lines and whether of the last 16 bytes of depth.
+    // Whether matrix lane / 8 is of the last 8 lines and whether of the last 16 bytes of depth.
     const unsigned second = lane() / 8 % 2;
     const unsigned third = lane() / 16;
     const unsigned last_lines = Pairs ? third : second;

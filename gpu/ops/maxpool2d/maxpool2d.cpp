@@ -47,7 +47,6 @@ OpContract forward_contract() {
           .summary = "largest of each window",
           .operands = kForward,
           .flops = forward_flops,
-          .terms = sizes::one,
           .describe = describe};
 }
 
@@ -55,8 +54,6 @@ OpContract backward_contract() {
   return {.name = "maxpool2d.backward",
           .summary = "dy to the largest of each window",
           .operands = kBackward,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = describe};
 }
 

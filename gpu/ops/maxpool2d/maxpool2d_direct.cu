@@ -31,7 +31,7 @@ __global__ void maxpool2d_backward_direct(Index count, Image image, Window windo
   for (Index e = first_element<Index>(); e < count; e += element_stride<Index>()) {
     const WindowPlace<Index> at(e, rounded_up(image.height, window.height),
                                 rounded_up(image.width, window.width), image.channels);
-    // Of the window, how much lies inside.
+    // How much of the window lies inside.
     const unsigned rows = min(window.height, image.height - window.height * at.row);
     const unsigned columns = min(window.width, image.width - window.width * at.column);
     Vec<T, V> gradient;

@@ -1,4 +1,4 @@
-// One-hot characters: a channel for each of them. Of a byte b = round(255 x), for every channel c = 0 to C - 1
+// One-hot characters: a channel for each of them. With a byte b = round(255 x), for every channel c = 0 to C - 1
 //
 //   forward   y[n,h,w,c] = 1 if b[n,h,w] = c + 1, else 0
 //
@@ -31,7 +31,6 @@ OpContract forward_contract() {
   return {.name = "one_hot.forward",
           .summary = "a channel for each character, 1 where the text has it",
           .operands = kForward,
-          .flops = sizes::no_flops,
           .terms = sizes::two_terms,
           .describe = describe};
 }

@@ -73,7 +73,7 @@ std::int64_t second_state(const OpShape& s) {
   return states_of(s.rule) >= 2 ? s.count : 0;
 }
 
-/// Of the rules' arithmetic without weight decay and clipping, and of the three sums of squares.
+/// Those of the rules' arithmetic without weight decay and clipping, and of the three sums of squares.
 double update_flops(const OpShape& s) {
   return (row_of(s.rule).flops + 6.0) * static_cast<double>(s.count);
 }
@@ -147,15 +147,14 @@ OpContract accumulate_contract() {
           .terms = shard_terms,
           .describe = sizes::describe_parameters,
           .parameters = {Parameter::shards},
-          .scope = Scope::parameters};
+          .scope = Scope::parameters,
+          .in_pieces = {Name::gradients, Name::sums}};
 }
 
 OpContract keep_contract() {
   return {.name = "gradients.keep",
           .summary = "the gradient of one sample beside those of the others",
           .operands = kKeep,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = describe_samples,
           .scope = Scope::parameters,
           .touched = one_sample};

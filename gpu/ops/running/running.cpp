@@ -27,8 +27,6 @@ OpContract begin_contract() {
   return {.name = "running.begin",
           .summary = "running statistics as they were before the step",
           .operands = kBegin,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = sizes::describe_parameters,
           .scope = Scope::parameters};
 }
@@ -37,8 +35,6 @@ OpContract end_contract() {
   return {.name = "running.end",
           .summary = "running statistics of the whole step",
           .operands = kEnd,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = sizes::describe_parameters,
           .scope = Scope::parameters};
 }

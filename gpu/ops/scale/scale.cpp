@@ -33,15 +33,11 @@ std::string refuses(const OpShape& shape) {
 }
 
 OpContract forward_contract() {
-  OpContract made = sizes::each_element("scale.forward", "y = factor x", kForward);
-  made.parameters = {Parameter::factor};
-  return made;
+  return sizes::each_element("scale.forward", "y = factor x", kForward, {Parameter::factor});
 }
 
 OpContract backward_contract() {
-  OpContract made = sizes::each_element("scale.backward", "dx = factor dy", kBackward);
-  made.parameters = {Parameter::factor};
-  return made;
+  return sizes::each_element("scale.backward", "dx = factor dy", kBackward, {Parameter::factor});
 }
 
 WARPSCOPE_VARIANTS(reference_forward(), reference_backward(), loops_forward(),

@@ -2,7 +2,6 @@
 #include <cstddef>
 
 #include "gpu/ops/op_tests.h"
-#include "gpu/ops/scale/scale.h"
 #include "gpu/ops/test_shapes.h"
 
 namespace warpscope::ops::scale {

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "gpu/ops/optimizer/shards.h"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant_list.h"
@@ -43,7 +41,6 @@ OpContract micro_batch_contract() {
   return {.name = "micro_batch.record",
           .summary = "mean loss over the micro-batches, on to the next one",
           .operands = kMicroBatch,
-          .flops = sizes::no_flops,
           .terms = metric_terms,
           .describe = describe_record,
           .parameters = {Parameter::shards},
@@ -54,8 +51,6 @@ OpContract record_contract() {
   return {.name = "step.record",
           .summary = "note the loss, advance to the next batch",
           .operands = kRecord,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = describe_record,
           .scope = Scope::parameters,
           .touched = one_record};

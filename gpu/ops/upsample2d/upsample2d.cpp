@@ -34,8 +34,6 @@ OpContract forward_contract() {
   return {.name = "upsample2d.forward",
           .summary = "each pixel four times",
           .operands = kForward,
-          .flops = sizes::no_flops,
-          .terms = sizes::one,
           .describe = sizes::describe_images};
 }
 

@@ -16,7 +16,7 @@
 // bits 2 (i % 4) of byte i / 4; the code is 2 * row + column of the largest in its window, the first in that
 // order if several are equal, a NaN before all. Gradients of rows and columns outside any window are zero.
 //
-// Of an upsampled input each output pixel meets only 2x2 different input pixels: z at parity (p, q) is a 2x2
+// Each output pixel meets only 2x2 different pixels of an upsampled input: z at parity (p, q) is a 2x2
 // convolution of x with the sums of the rows and columns of w that meet the same pixel; 2.25 times fewer
 // products for 3x3 kernels.
 // Source: W. Shi et al., "Is the deconvolution layer the same as a convolutional layer?" (2016), for the

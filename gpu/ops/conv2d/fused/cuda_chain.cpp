@@ -14,7 +14,7 @@ OpShape before_upsampling(const OpShape& own) {
   return shape;
 }
 
-/// Of what came in: the input of the convolution, or of the upsampling before it.
+/// The shape of what came in: the input of the convolution, or of the upsampling before it.
 OpShape shape_of_x(const OpShape& own) {
   return own.covered.has(Op::upsample2d_backward) ? before_upsampling(own) : input_shape(own);
 }

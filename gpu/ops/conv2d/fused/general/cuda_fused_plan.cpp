@@ -66,7 +66,7 @@ double cycles(const TileFigures& tile, double peak, std::int64_t blocks, std::in
          kBlockOverhead * static_cast<double>(divide_up(each, tile.resident));
 }
 
-/// Of 16 bytes.
+/// Elements of a chunk of 16 bytes.
 int chunk_elements(core::Precision precision) {
   return precision == core::Precision::fp32 || precision == core::Precision::tf32 ? 4 : 8;
 }

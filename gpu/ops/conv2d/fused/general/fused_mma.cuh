@@ -228,7 +228,7 @@ struct Target {
   Storage* out;
   std::uint8_t* argmax;
 
-  /// Of a column.
+  /// The bias of a column.
   __device__ __forceinline__ float bias_of(int column) const {
     return bias != nullptr ? mma::widen(Out{}, bias[window.joint ? column % (filters / 4) : column]) : 0.0f;
   }

@@ -63,7 +63,7 @@ struct Corner {
   int column;
   int element;
 
-  /// Of a pixel past the last, no tap is inside.
+  /// No tap of a pixel past the last is inside.
   __device__ __forceinline__ Corner(const Window& w, int parity, int pixel) {
     const int cell = w.pooled ? pixel >> 2 : pixel;
     const int line = w.taps.by_width.quotient(cell);

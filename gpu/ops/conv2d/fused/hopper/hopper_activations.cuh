@@ -397,7 +397,7 @@ void launch_backward_input(const ActivationsCall& call) {
   }
 }
 
-/// Of lines, by the number of taps. kPool: they are pooled, and the problem's grid is of windows; with kBack the
+/// For lines, by the number of taps. kPool: they are pooled, and the problem's grid is of windows; with kBack the
 /// pooling before the convolution is undone.
 template <bool kBack, bool kPool = false>
 int launch_lines(const ActivationsCall& call, int taps) {

@@ -125,7 +125,7 @@ struct Places {
   __device__ SharedAddress filters_empty(int stage) const {
     return barrier(2 * S::pixel_stages + S::filter_stages + stage);
   }
-  /// Of a consumer.
+  /// The barrier of a consumer.
   __device__ SharedAddress mask_full(int consumer) const {
     return barrier(2 * (S::pixel_stages + S::filter_stages) + consumer);
   }

@@ -21,7 +21,7 @@ bool transposes(core::Precision precision) {
   return precision == core::Precision::tf32;
 }
 
-/// Of the weights in the workspace.
+/// Bytes of the weights in the workspace.
 std::size_t weights_bytes(const ChainShape& s, core::Precision precision) {
   return s.upsample || transposes(precision) ? arranged_bytes(s, precision) : 0;
 }

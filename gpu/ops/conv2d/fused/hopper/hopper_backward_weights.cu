@@ -16,8 +16,8 @@
 // stage has a copy of x for each column. Other layers have units of all taps (hopper_backward_weights_taps.cu) where
 // these do better (hopper_weights_plan.h).
 //
-// Of one dimension (hopper_lines.h) a column of taps is all three of them; more are units of all taps. Of small images
-// (hopper_small.h) a patch is of eight.
+// In one dimension (hopper_lines.h) a column of taps is all three of them; more are units of all taps. A patch of small
+// images (hopper_small.h) is of eight.
 //
 // Threads 512 of 128 registers with 3x3 taps (exchanged to 32 and 160), 384 of 168 with 2x2 (88 and 208);
 // shared memory 218 and 206 KiB, of slim units 158 KiB. A pooled block's dy is first spread over the
@@ -55,7 +55,7 @@ struct WeightsShape {
   static constexpr int filters = slim ? kSlice : 2 * kSlice;       ///< of a unit
   static constexpr int channels = slim ? kSlimColumns : kColumns;  ///< of a unit
   static constexpr int filter_slices = filters / kSlice;
-  /// Of a warpgroup's sums, one to a slice of filters or, of slim units, to a column of taps; a stage has as many
+  /// Parts of a warpgroup's sums, one to a slice of filters or, in slim units, to a column of taps; a stage has as many
   /// copies of x, one to a slice of channels or to a column.
   static constexpr int parts = slim ? taps : 2;
   static constexpr int sums = channels / 2;  ///< of a thread and part

@@ -5,7 +5,7 @@
 //
 // A unit is 64 filters and 64 channels. Patches are of bundles, 4x4 pixels of eight images, with 6x6 pixels of x
 // beside them; a row of the tiles is 128 bytes of one image, eight images are a period of the swizzle, and a tap is a
-// shift by whole periods, in either direction. Of lines they are eight positions of eight texts, as elsewhere
+// shift by whole periods, in either direction. With lines they are eight positions of eight texts, as elsewhere
 // (hopper_maps.h).
 //
 // A warpgroup has the three taps of a column, of lines two or three of five or seven: they are further columns of

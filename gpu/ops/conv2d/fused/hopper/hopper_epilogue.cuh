@@ -4,7 +4,7 @@
 // A warpgroup has the sums of 64 pixels and 128 channels, in slim tiles 64; warp w has rows 2 w and 2 w + 1 of the
 // patch. A lane (group = lane / 4, member = lane % 4) has column `group` of both rows and the channels 8 j + 2 member
 // and one more, j = 0 .. 15 (slim: 0 .. 7), together kCount sums: a pooling window is two lanes, 4 apart, with all its
-// rows. Of lines that are pooled a warpgroup has as many such sums as a window has positions: the i-th of all windows
+// rows. With lines that are pooled a warpgroup has as many such sums as a window has positions: the i-th of all windows
 // are a product of their own, so that a lane has its windows whole. The four members exchange their words, so that each
 // writes 16 bytes: 64 bytes of a pixel by a warp's instruction. In FP32 each writes its own 8 bytes, 32 of a pixel. No
 // shared memory, no barrier but what gets bias and mask there.

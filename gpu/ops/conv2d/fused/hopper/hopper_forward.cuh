@@ -26,7 +26,7 @@ inline Layout output_layout(const ChainShape& s) {
   return to;
 }
 
-/// Of is_wide(). The weights of an upsampled layer are summed to the beginning of the workspace first
+/// The call where is_wide(). The weights of an upsampled layer are summed to the beginning of the workspace first
 /// (arranged_bytes()).
 inline ActivationsCall wide_forward_call(const ChainCall& call) {
   const ChainShape& s = call.shape;
@@ -60,7 +60,7 @@ inline ActivationsCall wide_forward_call(const ChainCall& call) {
           call.stream};
 }
 
-/// Of is_small().
+/// The call where is_small().
 inline ActivationsCall small_forward_call(const ChainCall& call) {
   const ChainShape& s = call.shape;
   const int images = static_cast<int>(s.batch);

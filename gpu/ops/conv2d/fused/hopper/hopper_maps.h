@@ -128,9 +128,9 @@ bool is_small(const ChainShape& shape);
 /// A convolution of one dimension with 3, 5 or 7 taps, of channels in multiples of 64, without pooling or upsampling.
 bool is_line(const ChainShape& shape);
 
-/// Of is_line(): positions of the output.
+/// Positions of the output, where is_line().
 int line_outputs(const ChainShape& shape);
-/// Of is_line(): zeros before the first position.
+/// Zeros before the first position, where is_line().
 int line_padding(const ChainShape& shape);
 
 /// Elements of the convolution's output, and bytes of these, rounded up to where the next tensor may begin.

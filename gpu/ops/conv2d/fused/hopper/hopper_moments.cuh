@@ -85,7 +85,7 @@ struct LanePixels {
     for (int i = 0; i < kCount; ++i) sum += exists[i];
     return sum;
   }
-  /// Of one channel, whose values are 0 where the pixel does not exist. `share`: of one value in the mean.
+  /// Those of one channel, whose values are 0 where the pixel does not exist. `share`: of one value in the mean.
   __device__ __forceinline__ MeanAndSquares moments(const float (&values)[kCount], float share) const {
     float sum = values[0];
 #pragma unroll

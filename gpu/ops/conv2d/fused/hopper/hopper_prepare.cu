@@ -52,7 +52,7 @@ __device__ __forceinline__ uint4 chunk_of(const float (&sums)[kWidth<Math>]) {
   return uint4{words[0], words[1], words[2], words[3]};
 }
 
-/// Of three taps of a row or column those that meet tap `a` of two, at this parity.
+/// Those of three taps of a row or column that meet tap `a` of two, at this parity.
 struct Taps {
   int first;
   int end;

@@ -5,7 +5,7 @@
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-/// Of 3x3 weights (K,3,3,C) the sums for each parity (p, q) of an upsampled layers's output, as (p, q, a, b,
+/// The sums of 3x3 weights (K,3,3,C) for each parity (p, q) of an upsampled layers's output, as (p, q, a, b,
 /// K, C): tap (a, b) of 2x2 meets the pixel (a + p - 1, b + q - 1) away. FP32 sums, rounded to the storage
 /// type.
 void sum_weights(const ChainCall& call, const void* weights, void* summed);

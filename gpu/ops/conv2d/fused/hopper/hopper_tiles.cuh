@@ -60,8 +60,8 @@ __device__ __forceinline__ SharedAddress barrier_at(SharedAddress barriers, int 
   return barriers + static_cast<unsigned>(i) * 8;
 }
 
-/// An operand's descriptor, in parts: where the tile is may change, the rest not. `next`: see "turned". Of each
-/// `every` periods the tile has the first.
+/// An operand's descriptor, in parts: where the tile is may change, the rest not. `next`: see "turned". The
+/// tile has the first of each `every` periods.
 __device__ __forceinline__ std::uint64_t describe(SharedAddress tile, unsigned next, unsigned every = 1) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
   const std::uint64_t period = std::uint64_t{every * kPeriodBytes >> 4} << 32;

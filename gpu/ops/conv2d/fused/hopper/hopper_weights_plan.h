@@ -46,7 +46,7 @@ struct WeightsPlan {
   std::int64_t split_elements;  ///< of a split's partial sums
 };
 
-/// Of is_wide() and is_line().
+/// The plan where is_wide() or is_line().
 WeightsPlan plan_weights(const ChainShape& shape);
 
 /// Bytes of the partial sums of all splits.

@@ -83,7 +83,7 @@ __device__ __forceinline__ float* split_of(const WeightsProblem& q, float* parti
   return partial + static_cast<std::int64_t>(blockIdx.y) * q.split_elements;
 }
 
-/// Of the partial sums of 64 filters and 64 channels of a tap, from these on, the index (hopper_weights_sum.cuh).
+/// The index of the partial sums of 64 filters and 64 channels of a tap, from these on (hopper_weights_sum.cuh).
 __device__ __forceinline__ std::int64_t block_of(const WeightsProblem& q, int plane, int filter, int tap,
                                                  int channel) {
   const int line = ((plane * q.filters + filter) / kSlice) * q.taps + tap;

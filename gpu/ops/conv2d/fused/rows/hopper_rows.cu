@@ -11,9 +11,9 @@
 //
 // Rows come in groups of eight of one tap, so that the lanes of a warp read the same line; characters of a tap that
 // are no multiple of 8 leave rows empty. A unit is 256 rows and 128 filters: two warpgroups of 128 x 128 sums. A
-// warpgroup makes `one` of half a stage while the products of the half before run. Of the producing warpgroup one
-// warp asks for dy, three take turns with the symbols. Positions are split into spans for 132 multiprocessors,
-// whatever the GPU has; a second kernel adds their parts in order, so results are deterministic.
+// warpgroup makes `one` of half a stage while the products of the half before run. One warp of the
+// producing warpgroup asks for dy, three take turns with the symbols. Positions are split into spans for 132
+// multiprocessors, whatever the GPU has; a second kernel adds their parts in order, so results are deterministic.
 //
 // What is not finite in dy makes its filter's gradients NaN at all characters (mma_rows.cu).
 //

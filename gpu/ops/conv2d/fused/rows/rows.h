@@ -22,7 +22,7 @@
 
 namespace warpscope::ops::conv2d::fused::rows {
 
-/// Of one_hot.forward before a convolution.
+/// The shape of one_hot.forward before a convolution.
 inline OpShape shape_of_text(const OpShape& own) {
   OpShape shape = input_shape(own);
   shape.in_channels = 1;

@@ -50,7 +50,7 @@ constexpr int symbol_bytes(int taps) {
   return (taps + 1) * kRowBytes;
 }
 
-/// Block: one of taps + 1 slots of a symbol; thread: a filter. Of weights (K, taps, C). Symbol `characters` + 1
+/// Block: one of taps + 1 slots of a symbol; thread: a filter. It adds weights (K, taps, C). Symbol `characters` + 1
 /// is the bias, in its last slot. The last slot of the others is no row: its mean, and those of slots behind it, are
 /// 0.
 template <class T>

@@ -1,0 +1,236 @@
+#include "gpu/training/moments.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace warpscope::training {
+namespace {
+
+/// Of the newest step: what is closer to the beginning than that counts alike.
+constexpr double kEvenShare = 0.25;
+constexpr double kMattersTimes = 8;
+/// Each arrival looks at all of them.
+constexpr std::size_t kMostMoments = 1024;
+
+std::size_t bytes_of_state(const EngineState& state) {
+  std::size_t floats = state.parameters.size();
+  for (const std::vector<float>& each : state.states) floats += each.size();
+  return floats * sizeof(float) + sizeof(state);
+}
+
+}  // namespace
+
+std::size_t thinned_out(std::span<const MomentPlace> places) {
+  if (places.size() < 3) return 0;
+  const double even = kEvenShare * static_cast<double>(places.back().step);
+  std::size_t least = 1;
+  double least_worth = 0;
+  for (std::size_t i = 1; i + 1 < places.size(); ++i) {
+    const auto before = static_cast<double>(places[i - 1].step);
+    const auto after = static_cast<double>(places[i + 1].step);
+    const double worth = (after - before) / (after + even) * (places[i].matters ? kMattersTimes : 1);
+    if (i > 1 && worth >= least_worth) continue;
+    least = i;
+    least_worth = worth;
+  }
+  return least;
+}
+
+void Moments::clear() {
+  kept_.clear();
+  coming_.reset();
+  changes_.clear();
+  evaluations_.clear();
+  list_changed_ = true;
+}
+
+void Moments::give_up() {
+  clear();
+  budget_ = 0;
+}
+
+void Moments::begin(std::uint64_t generation) {
+  pasts_.push_back({generation, {}, 0});
+  list_changed_ = true;
+}
+
+void Moments::begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step) {
+  pasts_.push_back({generation, from, step});
+  list_changed_ = true;
+}
+
+void Moments::break_off(std::uint64_t step) {
+  const auto end = [&](Moment& moment) {
+    if (moment.generation == pasts_.back().generation) moment.reach = std::min(moment.reach, step);
+  };
+  std::for_each(kept_.begin(), kept_.end(), end);
+  if (coming_) end(*coming_);
+}
+
+bool Moments::due(std::uint64_t step, std::size_t bytes) const {
+  if (kept_.empty() || kept_.back().generation != pasts_.back().generation) return true;
+  if (kept_.back().step >= step) return false;
+  const std::uint64_t room =
+      std::clamp<std::uint64_t>(budget_ / std::max<std::size_t>(1, bytes), 1, kMostMoments);
+  return step - kept_.back().step >= std::max<std::uint64_t>(1, step / room);
+}
+
+bool Moments::keep_longer(std::uint64_t step) {
+  if (kept_.empty() || kept_.back().step != step || kept_.back().generation != pasts_.back().generation) {
+    return false;
+  }
+  return kept_.back().matters = true;
+}
+
+void Moments::expect(Moment moment) {
+  moment.generation = pasts_.back().generation;
+  moment.changes = changes_.size();
+  moment.evaluations = evaluations_.size();
+  coming_ = std::move(moment);
+  coming_noted_ = false;
+}
+
+void Moments::before_point(std::uint64_t step, const Steering& steering, const Progress& progress,
+                           const FigureTally& tally) {
+  if (!coming_ || coming_noted_ || step <= coming_->step) return;
+  const double epoch = coming_->progress.epoch;
+  coming_->steering.take_losses_of(steering);
+  coming_->progress = progress;
+  coming_->progress.step = coming_->step;
+  coming_->progress.epoch = epoch;
+  coming_->tally = tally.mark();
+  coming_noted_ = true;
+  keep_if_whole();
+}
+
+void Moments::arrive(EngineState state) {
+  if (!coming_) return;
+  coming_->engine = std::make_shared<const EngineState>(std::move(state));
+  keep_if_whole();
+}
+
+void Moments::keep_if_whole() {
+  if (!coming_noted_ || !coming_->engine) return;
+  kept_.push_back(std::move(*coming_));
+  coming_.reset();
+  list_changed_ = true;
+  thin();
+}
+
+void Moments::note_change(std::uint64_t step, std::shared_ptr<const TrainingSettings> settings,
+                          const plan::Selection& selection) {
+  if (!wanted()) return;
+  changes_.push_back({pasts_.back().generation, step, std::move(settings), selection});
+}
+
+void Moments::note_evaluation(const Evaluation& evaluation, const Point& point) {
+  if (!wanted()) return;
+  NotedEvaluation noted{pasts_.back().generation, changes_.size(), {}, point};
+  noted.evaluation.split = evaluation.split;
+  noted.evaluation.step = evaluation.step;
+  noted.evaluation.epoch = evaluation.epoch;
+  noted.evaluation.loss = evaluation.loss;
+  evaluations_.push_back(std::move(noted));
+  drop_old_notes();
+}
+
+/// Beyond an eighth of the budget the older half of the evaluations goes, with the moments that need it.
+void Moments::drop_old_notes() {
+  const std::size_t bytes =
+      evaluations_.size() * sizeof(NotedEvaluation) + changes_.size() * sizeof(NotedChange);
+  if (bytes <= budget_ / 8) return;
+  const std::size_t gone = evaluations_.size() / 2;
+  const auto is_old = [&](const Moment& moment) { return moment.evaluations < gone; };
+  std::erase_if(kept_, is_old);
+  if (coming_ && is_old(*coming_)) coming_.reset();
+  std::size_t changes = changes_.size();
+  for (const Moment& moment : kept_) changes = std::min(changes, moment.changes);
+  if (coming_) changes = std::min(changes, coming_->changes);
+  evaluations_.erase(evaluations_.begin(), evaluations_.begin() + static_cast<std::ptrdiff_t>(gone));
+  changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(changes));
+  const auto shift = [&](Moment& moment) {
+    moment.evaluations -= gone;
+    moment.changes -= changes;
+  };
+  std::for_each(kept_.begin(), kept_.end(), shift);
+  if (coming_) shift(*coming_);
+  for (NotedEvaluation& each : evaluations_) each.changes -= std::min(each.changes, changes);
+  list_changed_ = true;
+}
+
+/// The last step of that generation that is this training's past; nothing if it has none there.
+std::optional<std::uint64_t> Moments::limit_of(std::uint64_t generation) const {
+  std::uint64_t limit = kNoLastStep;
+  std::uint64_t wanted = pasts_.back().generation;
+  for (const Past& past : std::views::reverse(pasts_)) {
+    if (past.generation != wanted) continue;
+    if (wanted == generation) return limit;
+    if (!past.from) return std::nullopt;
+    wanted = *past.from;
+    limit = std::min(limit, past.step);
+  }
+  return std::nullopt;
+}
+
+const Moment* Moments::find(std::uint64_t step) const {
+  const Moment* found = nullptr;
+  for (const Moment& moment : kept_) {
+    if (moment.step > step || moment.reach < step) continue;
+    const auto limit = limit_of(moment.generation);
+    if (!limit || *limit < step) continue;
+    const bool better = found == nullptr || moment.step > found->step ||
+                        (moment.step == found->step && moment.generation > found->generation);
+    if (better) found = &moment;
+  }
+  return found;
+}
+
+const Moment* Moments::next(std::uint64_t step) const {
+  const Moment* found = nullptr;
+  for (const Moment& moment : kept_) {
+    const auto limit = limit_of(moment.generation);
+    if (!limit || *limit < moment.step || moment.step < step) continue;
+    if (found == nullptr || moment.step < found->step) found = &moment;
+  }
+  return found;
+}
+
+std::shared_ptr<const std::vector<std::uint64_t>> Moments::take_list() {
+  if (!std::exchange(list_changed_, false)) return nullptr;
+  auto steps = std::make_shared<std::vector<std::uint64_t>>();
+  for (const Moment& moment : kept_) {
+    const auto limit = limit_of(moment.generation);
+    if (limit && moment.step <= *limit) steps->push_back(moment.step);
+  }
+  std::sort(steps->begin(), steps->end());
+  steps->erase(std::unique(steps->begin(), steps->end()), steps->end());
+  return steps;
+}
+
+std::size_t Moments::bytes() const {
+  std::size_t bytes = 0;
+  for (const Moment& moment : kept_) bytes += bytes_of_state(*moment.engine);
+  return bytes;
+}
+
+/// Those that are not this training's past go first, the oldest before the others.
+void Moments::thin() {
+  std::size_t held = bytes();
+  while ((held > budget_ || kept_.size() > kMostMoments) && !kept_.empty()) {
+    const auto is_past = [this](const Moment& moment) {
+      const auto limit = limit_of(moment.generation);
+      return limit && moment.step <= *limit;
+    };
+    auto gone = std::find_if_not(kept_.begin(), kept_.end(), is_past);
+    if (gone == kept_.end()) {
+      std::vector<MomentPlace> places;
+      for (const Moment& moment : kept_) places.push_back({moment.step, moment.matters});
+      gone = kept_.begin() + static_cast<std::ptrdiff_t>(thinned_out(places));
+    }
+    held -= bytes_of_state(*gone->engine);
+    kept_.erase(gone);
+  }
+}
+
+}  // namespace warpscope::training

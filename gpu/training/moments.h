@@ -1,0 +1,139 @@
+#pragma once
+// Moments: the training after some of its steps, as it was then, and what was changed and tested between them, so that
+// the steps behind one can be made again. They are kept within a budget of bytes: the more recent the closer, those
+// before a change longer than others.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gpu/engine/engine_state.h"
+#include "gpu/messages/evaluation.h"
+#include "gpu/messages/snapshot.h"
+#include "gpu/plan/selection.h"
+#include "gpu/runs/run_figures.h"
+#include "gpu/training/steering.h"
+
+namespace warpscope::training {
+
+inline constexpr std::uint64_t kNoLastStep = ~std::uint64_t{0};
+
+struct Moment {
+  std::uint64_t generation = 0;
+  std::uint64_t step = 0;
+  bool matters = false;               ///< before or after a change: kept longer
+  std::uint64_t reach = kNoLastStep;  ///< the last step that can be made again from it
+  std::shared_ptr<const EngineState> engine;
+  std::shared_ptr<const std::vector<float>> first_weights;
+  std::shared_ptr<const TrainingSettings> settings;
+  plan::Selection selection;
+  Steering steering;
+  Progress progress;
+  FigureTally::Mark tally;
+  std::size_t changes = 0, evaluations = 0;  ///< that had been noted by then
+};
+
+/// From `step` on, steps are made with these.
+struct NotedChange {
+  std::uint64_t generation = 0;
+  std::uint64_t step = 0;
+  std::shared_ptr<const TrainingSettings> settings;
+  plan::Selection selection;
+};
+
+struct NotedEvaluation {
+  std::uint64_t generation = 0;
+  std::size_t changes = 0;  ///< that had been noted by then
+  Evaluation evaluation;    ///< its figures, without what it tells of each image
+  Point point;
+  bool best = false;  ///< a checkpoint was written as the best one
+};
+
+/// For thinned_out().
+struct MomentPlace {
+  std::uint64_t step = 0;
+  bool matters = false;
+};
+
+/// Which of these, in the order of their steps, goes first where there are too many: the one whose neighbours are the
+/// closest to each other, measured by a quarter of the newest step and their own; one that matters counts as if they
+/// were eight times as far apart. The first and the last go only if there is no other. There is one at least.
+std::size_t thinned_out(std::span<const MomentPlace> places);
+
+class Moments {
+ public:
+  /// Bytes of the engine's states. 0: none are kept.
+  explicit Moments(std::size_t budget) : budget_(budget) {}
+
+  bool wanted() const { return budget_ > 0; }
+  std::size_t budget() const { return budget_; }
+  /// None can be had, or they are of no use any more. What was noted is dropped too.
+  void clear();
+  /// None are kept from now on.
+  void give_up();
+
+  /// Another generation goes on from the points of `from` up to `step`, if there is one.
+  void begin(std::uint64_t generation);
+  void begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step);
+  /// What follows `step` cannot be made again from what was before: other weights, another network.
+  void break_off(std::uint64_t step);
+
+  /// Whether a moment after so many steps, of so many bytes, would be a useful one: not much closer to the one before
+  /// than those that the budget has room for.
+  bool due(std::uint64_t step, std::size_t bytes) const;
+  /// A moment whose state is still to come, as are losses of steps that are under way. There is no other such.
+  void expect(Moment moment);
+  bool expects() const { return coming_.has_value(); }
+  void matters() { coming_->matters = true; }
+  /// The one after so many steps matters now; false if there is none.
+  bool keep_longer(std::uint64_t step);
+  /// The point of `step` comes; these do not have it yet.
+  void before_point(std::uint64_t step, const Steering& steering, const Progress& progress,
+                    const FigureTally& tally);
+  /// The state of the one that is expected. It is kept once its losses are known too.
+  void arrive(EngineState state);
+
+  void note_change(std::uint64_t step, std::shared_ptr<const TrainingSettings> settings,
+                   const plan::Selection& selection);
+  void note_evaluation(const Evaluation& evaluation, const Point& point);
+  /// The newest evaluation was the best so far.
+  void note_best() {
+    if (wanted() && !evaluations_.empty()) evaluations_.back().best = true;
+  }
+  const std::vector<NotedChange>& changes() const { return changes_; }
+  const std::vector<NotedEvaluation>& evaluations() const { return evaluations_; }
+
+  /// The newest one of this training's past from which `step` can be reached; nullptr if there is none. Of several after
+  /// the same step of one generation it is the one before what was changed there.
+  const Moment* find(std::uint64_t step) const;
+  /// The first one of this training's past after `step` steps or more; nullptr if there is none.
+  const Moment* next(std::uint64_t step) const;
+  /// For Snapshot::moments; nullptr if it has not changed since the last call.
+  std::shared_ptr<const std::vector<std::uint64_t>> take_list();
+  std::size_t bytes() const;
+
+ private:
+  struct Past {
+    std::uint64_t generation = 0;
+    std::optional<std::uint64_t> from;
+    std::uint64_t step = 0;
+  };
+  std::optional<std::uint64_t> limit_of(std::uint64_t generation) const;
+  void keep_if_whole();
+  void thin();
+  void drop_old_notes();
+
+  std::size_t budget_;
+  std::vector<Moment> kept_;  ///< in the order in which they were taken
+  std::optional<Moment> coming_;
+  bool coming_noted_ = false;
+  std::vector<Past> pasts_;  ///< the newest last
+  std::vector<NotedChange> changes_;
+  std::vector<NotedEvaluation> evaluations_;
+  bool list_changed_ = true;
+};
+
+}  // namespace warpscope::training
