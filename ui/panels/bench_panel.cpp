@@ -239,7 +239,8 @@ bool draw_choice(const Frame& frame, const std::string& name, const char* all, f
   if (changed) chosen.reset();
   for (const Value value : offered) {
     const std::string label(to_string(value));
-    if (!combo_item(frame, fmt::format("{}={}", name, label).c_str(), label.c_str(), chosen == value)) continue;
+    if (!combo_item(frame, fmt::format("{}={}", name, label).c_str(), label.c_str(), chosen == value))
+      continue;
     chosen = value;
     changed = true;
   }
