@@ -35,7 +35,7 @@ namespace warpscope::training {
 /// `batch` is at least 1, and `test_images` as many as are evaluated at the most.
 struct EngineOptions : EngineSettings {
   plan::Selection selection;
-  /// Of steps, where the selection leaves the choice; with `deterministic` the rules hold.
+  /// Choices of steps, where the selection leaves the choice; with `deterministic` the rules hold.
   plan::MeasuredChoices measured;
   int shown_images = 0;
   ops::Variants variants = ops::built_in_variants();  ///< to choose from

@@ -47,11 +47,11 @@ inline std::int64_t output_pixels(const OpShape& s) {
 inline std::int64_t output(const OpShape& s) {
   return output_pixels(s) * s.out_channels;
 }
-/// Of the images of a data set.
+/// The images of a data set.
 inline std::int64_t data_set(const OpShape& s) {
   return s.count * s.height * s.width * s.in_channels;
 }
-/// Of a data set only what is picked counts (OpContract::touched).
+/// Only what is picked of a data set counts (OpContract::touched).
 inline OpShape picked(const OpShape& s) {
   OpShape touched = s;
   touched.count = s.batch;

@@ -34,7 +34,7 @@ constexpr Extents extents_of(TileKind kind) {
 /// The side of a fragment, in elements of C.
 inline constexpr int kSide = 16;
 
-/// Of k, that a block has in shared memory at once.
+/// Steps of k that a block has in shared memory at once.
 inline constexpr int kDepthBytes = 64;
 
 struct Cut {

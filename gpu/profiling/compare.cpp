@@ -60,7 +60,7 @@ std::string peaks_doubt(const Peaks& before, const Peaks& after) {
   look("bf16", before.bf16, after.bf16);
   if (std::max(worst, 1 / worst) <= 1 + training::kControlTolerance) return {};
   return fmt::format(
-      "the peak of {} is {:.2f} times that of before, so the device is not as busy as it was, or runs at "
+      "the peak of {} is {:.2f} times the earlier one, so the device is not as busy as it was, or runs at "
       "another "
       "clock",
       name, worst);

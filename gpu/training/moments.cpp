@@ -7,7 +7,7 @@
 namespace warpscope::training {
 namespace {
 
-/// Of the newest step: what is closer to the beginning than that counts alike.
+/// Share of the newest step: what is closer to the beginning than that counts alike.
 constexpr double kEvenShare = 0.25;
 constexpr double kMattersTimes = 8;
 /// Each arrival looks at all of them.

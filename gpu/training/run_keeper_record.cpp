@@ -107,7 +107,7 @@ void RunKeeper::give_up(const std::string& why) {
   let_go();
 }
 
-/// Recording has ended. Of a training without any step no folder remains.
+/// Recording has ended. A training without any step leaves no folder.
 void RunKeeper::let_go() {
   const bool recorded = recorder_ != nullptr;
   checkpoints_.reset();  // its thread writes the recorder's points

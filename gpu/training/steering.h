@@ -32,7 +32,7 @@ class Steering {
   void note_best(const Evaluation& evaluation) { best_loss_ = evaluation.loss; }
   void note_evaluation(std::uint64_t step) { evaluation_step_ = step; }
   std::uint64_t last_evaluation() const { return evaluation_step_; }
-  /// Of a run that goes on after `seconds` of training: it may be at its end already. `which` split steers.
+  /// For a run that goes on after `seconds` of training: it may be at its end already. `which` split steers.
   void judge_before(const TrainingSettings& settings, double seconds, std::string_view which);
   /// Why the run ends; "" as long as it goes on.
   const std::string& stop_reason() const { return stop_reason_; }

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 /// Between two moments, at the least.
 constexpr auto kMomentInterval = milliseconds(100);
-/// Of the time goes to copying them, at the most.
+/// Share of the time that copying them takes, at the most.
 constexpr double kMomentShare = 0.003;
 /// Changes that follow each other faster are one, as those of a slider that is dragged.
 constexpr auto kChangeInterval = milliseconds(250);

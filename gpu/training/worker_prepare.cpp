@@ -81,7 +81,7 @@ void Trainer::Worker::prepare() {
   set_state(around_.start_paused ? TrainerState::paused : TrainerState::running);
 }
 
-/// Of a run that is gone on with.
+/// For a run that is gone on with.
 std::string Trainer::Worker::told_as_ended() const {
   if (!steering_.stop_reason().empty()) {
     return fmt::format("the run is at its end already, since {}: change that limit to go on",

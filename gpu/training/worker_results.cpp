@@ -195,7 +195,7 @@ void Trainer::Worker::note_evaluation(const std::shared_ptr<const Evaluation>& e
   write_checkpoint(true);
 }
 
-/// Of the held-out images by which the training is steered.
+/// The held-out images by which the training is steered.
 Split Trainer::Worker::steering_split() const {
   return data_->validation.count > 0 ? Split::validation : Split::test;
 }

@@ -123,7 +123,7 @@ TEST(Changes, AreNoneOfTheCodeWhereThePeaksAreOthers) {
   EXPECT_EQ(peaks_doubt(before, {.fp32 = 95, .bytes = 54}), "");
   EXPECT_EQ(peaks_doubt(before, {.fp32 = 100, .bf16 = 10}), "") << "what one of them lacks tells nothing";
   const std::string doubt = peaks_doubt(before, {.fp32 = 80, .bytes = 35});
-  EXPECT_TRUE(doubt.starts_with("the peak of memory is 0.70 times that of before, ")) << doubt;
+  EXPECT_TRUE(doubt.starts_with("the peak of memory is 0.70 times the earlier one, ")) << doubt;
 }
 
 BenchOptions quick() {
