@@ -45,8 +45,8 @@ BenchReport read_bench_report(const std::string& file);
 /// A line for each row that was timed, after one of titles.
 std::string to_csv(const BenchReport& report);
 
-/// Which variants trainings of this step take by --measure in each precision, with their times; `anew`: measured now and
-/// kept, else as far as it was measured before. Throws core::Error.
+/// Which variants trainings of this step take by --measure in each precision, with their times; `anew`: measured now
+/// and kept, else as far as it was measured before. Throws core::Error.
 std::string measured_text(const ops::Context& context, const models::Model& model,
                           const profiling::StepSetup& setup, const std::vector<core::Precision>& precisions,
                           bool anew);

@@ -1,5 +1,5 @@
-// warpscope config: the settings that a training would have, as a TOML file to start from; docs/options.md and the manual
-// page.
+// warpscope config: the settings that a training would have, as a TOML file to start from; docs/options.md and the
+// manual page.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -14,12 +14,12 @@
 namespace warpscope::app {
 namespace {
 
-/// "hopper with bias, relu, maxpool2d (tf32, fp16, bf16)": the most that `variant` covers and the precisions
-/// in which it runs on `device`, or why it does not run at all.
+/// "hopper with bias, relu, maxpool2d (tf32, fp16, bf16)": what calls of `variant` cover and the precisions in which it
+/// runs on `device`, or why it does not run at all.
 std::string describe(const ops::Variant& variant, const core::DeviceInfo& device) {
-  const ops::OpSet most = ops::coverings(variant).back();
+  const ops::OpSet all = ops::coverable_ops(variant);
   const std::string name =
-      most.empty() ? variant.name : fmt::format("{} with {}", variant.name, ops::describe(most));
+      all.empty() ? variant.name : fmt::format("{} with {}", variant.name, ops::describe(all));
   std::vector<std::string_view> precisions;
   for (const core::Precision precision : core::selectable_precisions()) {
     if (ops::unavailable_reason(variant, device, precision).empty())

@@ -2,10 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,9 +18,11 @@
 #include "app/interrupt.h"
 #include "app/options.h"
 #include "app/ranks.h"
+#include "app/run_folders.h"
 #include "app/table.h"
 #include "app/trained_source.h"
 #include "gpu/core/error.h"
+#include "gpu/core/phases.h"
 #include "gpu/data/picture.h"
 #include "gpu/data/requirements.h"
 #include "gpu/export/export.h"
@@ -23,6 +30,7 @@
 #include "gpu/inference/ranks.h"
 #include "gpu/inference/report.h"
 #include "gpu/plan/model_figures.h"
+#include "gpu/runs/inference_figures.h"
 #include "gpu/settings/setting.h"
 
 namespace warpscope::app {
@@ -34,6 +42,9 @@ struct InferArguments {
   int batch = 0;          ///< 0: that of a training
   bool mirrored = false;  ///< also by mirror images
   int shift = 0;          ///< also by each image shifted to four corners by so many pixels; 0: not
+  std::string pace;       ///< of kRungs; "": by the batch
+  bool ladder = false;    ///< all of these
+  bool keep = false;      ///< the figures, in the run's folder
   std::string select;     ///< variants, as plan::apply() takes them
   std::string out;        ///< answers: file, "-" for standard output instead of the text, "" for none
   std::string format;     ///< csv, json; "" for what the file's name ends with
@@ -66,9 +77,28 @@ inference::Subject subject_of(const TrainedSource& source, const ImageSource& im
           source.network.classes.empty() ? images.classes() : source.network.classes};
 }
 
-/// In batches of one image the latency of each counts, else that there are many.
-inference::Pace pace_of(int batch) {
-  return batch == 1 ? inference::Pace::one_by_one : inference::Pace::overlapped;
+/// A way to make batches, from the least latency to the most images per second.
+struct Rung {
+  std::string_view name;
+  inference::Pace pace;
+  bool one_image;  ///< a batch is one image
+};
+constexpr std::array kRungs{Rung{"synchronous", inference::Pace::one_by_one, true},
+                            Rung{"batched", inference::Pace::one_by_one, false},
+                            Rung{"asynchronous", inference::Pace::overlapped, false}};
+
+/// The one that is asked for. Without --pace: in batches of one image the latency of each counts, else that there are
+/// many.
+const Rung& rung_of(const InferArguments& a) {
+  if (a.pace.empty()) return a.batch == 1 ? kRungs.front() : kRungs.back();
+  const auto found = std::ranges::find(kRungs, std::string_view(a.pace), &Rung::name);
+  if (found == kRungs.end()) {
+    throw core::BadInput(
+        fmt::format("there is no --pace '{}'; valid: synchronous, batched, asynchronous", a.pace));
+  }
+  if (found->one_image && a.batch > 1)
+    throw core::BadInput(fmt::format("--pace synchronous has batches of 1, not of {}", a.batch));
+  return *found;
 }
 
 /// What is asked, of this rank or of all.
@@ -87,28 +117,49 @@ Outcome infer_by_one(const Asked& asked, const inference::Inference::GoOn& go_on
   return network.run(asked.images, go_on, asked.pace);
 }
 
-Outcome infer_by_all(const Asked& asked, const MetRanks& met, const inference::Inference::GoOn& go_on) {
+/// This process, or all ranks, as often as they are asked.
+class Askers {
+ public:
+  explicit Askers(const MetRanks& met) : met_(met) {
+    if (met.meeting) lead_.emplace(*met.meeting);
+  }
+
+  int size() const { return met_.meeting ? met_.meeting->place().size : 1; }
+  Outcome infer(const Asked& asked, const inference::Inference::GoOn& go_on) {
+    return lead_ ? infer_by_all(asked, go_on) : infer_by_one(asked, go_on);
+  }
+
+ private:
+  Outcome infer_by_all(const Asked& asked, const inference::Inference::GoOn& go_on);
+
+  const MetRanks& met_;
+  std::optional<inference::Lead> lead_;
+};
+
+Outcome Askers::infer_by_all(const Asked& asked, const inference::Inference::GoOn& go_on) {
   const TrainedSource& source = asked.source;
-  const auto ranks = static_cast<std::size_t>(met.meeting->place().size);
+  const auto ranks = static_cast<std::size_t>(size());
   inference::Question question{
       source.network.settings.model, source.selection,       asked.views, asked.batch, asked.pace,
-      asked.images.option(),         source.network.classes, met.devices};
+      asked.images.option(),         source.network.classes, met_.devices};
   question.devices.resize(ranks, source.device->info().id());
   const InterruptStop stop;
-  return inference::lead(*met.meeting, question, source.network.parameters, source.device, *source.stream,
-                         asked.images, go_on, stop.token());
+  return lead_->ask(question, source.network.parameters, source.device, *source.stream, asked.images, go_on,
+                    stop.token());
 }
 
-Outcome infer_all(const Asked& asked, const MetRanks& met) {
+/// `most`: seconds after which it ends.
+Outcome infer_all(const Asked& asked, Askers& askers, double most = std::numeric_limits<double>::infinity()) {
   const std::atomic<bool>& interrupted = catch_interrupts();
   ProgressLine line;
-  const std::int64_t own = asked.images.count() / (met.meeting ? met.meeting->place().size : 1);
+  const std::int64_t own = asked.images.count() / askers.size();
   const auto total = static_cast<int>(std::min<std::int64_t>(own, std::numeric_limits<int>::max()));
+  const auto begin = core::Clock::now();
   const auto go_on = [&](std::int64_t answers) {
     line.show(static_cast<int>(answers), total, "inference");
-    return !interrupted;
+    return !interrupted && core::seconds_since(begin) < most;
   };
-  return met.meeting ? infer_by_all(asked, met, go_on) : infer_by_one(asked, go_on);
+  return askers.infer(asked, go_on);
 }
 
 std::string latencies_of(const Outcome& found) {
@@ -148,6 +199,34 @@ void print_ranks(const Outcome& found, const char* things) {
   }
 }
 
+/// Where the time of each rank went.
+void print_times(const Outcome& found) {
+  constexpr std::size_t kMostRanks = 8;  // that stand beside each other on a line; --json has all
+  if (found.ranks.empty()) return;
+  const std::size_t ranks = std::min(found.ranks.size(), kMostRanks);
+  std::vector<Column> columns{{"milliseconds of a rank", Align::left}};
+  for (std::size_t rank = 0; rank < ranks; ++rank) columns.push_back({fmt::format("rank {}", rank)});
+  Table table(columns);
+  const auto add = [&](std::string name, const auto& of) {
+    std::vector<std::string> cells{std::move(name)};
+    for (std::size_t rank = 0; rank < ranks; ++rank) cells.push_back(figure(of(found.ranks[rank])));
+    table.add(std::move(cells));
+  };
+  for (const inference::RankPart& part : inference::kRankParts) {
+    add(std::string(part.name), [&](const inference::RankShare& rank) {
+      return inference::kMillisecondsPerSecond * (rank.times.*part.time);
+    });
+    if (part.time != &inference::RankTimes::network) continue;
+    for (std::size_t i = 0; i < found.layers.size(); ++i) {
+      if (!found.layers[i].inside.empty()) continue;
+      add(fmt::format("  {}", found.layers[i].layer),
+          [&](const inference::RankShare& rank) { return rank.layer_milliseconds(i); });
+    }
+  }
+  files::print("\n");
+  files::put(table.text());
+}
+
 void print(const inference::Subject& subject, const Outcome& found, bool of_texts) {
   const char* const things = of_texts ? "texts" : "images";
   files::print("network      {}, {}\n", subject.model, subject.weights);
@@ -163,6 +242,7 @@ void print(const inference::Subject& subject, const Outcome& found, bool of_text
   print_ranks(found, things);
   files::print("\n");
   files::put(latencies_of(found));
+  print_times(found);
 }
 
 /// On standard error, what did not become an answer.
@@ -196,10 +276,44 @@ int tell(const InferArguments& a, const inference::Subject& subject, const Outco
     write_output(a.out, inference::text_of(subject, found, inference::row_format(a.format, a.out)));
   }
   if (!a.json.empty()) write_output(a.json, runs::json_text(inference::figures_of(subject, found)));
+  if (a.keep)
+    runs::save_inference(find_run(a.trained.source, kRunsFolder), inference::figures_of(subject, found));
   return found.interrupted || !found.refused.empty() || found.not_finite > 0 ? 1 : 0;
 }
 
+/// Every rung, one after the other, for so many seconds at most; the exit code.
+int climb(const InferArguments& a, const Asked& top, Askers& askers) {
+  constexpr double kMostSeconds = 10;
+  Table table(
+      {{"pace", Align::left}, {"batch"}, {"answers/s"}, {"times the first"}, {"us a batch"}, {"99 %"}});
+  nlohmann::json rows = nlohmann::json::array();
+  double first = 0;
+  for (const Rung& rung : kRungs) {
+    Asked asked = top;
+    asked.batch = rung.one_image ? 1 : top.batch;
+    asked.pace = rung.pace;
+    asked.images.take_part(0, asked.images.count());
+    const Outcome found = infer_all(asked, askers, kMostSeconds);
+    if (catch_interrupts()) return 1;
+    const double rate = found.images_per_second();
+    if (first == 0) first = rate;
+    table.add({std::string(rung.name), fmt::format("{}", asked.batch), figure(rate),
+               fmt::format("{:.2f}", first > 0 ? rate / first : 0), figure(found.total.median),
+               figure(found.total.p99)});
+    nlohmann::json row = inference::figures_of(subject_of(asked.source, asked.images), found);
+    row["pace"] = rung.name;
+    rows.push_back(std::move(row));
+  }
+  if (a.json != "-") files::put(table.text());
+  if (!a.json.empty()) write_output(a.json, runs::json_text({{"ladder", std::move(rows)}}));
+  return 0;
+}
+
 void check_outputs(const InferArguments& a) {
+  if (a.ladder && a.keep) throw core::BadInput("--ladder keeps no figures; leave out --keep, or take --json");
+  if (a.ladder && !a.out.empty()) throw core::BadInput("--ladder writes no answers; leave out --out");
+  if (a.ladder && (!a.pace.empty() || a.batch == 1))
+    throw core::BadInput("--ladder tries every pace; leave out --pace, and --batch 1");
   if (a.out.empty() && !a.format.empty()) throw core::BadInput("--format is that of --out, which is missing");
   if (!a.out.empty()) inference::row_format(a.format, a.out);
   if (a.out == "-" && a.json == "-")
@@ -218,17 +332,19 @@ int ask(const InferArguments& a) {
   TrainedArguments trained = a.trained;
   trained.device = met.device;
   TrainedSource source = open_network(trained);
+  if (a.keep && !source.network.of_run)
+    throw core::BadInput(fmt::format("--keep is for a run, and {} is a file of weights", a.trained.source));
   if (!source.network.not_finite.empty()) files::warn(source.network.not_finite);
   plan::apply(source.selection, a.select, source.device->info());
   const auto images = images_of(a, source);
   const models::Model& model = source.network.settings.model;
   const int batch = a.batch > 0 ? a.batch : plan::standard_batch(source.device->info(), model);
-  const Asked asked{source,
-                    *images,
-                    {a.mirrored, a.shift},
-                    static_cast<int>(std::min<std::int64_t>(batch, images->count())),
-                    pace_of(batch)};
-  const Outcome found = infer_all(asked, met);
+  const Rung& rung = rung_of(a);
+  const auto most = static_cast<int>(std::min<std::int64_t>(batch, images->count()));
+  const Asked asked{source, *images, {a.mirrored, a.shift}, rung.one_image ? 1 : most, rung.pace};
+  Askers askers(met);
+  if (a.ladder) return climb(a, asked, askers);
+  const Outcome found = infer_all(asked, askers);
   return tell(a, subject_of(source, *images), found, *images, !model.alphabet.empty());
 }
 
@@ -259,6 +375,15 @@ Run infer(CLI::App& app) {
               "(default: 0, off)")
            ->type_name("N"),
       0, static_cast<int>(training::setting("test_shift").range.most));
+  app.add_option(
+         "--pace", a->pace,
+         "synchronous: an image after the other; batched: a batch after the other; asynchronous: the next "
+         "batch is read while the device works (default: asynchronous, with --batch 1 synchronous)")
+      ->type_name("PACE");
+  app.add_flag("--ladder", a->ladder, "Tries all three for ten seconds at most and tells how fast each is");
+  app.add_flag(
+      "--keep", a->keep,
+      "Keeps the figures in the folder of the run, as inference.json, which the window's panel Ranks shows");
   app.add_option("--select", a->select,
                  "Variants: conv2d.forward=naive,..., all=naive or preset=tensor_cores")
       ->type_name("OP=VARIANT,...");

@@ -54,7 +54,8 @@ std::string options_of(const CLI::App& app) {
   return text;
 }
 
-/// Where the manual says what options of a command do that the window has too: those of a training, or those called `names`.
+/// Where the manual says what options of a command do that the window has too: those of a training, or those called
+/// `names`.
 std::string elsewhere(const std::vector<std::string>& names) {
   constexpr std::size_t kFew = 8;
   if (names.empty()) return "";

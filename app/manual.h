@@ -9,7 +9,8 @@ class App;
 
 namespace warpscope::app {
 
-/// The page warpscope(1) in roff's language: each command of the program `app` and each option, in the order of the help.
+/// The page warpscope(1) in roff's language: each command of the program `app` and each option, in the order of the
+/// help.
 std::string manual(const CLI::App& app);
 
 }  // namespace warpscope::app

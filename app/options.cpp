@@ -169,8 +169,8 @@ std::string optimizers_that_read(const Setting& number) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Tells, in a sentence each, the typed numbers that nothing reads, but for 0, as good as none. A file may hold the numbers
-/// of all optimizers.
+/// Tells, in a sentence each, the typed numbers that nothing reads, but for 0, as good as none. A file may hold the
+/// numbers of all optimizers.
 void tell_ignored(const Configuration& typed, const training::OptimizerSettings& optimizer) {
   const auto of_rule = training::numbers_of(optimizer.rule);
   const auto read = training::numbers_of(optimizer.rule, optimizer.per_sample);

@@ -30,7 +30,7 @@ std::string refuse_not_positive(const std::string& text);
 /// Lets an option take only whole numbers, from `least` to `most`.
 void whole_numbers(CLI::Option& option, int least, int most);
 
-/// Throws core::BadInput that names the option and what stands there twice in its list, if anything does.
+/// Throws core::BadInput that names the option and what its list has twice, if anything.
 void refuse_repeated(const std::string& option, const std::vector<std::string>& list);
 
 /// Adds an option for each setting. A value that does not fit throws core::BadInput from CLI::App::parse().
@@ -38,13 +38,14 @@ void add_training_options(CLI::App& app, TrainingArguments& arguments);
 
 /// The settings that are given: the command line over --config's file, or over the run.json of the run to
 /// resume, whose folder is then run_dir. What a run.json says of variants goes where the command line asks
-/// for another device or precision. Where no network is named it is that of the initial weights, if they tell it. Throws
-/// core::BadInput for a file that cannot be read, and for another
+/// for another device or precision. Where no network is named it is that of the initial weights, if they tell it.
+/// Throws core::BadInput for a file that cannot be read, and for another
 /// model, other data or another folder of a resumed run.
 training::Configuration parse(const TrainingArguments& arguments);
 
 /// What the trainer takes: parse() with defaults filled in, but for those that depend on the device. What stands on the
-/// command line and has no effect with the optimizer is told on standard error. Throws core::BadInput as parse(), and if the file to save could not be written.
+/// command line and has no effect with the optimizer is told on standard error. Throws core::BadInput as parse(), and
+/// if the file to save could not be written.
 training::TrainerOptions training_options(const TrainingArguments& arguments);
 
 /// The folder of what was measured of variants; "" where nobody knows one of the user: nothing is measured then.

@@ -21,6 +21,7 @@
 #include "gpu/ranks/meeting_place.h"
 #include "gpu/ranks/mpi_meeting.h"
 #include "gpu/ranks/shared_meeting.h"
+#include "gpu/ranks/slurm.h"
 #include "gpu/training/ranks.h"
 
 namespace warpscope::app {
@@ -164,6 +165,25 @@ MetRanks meet_by_hand(const RankArguments& arguments, const std::string& device)
   return met;
 }
 
+/// Where srun has started this process without MPI.
+MetRanks meet_in_slurm_step(ranks::Place place, const RankArguments& arguments, const std::string& device) {
+  if (arguments.meet.empty()) {
+    throw core::BadInput(fmt::format(
+        "srun has started {} of these, which do not meet by MPI as it is: give --mpi=pmix (or pmi2, "
+        "where MPICH is) to srun, or --meet FOLDER, which all see, or --ranks 1 to train each by itself",
+        place.size));
+  }
+  if (arguments.ranks > 0 || !arguments.gpus.empty())
+    throw core::BadInput("srun says how many ranks there are; leave --ranks and --gpus out");
+  RankArguments told = arguments;
+  told.rank = place.rank;
+  told.ranks = place.size;
+  MetRanks met = meet_by_hand(told, device);
+  met.device = device == "auto" ? device_of(rank_on_this_host()) : device;
+  met.why_not = "srun says how many ranks there are; start it anew with another -n";
+  return met;
+}
+
 }  // namespace
 
 void add_rank_options(CLI::App& app, RankArguments& a, const std::string& shared) {
@@ -179,7 +199,7 @@ void add_rank_options(CLI::App& app, RankArguments& a, const std::string& shared
   app.add_option(
          "--meet", a.meet,
          "Where ranks meet that are started by hand, on any hosts: HOST:PORT of rank 0, or a folder that all "
-         "see; with --rank, and for rank 0 --ranks")
+         "see; with --rank, and for rank 0 --ranks, where srun does not say these")
       ->type_name("HOST:PORT|FOLDER")
       ->group("Device");
   whole_numbers(*app.add_option("--rank", a.rank, "Which of the ranks of --meet this is; rank 0 leads")
@@ -203,6 +223,11 @@ void add_rank_options(CLI::App& app, RankArguments& a, const std::string& shared
 MetRanks meet_ranks(const RankArguments& arguments, const std::string& device, const std::string& command) {
   leave_multicast_off();
   if (ranks::started_by_mpi()) return meet_by_mpi(arguments, device);
+  // Who names a rank, or starts ranks from each process, does not want those of srun to be the ranks.
+  const bool starts_its_own = arguments.ranks > 0 || !arguments.gpus.empty();
+  const bool by_slurm = arguments.rank < 0 && (!arguments.meet.empty() || !starts_its_own);
+  if (const auto place = ranks::place_in_slurm_step(); place && by_slurm)
+    return meet_in_slurm_step(*place, arguments, device);
   if (!arguments.meet.empty()) return meet_by_hand(arguments, device);
   if (arguments.rank >= 0 || !arguments.token.empty())
     throw core::BadInput(

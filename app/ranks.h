@@ -39,8 +39,8 @@ struct MetRanks {
   bool leads() const { return !meeting || meeting->place().leads(); }
 };
 
-/// Starts what is asked for as `warpscope COMMAND`, or meets those that mpirun, srun or people started. `device`: that of
-/// --device. Throws core::BadInput for GPUs that there are not and for contradictions.
+/// Starts what is asked for as `warpscope COMMAND`, or meets those that mpirun, srun or people started. `device`: that
+/// of --device. Throws core::BadInput for GPUs that there are not and for contradictions.
 MetRanks meet_ranks(const RankArguments& arguments, const std::string& device, const std::string& command);
 
 /// What `follow` returns as exit code of a rank that another one leads, told here where that one is far away.
@@ -49,8 +49,8 @@ int follow_as(const MetRanks& met, int (*follow)(ranks::Meeting&, const std::str
 /// The other ranks of a training, where it has more than one.
 class OtherRanks {
  public:
-  /// Starts what is asked for, or meets those that mpirun, srun or people started, and gives them to `options`, with more
-  /// where the training asks for them. Throws core::BadInput for GPUs that there are not and for contradictions.
+  /// Starts what is asked for, or meets those that mpirun, srun or people started, and gives them to `options`, with
+  /// more where the training asks for them. Throws core::BadInput for GPUs that there are not and for contradictions.
   OtherRanks(const RankArguments& arguments, training::TrainerOptions& options);
 
   /// That of this process if another rank led it, now that the training is over; nothing where it leads.

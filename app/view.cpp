@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/run_folders.h"
+#include "app/start_services.h"
 #include "app/window_options.h"
 #include "gpu/core/error.h"
 #include "gpu/jobs/viewed_run.h"
@@ -33,6 +34,7 @@ int view_run(const std::string& run, const WindowArguments& arguments) {
   ui::WindowOptions window = window_options(arguments);
   window.training.model = model_of(folder);
   window.source = std::make_shared<jobs::ViewedRun>(folder);
+  window.start.view = start_services().view;
   try {
     return ui::run_window(window);
   } catch (const ui::NoDisplay&) {

@@ -15,12 +15,10 @@
 #include "app/options.h"
 #include "app/png.h"
 #include "app/run_folders.h"
+#include "app/start_services.h"
 #include "app/window_options.h"
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
-#include "gpu/data/known_data.h"
-#include "gpu/data/requirements.h"
-#include "gpu/data/split.h"
 #include "gpu/files/streams.h"
 #include "gpu/models/model.h"
 #include "gpu/runs/checkpoint.h"
@@ -53,15 +51,7 @@ training::TrainerOptions open_unsaved(const std::filesystem::path& folder, const
   core::open_device(options.device);
   const models::Model& model = options.model;
   const training::OrderState order = training::to_go_on_from(folder, model).checkpoint->order;
-  data::FoundData found =
-      data::find_data(options.data, options.known_data, data::requirements_of(model), stopped);
-  if (!found.same) throw core::BadInput(data::told_as_other(found.set));
-  found.set.notice = std::move(found.notice);
-  auto set = std::make_shared<data::DataSet>(
-      data::split_validation(std::move(found.set), options.validation, options.seed));
-  training::check_order(order, *set, options);
-  // The trainer splits the whole set itself and would hold it beside its own.
-  if (options.validation == 0) options.data_set = std::move(set);
+  read_data(options, &order, stopped);
   return options;
 }
 
@@ -74,6 +64,8 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
   for (const std::filesystem::path& each : {recorded, std::filesystem::path(kRunsFolder)})
     runs::empty_deleted(each);
   window.open_unsaved = open_unsaved;
+  window.start = start_services();
+  window.start_page = arguments.bare;
   try {
     while (true) {
       options.unsaved_dir = unsaved.string();
@@ -92,6 +84,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       training::RankSupply supply = std::move(options.rank_supply);
       options = std::move(*go_on);
       options.rank_supply = std::move(supply);
+      window.start_page = false;
     }
   } catch (const ui::NoDisplay&) {
     files::print("There is no display: training headless (as warpscope train does).\n");

@@ -13,6 +13,7 @@ struct WindowArguments {
   std::uint64_t exit_after_steps = 0;
   std::string size;           ///< "1600x1000"; "" for the remembered one
   std::string draw = "auto";  ///< who draws: "auto", "gpu" or "cpu"
+  bool bare = false;          ///< nobody has said what is to be trained
 };
 
 // A build with the window has these in window.cpp and view.cpp, one without it in no_window.cpp.

@@ -41,6 +41,8 @@ Run window(CLI::App& app) {
     training::TrainerOptions options = training_options(a->training);
     const OtherRanks others(a->ranks, options);
     if (others.exit_code()) return *others.exit_code();
+    const TrainingArguments& training = a->training;
+    a->window.bare = training.given.empty() && training.config.empty() && training.resume.empty();
     return open_window(std::move(options), a->window);
   };
 }

@@ -83,7 +83,7 @@ void bound_by_group(HostMemory& memory, const fs::path& folder, const GroupFiles
         fmt::format("the limit of the control group {} of {} ({})", group,
                     memory_text(static_cast<double>(*limit)), names.limit));
   if (names.above == nullptr) return;
-  // Of a group above that is not to be seen here, as out of a container, it is not known what others use.
+  // What others use of a group above is not known where that group cannot be seen, as from inside a container.
   const Bytes above = number_of(folder / "memory.stat", names.above);
   if (!above || *above >= *limit) return;
   bound(memory, above, used,

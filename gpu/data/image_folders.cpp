@@ -226,10 +226,10 @@ ClassFolders find_parts(const fs::path& folder) {
   return found;
 }
 
-/// The classes are the folders in `folder`; or, where a folder there that is called as training data are (half_of_set())
-/// has folders with pictures in it, those in that one; test and validation pictures are then those in folders so
-/// called. Pictures (is_picture()) may lie deeper in the folder of their class; links are followed, names that begin
-/// with a point are not looked at.
+/// The classes are the folders in `folder`; or, where a folder there that is called as training data are
+/// (half_of_set()) has folders with pictures in it, those in that one; test and validation pictures are then those in
+/// folders so called. Pictures (is_picture()) may lie deeper in the folder of their class; links are followed, names
+/// that begin with a point are not looked at.
 ///
 /// Throws BadInput if a folder cannot be read, if there are not 2 to 256 classes, if one has no pictures to train on,
 /// if a class is only in another folder, if two folders are the same half, if there is a half to test with and none to

@@ -45,8 +45,8 @@ struct Step {
   float learning_rate = 0;
   bool timed = false;
 };
-/// Each rank looks at its part of the held-out images: an evaluation begins, goes on by a batch, and all give the others
-/// what they have found.
+/// Each rank looks at its part of the held-out images: an evaluation begins, goes on by a batch, and all give the
+/// others what they have found.
 struct StartEvaluation {
   Split split = Split::test;
 };
@@ -137,8 +137,8 @@ class Line {
   bool refused_ = false;
 };
 
-/// What `work` returns, if it throws on no rank. Else it throws on all, with nothing of `work` left: what it threw here,
-/// or what another rank met. `line`: nullptr where there is one rank.
+/// What `work` returns, if it throws on no rank. Else it throws on all, with nothing of `work` left: what it threw
+/// here, or what another rank met. `line`: nullptr where there is one rank.
 template <class Work>
 auto settled(Line* line, Work work) -> decltype(work()) {
   if (line == nullptr) return work();

@@ -29,10 +29,10 @@ NotFinite not_finite_tensor(plan::Plan& plan, core::Stream& stream);
 
 using MakePlan = std::function<std::unique_ptr<plan::Plan>(const plan::Bindings&)>;
 
-/// Runs the next step twice, side by side, from copies of the weights, and tells what differs in what each op wrote, bit
-/// by bit: two plans of the same selection, node by node. `network` and `control` are those of the next step and stay as they
-/// are; `make` builds its plan. Waits. Throws core::OutOfMemory that says what is needed if the two plans do not fit
-/// beside the one in use.
+/// Runs the next step twice, side by side, from copies of the weights, and tells what differs in what each op wrote,
+/// bit by bit: two plans of the same selection, node by node. `network` and `control` are those of the next step and
+/// stay as they are; `make` builds its plan. Waits. Throws core::OutOfMemory that says what is needed if the two plans
+/// do not fit beside the one in use.
 std::vector<TensorDifference> run_twice(const NetworkBuffers& network, const core::Buffer& control,
                                         const std::shared_ptr<core::Device>& device, core::Stream& stream,
                                         plan::Bindings bindings, const MakePlan& make);

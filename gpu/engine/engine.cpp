@@ -128,7 +128,7 @@ plan::Recipe recipe_of(const EngineOptions& options) {
   // NCCL adds more than two numbers in an order of its own.
   const bool any_order = !options.deterministic || (options.sums && options.sums->place().size == 2);
   recipe.linked = options.sums && options.sums->nccl() != nullptr && any_order;
-  recipe.peers = options.sums && options.sums->p2p() != nullptr;
+  recipe.peers = options.sums && options.sums->p2p() != nullptr ? options.sums->place().size : 0;
   return recipe;
 }
 

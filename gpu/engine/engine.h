@@ -55,8 +55,9 @@ class Engine {
   /// All ranks of `line` do from now on what rank 0 does, from its state on.
   void join(std::shared_ptr<calls::Line> line);
 
-  /// From the next step on the ranks of `sums` make the steps, which join(line) has led to a beginning; nullptr: this one
-  /// makes them. Those from before get no more calls, and copies to roll back to are dropped. Throws with nothing changed.
+  /// From the next step on the ranks of `sums` make the steps, which join(line) has led to a beginning; nullptr: this
+  /// one makes them. Those from before get no more calls, and copies to roll back to are dropped. Throws with nothing
+  /// changed.
   void set_ranks(std::shared_ptr<ranks::Sums> sums, std::shared_ptr<calls::Line> line);
 
   /// First weights again, step 0.

@@ -39,8 +39,8 @@ class Evaluator {
   /// A plan for `model` beside the one in use. Throws core::BadInput, core::OutOfMemory.
   EvaluationPlan build(const models::Model& model, const plan::Selection& selection,
                        const ops::Context& context, int batch, const plan::Bindings& held_out) const;
-  /// All ranks of `line` evaluate together from now on, as rank 0 does; a running evaluation begins anew. nullptr: this one
-  /// does.
+  /// All ranks of `line` evaluate together from now on, as rank 0 does; a running evaluation begins anew. nullptr: this
+  /// one does.
   void join(std::shared_ptr<calls::Line> line);
   /// Returns the plan before, whose last launch may still run. A running evaluation goes on, unless its logits are
   /// lost: then it begins anew.

@@ -48,8 +48,8 @@ class RankWatch {
   core::EnergyMeter meter_;
 };
 
-/// The newest step that is in all of `ranks`, of each of them on one axis, and to within how many microseconds its start
-/// is known; steps of number 0 where there is none.
+/// The newest step that is in all of `ranks`, of each of them on one axis, and to within how many microseconds its
+/// start is known; steps of number 0 where there is none.
 struct AlignedStep {
   RankStep step;
   double uncertainty = 0;

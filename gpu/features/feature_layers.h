@@ -33,7 +33,7 @@ int columns_of(const FeatureLayers& layers);
 
 /// Reads "pool2", "pool1:max=4" (max over each of 4 x 4 windows), "conv1:mean=4+pool2" (both); "" is the latent
 /// (models::latent_of()). Throws core::BadInput that lists the layers, or the sides that divide a layer's height and
-/// width, or names what stands there twice.
+/// width, or names what is listed twice.
 FeatureLayers parse_feature_layers(std::string_view text, const models::Model& model);
 
 /// As it is read.

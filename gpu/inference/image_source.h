@@ -29,8 +29,8 @@ struct ImageName {
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
-  /// Those of the next `most` images that can be read, or where none of these can, of the `most` behind them; none at the
-  /// end. Their bytes, (H, W, C) each, go one after the other to `pixels`, which has room for `most`.
+  /// Those of the next `most` images that can be read, or where none of these can, of the `most` behind them; none at
+  /// the end. Their bytes, (H, W, C) each, go one after the other to `pixels`, which has room for `most`.
   virtual std::vector<ImageName> read(int most, std::uint8_t* pixels) = 0;
   /// Images there are, with those that cannot be read.
   virtual std::int64_t count() const = 0;
@@ -51,7 +51,7 @@ class DividedSource : public ImageSource {
   /// From now on read() gives those of images `begin` to `end` - 1 of all, numbered as before, and refused() and
   /// turned() count anew.
   virtual void take_part(std::int64_t begin, std::int64_t end) = 0;
-  /// What is known of image `index` of all.
+  /// What is known of image `index` of all. From any thread.
   virtual ImageName name(std::int64_t index) const = 0;
   /// What open_images() finds it by.
   virtual std::string option() const = 0;

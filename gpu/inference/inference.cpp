@@ -1,6 +1,7 @@
 #include "gpu/inference/inference.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/phases.h"
 #include "gpu/core/quantile.h"
+#include "gpu/core/require.h"
 #include "gpu/ops/op.h"
 
 namespace warpscope::inference {
@@ -89,15 +91,19 @@ void refuse_all(const std::vector<std::string>& refused, const std::string& titl
 class Inference::Stopwatch {
  public:
   double seconds() const { return core::seconds_since(start_); }
+  double aside() const { return aside_; }
   template <class Work>
   void aside(Work work) {
     const auto begin = core::Clock::now();
     work();
-    start_ += core::Clock::now() - begin;
+    const auto passed = core::Clock::now() - begin;
+    start_ += passed;
+    aside_ += std::chrono::duration<double>(passed).count();
   }
 
  private:
   core::Clock::time_point start_ = core::Clock::now();
+  double aside_ = 0;
 };
 
 Latency latency_of(std::vector<double> microseconds) {
@@ -106,11 +112,22 @@ Latency latency_of(std::vector<double> microseconds) {
   return {core::quantile(microseconds, 0.5), core::quantile(microseconds, 0.99)};
 }
 
-double device_seconds_of(const Samples& samples) {
-  double seconds = 0;
-  for (const std::vector<double>* part : {&samples.to_device, &samples.network, &samples.back})
-    seconds += std::accumulate(part->begin(), part->end(), 0.0) / kMicroseconds;
-  return seconds;
+RankTimes times_of(const Samples& samples) {
+  const auto sum = [](const std::vector<double>& part) {
+    return std::accumulate(part.begin(), part.end(), 0.0) / kMicroseconds;
+  };
+  RankTimes times;
+  times.read = sum(samples.read);
+  times.to_device = sum(samples.to_device);
+  times.network = sum(samples.network);
+  times.back = sum(samples.back);
+  times.device = sum(samples.device);
+  return times;
+}
+
+double RankShare::layer_milliseconds(std::size_t at) const {
+  const double all = std::accumulate(layers.begin(), layers.end(), 0.0);
+  return at < layers.size() && all > 0 ? kMillisecondsPerSecond * times.network * layers[at] / all : 0;
 }
 
 double Outcome::images_per_second() const {
@@ -121,7 +138,7 @@ double Outcome::device_images_per_second() const {
   if (ranks.empty()) return device_seconds > 0 ? static_cast<double>(answers.size()) / device_seconds : 0;
   double sum = 0;
   for (const RankShare& rank : ranks) {
-    if (rank.device_seconds > 0) sum += static_cast<double>(rank.images) / rank.device_seconds;
+    if (rank.times.device > 0) sum += static_cast<double>(rank.images) / rank.times.device;
   }
   return sum;
 }
@@ -141,17 +158,22 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
       device_(std::move(device)),
       stream_(stream),
       weights_(core::upload(device_, stream_, parameters)),
-      images_(device_, static_cast<std::size_t>(batch) * image_bytes(model)) {
+      images_(device_, kBatches * static_cast<std::size_t>(batch) * image_bytes(model)),
+      copies_(device_->make_stream()) {
   plan::check_views(model_, view_settings_);
-  order_ = core::upload(device_, stream_, plan::in_order(batch));
-  std::vector<StepControl> controls(views_.size());  // every batch begins at the first image
-  for (std::size_t view = 0; view < views_.size(); ++view) plan::show(views_[view], controls[view]);
+  const std::int64_t places = static_cast<std::int64_t>(kBatches) * batch;
+  order_ = core::upload(device_, stream_, plan::in_order(places));
+  std::vector<StepControl> controls(kBatches * views_.size());
+  for (std::size_t i = 0; i < controls.size(); ++i) {
+    plan::show(views_[i % views_.size()], controls[i]);
+    controls[i].position = static_cast<std::uint32_t>(i / views_.size()) * static_cast<std::uint32_t>(batch);
+  }
   controls_ = core::upload(device_, stream_, controls);
   control_ = core::upload(device_, stream_, std::span<const StepControl>(controls).first(1));
   stream_.fill(images_.data(), 0, images_.bytes());
   plan::Bindings bindings;
   bindings.images = images_.as<std::uint8_t>();
-  bindings.image_count = batch;
+  bindings.image_count = places;
   bindings.order = order_.as<std::uint32_t>();
   bindings.control = control_.as<StepControl>();
   bindings.parameters = weights_.as<float>();
@@ -166,9 +188,11 @@ Inference::Inference(const models::Model& model, std::span<const float> paramete
   group_layers();
   const std::size_t whole_output = output_bytes(static_cast<std::size_t>(batch)) * views_.size();
   for (Batch& each : batches_) {
-    each.pixels = core::HostBuffer(device_, images_.bytes());
+    each.place = static_cast<std::size_t>(&each - batches_.data());
+    each.pixels = core::HostBuffer(device_, images_.bytes() / kBatches);
     each.output = core::HostBuffer(device_, whole_output);
-    for (auto* event : {&each.begin, &each.copied, &each.run, &each.done}) *event = device_->make_event(true);
+    for (auto* event : {&each.begin, &each.copied, &each.started, &each.run, &each.done})
+      *event = device_->make_event(true);
   }
   stream_.synchronize();
 }
@@ -203,35 +227,56 @@ std::size_t Inference::output_bytes(std::size_t count) const {
 }
 
 void Inference::enqueue(const Batch& batch, std::size_t count) {
-  stream_.record(*batch.begin);
-  stream_.copy(images_.data(), batch.pixels.data(), count * image_bytes(model_));
-  stream_.record(*batch.copied);
+  // The device may still work on the other batch, whose images lie elsewhere.
+  core::Stream& copies = copies_beside_ ? *copies_ : stream_;
+  copies.record(*batch.begin);
+  copies.copy(images_.as<std::byte>() + batch.place * batch.pixels.bytes(), batch.pixels.data(),
+              count * image_bytes(model_));
+  copies.record(*batch.copied);
+  if (copies_beside_) {
+    stream_.wait(*batch.copied);
+    stream_.record(*batch.started);
+  }
   const std::size_t part = batch.output.bytes() / views_.size();
   const auto tell = [&](std::size_t view) {
-    stream_.copy(control_.data(), controls_.as<StepControl>() + view, sizeof(StepControl));
+    const std::size_t control = batch.place * views_.size() + view;
+    if (std::exchange(told_, control) == control) return;
+    stream_.copy(control_.data(), controls_.as<StepControl>() + control, sizeof(StepControl));
   };
   for (std::size_t view = views_.size() - 1; view > 0; --view) {
     tell(view);
     plan_->launch(stream_);
     stream_.copy(batch.output.as<std::byte>() + view * part, output_.data, output_bytes(count));
   }
-  // The images themselves come last: theirs is the control block that layers are timed with.
-  if (views_.size() > 1) tell(0);
+  tell(0);  // the images themselves come last: theirs is the control block that layers are timed with
   plan_->launch(stream_);
   stream_.record(*batch.run);
   stream_.copy(batch.output.data(), output_.data, output_bytes(count));
   stream_.record(*batch.done);
 }
 
-void Inference::take(Batch& batch, const Stopwatch& watch, Findings& findings) const {
+void Inference::measure(const Batch& batch, Samples& samples) const {
+  const double to_device = batch.copied->microseconds_since(*batch.begin);
+  samples.to_device.push_back(to_device);
+  samples.network.push_back(batch.run->microseconds_since(copies_beside_ ? *batch.started : *batch.copied));
+  samples.back.push_back(batch.done->microseconds_since(*batch.run));
+  samples.device.push_back(samples.network.back() + samples.back.back() + (copies_beside_ ? 0 : to_device));
+}
+
+void Inference::take(Batch& batch, const Stopwatch& watch, const Taken& taken, Findings& findings) const {
   Samples& samples = findings.samples;
   batch.done->synchronize();
   samples.total.push_back(kMicroseconds * (watch.seconds() - batch.start));
-  samples.to_device.push_back(batch.copied->microseconds_since(*batch.begin));
-  samples.network.push_back(batch.run->microseconds_since(*batch.copied));
-  samples.back.push_back(batch.done->microseconds_since(*batch.run));
-  answer(batch, findings.answers);
+  measure(batch, samples);
+  const std::size_t count = batch.images.size();
+  core::require(findings.room.size() - findings.answered >= count, "there is no room for {} more answers",
+                count);
+  const std::span<Answer> newest = findings.room.subspan(findings.answered, count);
+  answer(batch, newest);
+  findings.answered += count;
+  if (taken) taken(newest);
   findings.seconds = watch.seconds();
+  findings.aside = watch.aside();
 }
 
 void Inference::time_layers(Samples& samples) {
@@ -251,11 +296,11 @@ std::vector<double> Inference::rows_of(const Batch& batch) const {
   return plan::mean_of_views(all, views_.size(), bytes, output_.type);
 }
 
-void Inference::answer(Batch& batch, std::vector<Answer>& answers) const {
+void Inference::answer(Batch& batch, std::span<Answer> answers) const {
   const std::size_t columns = static_cast<std::size_t>(output_.elements / plan_->batch());
   const std::vector<double> rows = rows_of(batch);
-  for (std::size_t i = 0; i < batch.images.size(); ++i) {
-    Answer& answer = answers.emplace_back();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Answer& answer = answers[i];
     answer.image = std::move(batch.images[i]);
     if (classifies()) {
       answer.guesses = best_guesses(std::span(rows).subspan(i * columns, columns));
@@ -275,7 +320,9 @@ void Inference::summarize(Samples samples, Outcome& outcome) const {
   outcome.guesses = classifies() ? std::min(columns, kGuesses) : 0;
   outcome.batch = plan_->batch();
   outcome.batches = static_cast<std::int64_t>(samples.total.size());
-  outcome.device_seconds = device_seconds_of(samples);
+  outcome.times = times_of(samples);
+  outcome.device_seconds = outcome.times.device;
+  outcome.times.idle = std::max(0.0, outcome.seconds - outcome.device_seconds);
   outcome.read = latency_of(std::move(samples.read));
   outcome.to_device = latency_of(std::move(samples.to_device));
   outcome.network = latency_of(std::move(samples.network));
@@ -305,7 +352,7 @@ void Inference::summarize(Samples samples, Outcome& outcome) const {
 }
 
 void Inference::warm_up() {
-  const StreamGuard guard(stream_);
+  const StreamGuard guard(stream_), copies(*copies_);
   Batch& batch = batches_.front();
   std::fill_n(batch.pixels.as<std::uint8_t>(), batch.pixels.bytes(), std::uint8_t{0});
   enqueue(batch, static_cast<std::size_t>(plan_->batch()));
@@ -314,12 +361,14 @@ void Inference::warm_up() {
   time_layers(unused);
 }
 
-Findings Inference::find(ImageSource& source, const GoOn& go_on, Pace pace) {
+Findings Inference::find(ImageSource& source, std::span<Answer> room, const GoOn& go_on, Pace pace,
+                         const Taken& taken) {
   Findings findings;
-  findings.answers.reserve(static_cast<std::size_t>(source.count()));
+  findings.room = room;
   Samples& samples = findings.samples;
   samples.layers.resize(layers_.size());
-  const StreamGuard guard(stream_);
+  const StreamGuard guard(stream_), copies(*copies_);
+  copies_beside_ = pace == Pace::overlapped;
   Stopwatch watch;
   Batch* under_way = nullptr;  // on the device while the host reads the next
   std::int64_t asked = 0;
@@ -331,21 +380,22 @@ Findings Inference::find(ImageSource& source, const GoOn& go_on, Pace pace) {
       ask();
     }
     if (findings.interrupted) break;
-    Batch& batch = batches_[turn % batches_.size()];
+    Batch& batch = batches_[copies_beside_ ? turn % kBatches : 0];
     batch.start = watch.seconds();
     batch.images = source.read(plan_->batch(), batch.pixels.as<std::uint8_t>());
     if (batch.images.empty()) break;
     samples.read.push_back(kMicroseconds * (watch.seconds() - batch.start));
     asked += static_cast<std::int64_t>(batch.images.size());
     enqueue(batch, batch.images.size());
-    if (under_way != nullptr) take(*under_way, watch, findings);
+    if (under_way != nullptr) take(*under_way, watch, taken, findings);
     under_way = &batch;
     if (pace == Pace::overlapped && !batch.done->ready()) continue;
-    take(batch, watch, findings);
+    take(batch, watch, taken, findings);
     under_way = nullptr;
     if (samples.layer_passes < kLayerPasses) watch.aside([&] { time_layers(samples); });
   }
-  if (under_way != nullptr) take(*under_way, watch, findings);
+  if (under_way != nullptr) take(*under_way, watch, taken, findings);
+  if (taken) taken({});
   const auto wanted = findings.interrupted ? std::size_t{1} : std::size_t{kLayerPasses};
   const auto passes = static_cast<int>(std::min(wanted, samples.total.size()));
   const auto goes_on = [&] { return samples.layer_passes == 0 || !go_on || go_on(asked); };
@@ -355,9 +405,9 @@ Findings Inference::find(ImageSource& source, const GoOn& go_on, Pace pace) {
   return findings;
 }
 
-Outcome Inference::conclude(Findings findings) const {
+Outcome Inference::conclude(Findings findings, std::vector<Answer> answers) const {
   Outcome outcome;
-  outcome.answers = std::move(findings.answers);
+  outcome.answers = std::move(answers);
   outcome.refused = std::move(findings.refused);
   outcome.turned = findings.turned;
   outcome.interrupted = findings.interrupted;
@@ -368,9 +418,11 @@ Outcome Inference::conclude(Findings findings) const {
 
 Outcome Inference::run(ImageSource& source, const GoOn& go_on, Pace pace) {
   warm_up();
-  Findings findings = find(source, go_on, pace);
-  if (findings.answers.empty() && !findings.interrupted) refuse_all(findings.refused, source.title());
-  return conclude(std::move(findings));
+  std::vector<Answer> answers(static_cast<std::size_t>(source.count()));
+  Findings findings = find(source, answers, go_on, pace);
+  if (findings.answered == 0 && !findings.interrupted) refuse_all(findings.refused, source.title());
+  answers.resize(findings.answered);
+  return conclude(std::move(findings), std::move(answers));
 }
 
 }  // namespace warpscope::inference

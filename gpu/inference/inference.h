@@ -1,7 +1,7 @@
 #pragma once
 // Inference only: images go to the device in batches, through the network and back as answers, and how long each part
 // takes. Weights, plan and buffers are made once. While the device works on a batch the host makes answers of the one
-// before and reads the next.
+// before and reads the next, which a stream of its own brings to the device.
 
 #include <array>
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/core/device.h"
@@ -66,31 +67,70 @@ struct LayerLatency {
 /// What was measured, in microseconds, a number a batch.
 struct Samples {
   std::vector<double> read, to_device, network, back, total;
+  std::vector<double> device;               ///< network, back, and to_device where nothing ran beside it
   std::vector<std::vector<double>> layers;  ///< of each layer, a number a pass
   int layer_passes = 0;
 };
 
-/// What one rank did of the answers of several.
-struct RankShare {
-  std::string device;         ///< its name
-  std::int64_t images = 0;    ///< that it answered
-  double seconds = 0;         ///< Outcome::seconds, of these
-  double device_seconds = 0;  ///< Outcome::device_seconds, of these
-
-  double images_per_second() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+/// Where the time of one rank went, in seconds: sums over its batches. Copies, network and idle are of the device and
+/// add up to Outcome::seconds, but for copies to it where batches overlap: these run beside the network. Reading and
+/// gathering are of the host, mostly beside the device.
+struct RankTimes {
+  /// Images that rank 0 sends to those that cannot read them, before the first image counts.
+  double scatter = 0;
+  double read = 0;
+  double to_device = 0, network = 0, back = 0;
+  /// Answers packed and sent, on rank 0 received and unpacked; without waiting for images.
+  double gather = 0;
+  double idle = 0;    ///< the device had nothing else to do, until rank 0 had the answers of all
+  double device = 0;  ///< and all the other time
 };
 
-/// Seconds that a device took, by its events.
-double device_seconds_of(const Samples& samples);
+struct RankPart {
+  std::string_view name;  ///< for people
+  std::string_view key;   ///< for programs
+  double RankTimes::*time;
+};
+
+/// Every part, in the order of an image's way.
+inline constexpr std::array kRankParts{RankPart{"scatter", "scatter", &RankTimes::scatter},
+                                       RankPart{"reading and decoding", "read", &RankTimes::read},
+                                       RankPart{"to the device", "to_device", &RankTimes::to_device},
+                                       RankPart{"network", "network", &RankTimes::network},
+                                       RankPart{"back", "back", &RankTimes::back},
+                                       RankPart{"gather", "gather", &RankTimes::gather},
+                                       RankPart{"idle", "idle", &RankTimes::idle}};
+inline constexpr double kMillisecondsPerSecond = 1000;
+
+/// What one rank did of the answers of several.
+struct RankShare {
+  std::string device;       ///< its name
+  std::int64_t images = 0;  ///< that it answered
+  double seconds = 0;       ///< Outcome::seconds, of these
+  RankTimes times;
+  std::vector<double>
+      layers;  ///< medians, in microseconds of a batch; as Outcome::layers, or none where it has others
+
+  double images_per_second() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+  /// Of RankTimes::network what layer `at` takes, by the medians of all layers; 0 where it is not known.
+  double layer_milliseconds(std::size_t at) const;
+};
+
+/// What the batches of one rank took: all but scatter, gather and idle.
+RankTimes times_of(const Samples& samples);
 
 /// Answers to all images of a source, or to those of a part, before figures are made of them.
 struct Findings {
-  std::vector<Answer> answers;
+  std::span<Answer> room;  ///< for answers, of which there are:
+  std::size_t answered = 0;
   std::vector<std::string> refused;
   std::size_t turned = 0;
   bool interrupted = false;
   double seconds = 0;
+  double aside = 0;  ///< seconds that do not count, before the last answer
   Samples samples;
+
+  std::span<const Answer> answers() const { return room.first(answered); }
 };
 
 /// What came of it.
@@ -103,10 +143,10 @@ struct Outcome {
   int batch = 0;
   std::int64_t batches = 0;
   /// From reading the first image to the last answer, without what comes between batches while the device has none:
-  /// passes that time layers, and GoOn. Of several ranks, which begin together: those of the slowest, and until rank 0 has
-  /// the numbers of all.
+  /// passes that time layers, and GoOn. Of several ranks, which begin together: until rank 0 has the answers of all.
   double seconds = 0;
-  double device_seconds = 0;  ///< copies to the device, network and copies back of all batches, by its events
+  RankTimes times;               ///< of this rank, where there is one
+  double device_seconds = 0;     ///< RankTimes::device of all batches, by the events of the device
   std::vector<RankShare> ranks;  ///< none where there is one
   /// For each batch: reading and decoding on the host; copies of the pixels to the device; the network, launched as
   /// one graph; copies of its output back. The total goes from the start of reading a batch until the host finds its
@@ -121,8 +161,8 @@ struct Outcome {
 
   /// All answers in `seconds`.
   double images_per_second() const;
-  /// All answers in `device_seconds`: what overlapping batches come near to where the host keeps up. Of several ranks: the
-  /// sum over them.
+  /// All answers in `device_seconds`: what overlapping batches come near to where the host keeps up. With several
+  /// ranks it is the sum over them.
   double device_images_per_second() const;
   /// A full batch in the median of the network's time, times the ranks that answered: without copies.
   double network_images_per_second() const;
@@ -149,15 +189,20 @@ class Inference {
   /// whatever it says. False ends it.
   using GoOn = std::function<bool(std::int64_t answers)>;
 
+  /// Is given the answers of a batch as soon as they are there, and none after the last.
+  using Taken = std::function<void(std::span<const Answer> batch)>;
+
   /// A pass over zeros, which no figure counts: the first takes longer.
   void warm_up();
   /// Asks about every image, in the order of the source, after warm_up(). A last batch that is not full is filled with
   /// what came before, of which nothing is told. Layers are measured by passes of their own, since events between them
-  /// cost time: one a batch up to kLayerPasses. They come between batches while the device has none, those still missing
-  /// after the last; an interrupted run makes one of these if it had none. They count nowhere else.
-  Findings find(ImageSource& source, const GoOn& go_on, Pace pace);
-  /// Figures of all that was found.
-  Outcome conclude(Findings findings) const;
+  /// cost time: one a batch up to kLayerPasses. They come between batches while the device has none, those still
+  /// missing after the last; an interrupted run makes one of these if it had none. They count nowhere else. `room`
+  /// takes the answers: made before, so that no time goes into new memory.
+  Findings find(ImageSource& source, std::span<Answer> room, const GoOn& go_on, Pace pace,
+                const Taken& taken = {});
+  /// Figures of all that was found, `answers` of all.
+  Outcome conclude(Findings findings, std::vector<Answer> answers) const;
   /// All three. Throws core::BadInput if no image can be read.
   Outcome run(ImageSource& source, const GoOn& go_on = {}, Pace pace = Pace::overlapped);
 
@@ -165,11 +210,13 @@ class Inference {
 
  private:
   class Stopwatch;
+  static constexpr std::size_t kBatches = 2;
   /// A batch on its way, and its memory on the host.
   struct Batch {
     core::HostBuffer pixels;
     core::HostBuffer output;  ///< what each view of the images gives, in as many equal parts
-    std::unique_ptr<core::Event> begin, copied, run, done;
+    std::unique_ptr<core::Event> begin, copied, started, run, done;
+    std::size_t place = 0;  ///< its images are those from `place` x batch on
     std::vector<ImageName> images;
     double start = 0;  ///< when reading it began, by the stopwatch
   };
@@ -181,10 +228,12 @@ class Inference {
   void group_layers();
   /// Brings the first `count` images to the device, runs them and brings the output back, without waiting for it.
   void enqueue(const Batch& batch, std::size_t count);
+  /// What has been measured of a batch that is done.
+  void measure(const Batch& batch, Samples& samples) const;
   /// Waits for a batch and makes answers of it.
-  void take(Batch& batch, const Stopwatch& watch, Findings& findings) const;
+  void take(Batch& batch, const Stopwatch& watch, const Taken& taken, Findings& findings) const;
   void time_layers(Samples& samples);
-  void answer(Batch& batch, std::vector<Answer>& answers) const;
+  void answer(Batch& batch, std::span<Answer> answers) const;
   void summarize(Samples samples, Outcome& outcome) const;
 
   models::Model model_;
@@ -193,12 +242,15 @@ class Inference {
   std::shared_ptr<core::Device> device_;
   core::Stream& stream_;
   core::Buffer weights_, images_, order_;
-  core::Buffer control_, controls_;  ///< what a pass reads; what it is for each view
+  core::Buffer control_, controls_;  ///< what a pass reads; what it is for each place and view
+  std::size_t told_ = 0;             ///< the one of `controls_` that passes read now
+  std::unique_ptr<core::Stream> copies_;
+  bool copies_beside_ = false;  ///< batches overlap
   std::unique_ptr<plan::Plan> plan_;
-  plan::WrittenTensor output_;         ///< a row an image: logits, or its error
-  std::vector<LayerLatency> layers_;   ///< without times
-  std::vector<std::size_t> layer_of_;  ///< of each node of the plan: index into `layers_`
-  std::array<Batch, 2> batches_;       ///< the device works on one while the host has the other
+  plan::WrittenTensor output_;           ///< a row an image: logits, or its error
+  std::vector<LayerLatency> layers_;     ///< without times
+  std::vector<std::size_t> layer_of_;    ///< of each node of the plan: index into `layers_`
+  std::array<Batch, kBatches> batches_;  ///< the device works on one while the host has the other
 };
 
 }  // namespace warpscope::inference

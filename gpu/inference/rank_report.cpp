@@ -19,6 +19,7 @@ void append(Samples& to, const Samples& from) {
   append(to.to_device, from.to_device);
   append(to.network, from.network);
   append(to.back, from.back);
+  append(to.device, from.device);
   append(to.total, from.total);
   // A rank that answered nothing has none; on a GPU of another kind others may share a call.
   if (to.layers.size() != from.layers.size()) return;
@@ -27,57 +28,60 @@ void append(Samples& to, const Samples& from) {
 
 }  // namespace
 
+void append(std::span<const Answer> answers, AnswerNumbers& numbers) {
+  for (const Answer& answer : answers) {
+    numbers.images.push_back(answer.image.index);
+    numbers.finite.push_back(answer.finite ? 1 : 0);
+    numbers.counts.push_back(static_cast<std::uint8_t>(answer.guesses.size()));
+    for (const Guess& guess : answer.guesses) {
+      numbers.labels.push_back(guess.label);
+      numbers.values.push_back(guess.probability);
+    }
+    if (answer.guesses.empty()) numbers.values.push_back(answer.mse);
+  }
+}
+
+void make_answers(const AnswerNumbers& numbers, const DividedSource& source, std::span<Answer> room) {
+  const std::size_t count = numbers.images.size();
+  std::size_t guesses = 0, values = 0;
+  for (const std::uint8_t each : numbers.counts) {
+    guesses += each;
+    values += std::max<std::size_t>(each, 1);
+  }
+  const bool whole = numbers.finite.size() == count && numbers.counts.size() == count &&
+                     numbers.labels.size() == guesses && numbers.values.size() == values;
+  core::require(whole && count <= room.size(), "a rank tells of other numbers of answers and images");
+  std::size_t label = 0, value = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t index = numbers.images[i];
+    core::require(index >= 0 && index < source.count(), "a rank tells of an image that there is not");
+    Answer& answer = room[i];
+    answer.image = source.name(index);
+    answer.finite = numbers.finite[i] != 0;
+    answer.guesses.reserve(numbers.counts[i]);
+    for (std::size_t n = 0; n < numbers.counts[i]; ++n)
+      answer.guesses.push_back({numbers.labels[label++], numbers.values[value++]});
+    if (numbers.counts[i] > 0) continue;
+    answer.mse = numbers.values[value++];
+    answer.psnr = psnr_of(answer.mse);
+  }
+}
+
 RankShare share_of(const Findings& findings, const std::string& device) {
-  return {device, static_cast<std::int64_t>(findings.answers.size()), findings.seconds,
-          device_seconds_of(findings.samples)};
+  RankShare share{
+      device, static_cast<std::int64_t>(findings.answered), findings.seconds, times_of(findings.samples), {}};
+  for (const std::vector<double>& layer : findings.samples.layers)
+    share.layers.push_back(latency_of(layer).median);
+  return share;
 }
 
 RankReport report_of(const Findings& findings, const std::string& device) {
-  RankReport report;
-  report.share = share_of(findings, device);
-  std::size_t guesses = 0;
-  for (const Answer& answer : findings.answers) guesses = std::max(guesses, answer.guesses.size());
-  const std::size_t columns = std::max(guesses, std::size_t{1});
-  report.images.reserve(findings.answers.size());
-  report.finite.reserve(findings.answers.size());
-  report.labels.reserve(findings.answers.size() * guesses);
-  report.values.reserve(findings.answers.size() * columns);
-  for (const Answer& answer : findings.answers) {
-    report.images.push_back(answer.image.index);
-    report.finite.push_back(answer.finite ? 1 : 0);
-    for (std::size_t i = 0; i < guesses; ++i) {
-      const Guess guess = answer.finite ? answer.guesses[i] : Guess{};
-      report.labels.push_back(guess.label);
-      report.values.push_back(guess.probability);
-    }
-    if (guesses == 0) report.values.push_back(answer.mse);
-  }
-  report.refused = findings.refused;
-  report.turned = findings.turned;
-  report.interrupted = findings.interrupted;
-  report.samples = findings.samples;
-  return report;
+  return {share_of(findings, device), findings.aside,  findings.refused, findings.turned,
+          findings.interrupted,       findings.samples};
 }
 
-void add(RankReport report, const DividedSource& source, Findings& all) {
-  const std::size_t count = report.images.size();
-  const std::size_t guesses = count > 0 ? report.labels.size() / count : 0;
-  const std::size_t columns = std::max(guesses, std::size_t{1});
-  const bool whole = report.finite.size() == count && report.labels.size() == count * guesses &&
-                     report.values.size() == count * columns;
-  core::require(whole, "a rank tells of other numbers of answers and images");
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t index = report.images[i];
-    core::require(index >= 0 && index < source.count(), "a rank tells of an image that there is not");
-    Answer& answer = all.answers.emplace_back();
-    answer.image = source.name(index);
-    answer.finite = report.finite[i] != 0;
-    for (std::size_t n = 0; n < guesses && answer.finite; ++n)
-      answer.guesses.push_back({report.labels[i * guesses + n], report.values[i * columns + n]});
-    if (guesses > 0) continue;
-    answer.mse = report.values[i];
-    answer.psnr = psnr_of(answer.mse);
-  }
+void add(RankReport report, Findings& all) {
+  all.answered += static_cast<std::size_t>(report.share.images);
   std::ranges::move(report.refused, std::back_inserter(all.refused));
   all.turned += report.turned;
   all.interrupted = all.interrupted || report.interrupted;

@@ -20,6 +20,7 @@
 #include "gpu/core/require.h"
 #include "gpu/data/requirements.h"
 #include "gpu/files/streams.h"
+#include "gpu/inference/courier.h"
 #include "gpu/inference/rank_report.h"
 #include "gpu/messages/bytes_of_messages.h"
 #include "gpu/ranks/gather.h"
@@ -30,6 +31,8 @@ namespace {
 using ranks::Group;
 using training::MessageReader;
 using training::MessageWriter;
+
+constexpr std::size_t kNoMore = 1;  // bytes of the message that no question follows
 
 /// The first message of rank 0; the weights follow.
 struct RankBeginning {
@@ -59,9 +62,11 @@ std::string_view text_of(const std::vector<std::byte>& message) {
   return {reinterpret_cast<const char*>(message.data()), message.size()};
 }
 
-template <class T>
-T received(Group& group) {
-  return MessageReader().read<T>(text_of(group.receive()));
+/// Throws ranks::RankMissing where rank 0 could not read on: it tells why itself.
+SentBatch received_batch(Group& group) {
+  const std::vector<std::byte> message = group.receive();
+  if (message.size() <= kNoMore) throw ranks::RankMissing("rank 0 sends no more images", {0});
+  return MessageReader().read<SentBatch>(text_of(message));
 }
 
 class SentImages : public ImageSource {
@@ -99,8 +104,8 @@ class SentImages : public ImageSource {
   std::size_t turned_ = 0;
 };
 
-/// All ranks come here when their `work` is done, and wait for each other. Where it throws on one it throws on all: what
-/// `work` threw here, or what another rank met. `told` becomes whether rank 0 knows of that.
+/// All ranks come here when their `work` is done, and wait for each other. Where it throws on one it throws on all:
+/// what `work` threw here, or what another rank met. `told` becomes whether rank 0 knows of that.
 void settled(Group& group, std::string purpose, bool& told, const std::function<void()>& work) {
   group.note_purpose(std::move(purpose));
   std::exception_ptr failure;
@@ -122,7 +127,7 @@ void settled(Group& group, std::string purpose, bool& told, const std::function<
 /// Rank 0 tells the others to read no more: once, when it is asked to or at its end.
 class StopOrder {
  public:
-  explicit StopOrder(std::unique_ptr<Group> group) : group_(std::move(group)) {}
+  explicit StopOrder(Group& group) : group_(group) {}
   ~StopOrder() { give(); }
   StopOrder(const StopOrder&) = delete;
   StopOrder& operator=(const StopOrder&) = delete;
@@ -131,14 +136,14 @@ class StopOrder {
     const std::lock_guard lock(mutex_);
     if (std::exchange(given_, true)) return;
     try {
-      group_->send(std::vector<std::byte>(1));
+      group_.send(std::vector<std::byte>(1));
     } catch (...) {
       // They have ended, or will when this process does.
     }
   }
 
  private:
-  std::unique_ptr<Group> group_;
+  Group& group_;
   std::mutex mutex_;
   bool given_ = false;
 };
@@ -146,10 +151,10 @@ class StopOrder {
 /// Another rank hears it, or that rank 0 has ended.
 class StopListener {
  public:
-  explicit StopListener(std::unique_ptr<Group> group)
-      : group_(std::move(group)), listener_([this] {
+  explicit StopListener(Group& group)
+      : listener_([this, &group] {
           try {
-            group_->receive();
+            group.receive();
           } catch (...) {
             // Whoever is missing is missing in the next call of the other group too.
           }
@@ -159,7 +164,6 @@ class StopListener {
   bool stopped() const { return stopped_; }
 
  private:
-  std::unique_ptr<Group> group_;
   std::atomic<bool> stopped_{false};
   std::jthread listener_;  ///< the last one, so that it ends first
 };
@@ -222,7 +226,7 @@ std::unique_ptr<SentImages> take_out(Group& group, const std::vector<int>& needy
     const bool own = rank == group.place().rank;
     if (own) taken = std::make_unique<SentImages>(mine.end - mine.begin);
     for (bool last = false; !last;) {
-      auto batch = received<SentBatch>(group);
+      auto batch = received_batch(group);
       last = batch.last;
       if (own) taken->add(std::move(batch));
     }
@@ -234,8 +238,10 @@ std::unique_ptr<SentImages> take_out(Group& group, const std::vector<int>& needy
 class Follower {
  public:
   Follower(ranks::Meeting& meeting, bool& told)
-      : meeting_(meeting), told_(told), orders_(meeting.group(ranks::kOrders, {})) {}
+      : told_(told), orders_(meeting.group(ranks::kOrders, {})), sums_(meeting.group(ranks::kSums, {})) {}
 
+  /// Waits for the next question; false where there is none.
+  bool asked();
   void begin(const std::string& device);
   void answer();
 
@@ -244,22 +250,31 @@ class Follower {
   /// Why the images of rank 0 cannot be had here; "" where they can.
   std::string open_source();
 
-  ranks::Meeting& meeting_;
   bool& told_;
-  std::unique_ptr<Group> orders_;
+  std::unique_ptr<Group> orders_, sums_;
+  std::vector<std::byte> asked_;
   RankBeginning beginning_;
   Piece piece_;
   std::shared_ptr<core::Device> device_;
   std::unique_ptr<core::Stream> stream_;
   std::unique_ptr<Inference> network_;  ///< nullptr where there is nothing to answer
   std::unique_ptr<ImageSource> source_;
+  double scatter_ = 0;  ///< seconds
 };
 
+bool Follower::asked() {
+  orders_->note_purpose("the beginning of the inference");
+  asked_ = orders_->receive();
+  return asked_.size() > kNoMore;
+}
+
 void Follower::open(const std::string& device) {
-  // Both messages first: who refuses comes to the others with nothing left unread.
-  const std::vector<std::byte> first = orders_->receive();
+  // Before anything can be refused: who refuses comes to the others with nothing left unread.
   const std::vector<std::byte> weights = orders_->receive();
-  beginning_ = MessageReader().read<RankBeginning>(text_of(first));
+  network_.reset();
+  source_.reset();
+  scatter_ = 0;
+  beginning_ = MessageReader().read<RankBeginning>(text_of(asked_));
   if (beginning_.version != WARPSCOPE_VERSION) {
     throw core::BadInput(
         fmt::format("this is Warpscope {}, and rank 0 is {}", WARPSCOPE_VERSION, beginning_.version));
@@ -301,28 +316,46 @@ void Follower::begin(const std::string& device) {
   settled(*orders_, "the beginning of the inference", told_, [&] { open(device); });
   const std::vector<std::string> reasons = ranks::gathered_texts(*orders_, open_source());
   settled(*orders_, "the images of each rank", told_, [] {});
+  const auto begin = core::Clock::now();
   auto sent = take_out(*orders_, in_need(reasons), piece_);
+  if (sent) scatter_ = core::seconds_since(begin);
   if (sent) source_ = std::move(sent);
 }
 
 void Follower::answer() {
-  const StopListener listener(std::move(orders_));
-  const auto group = meeting_.group(ranks::kSums, {});
-  settled(*group, "the first batch", told_, [&] {
+  const StopListener listener(*orders_);
+  Group& group = *sums_;
+  std::vector<Answer> room(static_cast<std::size_t>(piece_.end - piece_.begin));
+  settled(group, "the first batch", told_, [&] {
     if (network_) network_->warm_up();
   });
   Findings findings;
-  settled(*group, "the end of its images", told_, [&] {
+  double gathering = 0;
+  settled(group, "the end of its images", told_, [&] {
+    Courier courier(group);
     const auto go_on = [&](std::int64_t /*answers*/) { return !listener.stopped(); };
-    if (network_) findings = network_->find(*source_, go_on, beginning_.question.pace);
+    const auto taken = [&](std::span<const Answer> batch) { courier.give(batch); };
+    try {
+      if (network_) findings = network_->find(*source_, room, go_on, beginning_.question.pace, taken);
+    } catch (...) {
+      courier.give_up();  // else rank 0 goes on to its last image before it hears of that
+      throw;
+    }
+    courier.finish();
+    gathering = courier.seconds();
   });
-  group->note_purpose("the answers");
-  const std::string report = MessageWriter().write(report_of(findings, device_->info().name));
-  ranks::collected(*group, std::as_bytes(std::span(report)));
+  group.note_purpose("the figures");
+  RankReport report = report_of(findings, device_->info().name);
+  report.share.times.scatter = scatter_;
+  report.share.times.gather = gathering;
+  const std::string message = MessageWriter().write(report);
+  ranks::collected(group, std::as_bytes(std::span(message)));
 }
 
-/// `go_on`, which ends all ranks where it says no, and now and then whether all are still there.
-Inference::GoOn watched(const Inference::GoOn& go_on, const ranks::Meeting& meeting, StopOrder& order) {
+/// `go_on`, which ends all ranks where it says no or one of them has failed, and now and then whether all are still
+/// there.
+Inference::GoOn watched(const Inference::GoOn& go_on, const ranks::Meeting& meeting, const Courier& courier,
+                        StopOrder& order) {
   constexpr double kLookSeconds = 0.1;
   return [&, last = core::Clock::now()](std::int64_t answers) mutable {
     if (core::seconds_since(last) > kLookSeconds) {
@@ -330,72 +363,142 @@ Inference::GoOn watched(const Inference::GoOn& go_on, const ranks::Meeting& meet
       if (const std::string missing = meeting.missing(); !missing.empty())
         throw core::Error(fmt::format("{}; it was to come to the end of its images", missing));
     }
-    if (!go_on || go_on(answers)) return true;
+    if (!courier.broken() && (!go_on || go_on(answers))) return true;
     order.give();
     return false;
   };
 }
 
-/// Puts what the others found behind what rank 0 has found, and tells who did how much.
-std::vector<RankShare> join(Findings& all, const std::string& device, const DividedSource& source,
+/// On rank 0: the answers of all, each where the piece of its rank begins.
+class Collection {
+ public:
+  Collection(const RankBeginning& beginning, int size, const DividedSource& source)
+      : source_(source), answers_(static_cast<std::size_t>(beginning.images)) {
+    for (int rank = 0; rank < size; ++rank)
+      pieces_.push_back(piece_of(beginning.images, beginning.question.batch, {rank, size}));
+    counts_.resize(pieces_.size());
+  }
+
+  std::span<Answer> room(std::size_t rank) {
+    const Piece& piece = pieces_[rank];
+    const std::span all(answers_);
+    return all
+        .subspan(static_cast<std::size_t>(piece.begin), static_cast<std::size_t>(piece.end - piece.begin))
+        .subspan(counts_[rank]);
+  }
+  void add(int rank, const AnswerNumbers& numbers) {
+    const auto at = static_cast<std::size_t>(rank);
+    make_answers(numbers, source_, room(at));
+    counts_[at] += numbers.images.size();
+  }
+  /// One after the other, without gaps where images could not be read or nobody answered any more. `own`: answers of
+  /// rank 0.
+  std::vector<Answer> close(std::size_t own) {
+    counts_.front() = own;
+    auto end = answers_.begin();
+    for (std::size_t rank = 0; rank < pieces_.size(); ++rank) {
+      const auto begin = answers_.begin() + pieces_[rank].begin;
+      const auto count = static_cast<std::ptrdiff_t>(counts_[rank]);
+      end = begin == end ? end + count : std::move(begin, begin + count, end);
+    }
+    answers_.erase(end, answers_.end());
+    return std::move(answers_);
+  }
+
+ private:
+  const DividedSource& source_;
+  std::vector<Answer> answers_;
+  std::vector<Piece> pieces_;
+  std::vector<std::size_t> counts_;
+};
+
+/// Puts what the others tell behind what rank 0 has found, and tells who did how much. `whole`: seconds from the
+/// beginning of rank 0 until it had all answers.
+std::vector<RankShare> join(Findings& all, RankShare own, double whole,
                             const std::vector<std::vector<std::byte>>& messages) {
-  std::vector<RankShare> shares{share_of(all, device)};
+  std::vector<RankShare> shares{std::move(own)};
+  double last = all.seconds + all.aside, aside = all.aside;
   for (std::size_t rank = 1; rank < messages.size(); ++rank) {
     auto report = MessageReader().read<RankReport>(text_of(messages[rank]));
+    all.seconds = std::max(all.seconds, report.share.seconds);
+    if (const double end = report.share.seconds + report.aside; end > last) {
+      last = end;
+      aside = report.aside;
+    }
     shares.push_back(report.share);
-    add(std::move(report), source, all);
+    add(std::move(report), all);
   }
+  all.seconds = std::max(all.seconds, whole - aside);
+  for (RankShare& share : shares) share.times.idle = std::max(0.0, all.seconds - share.times.device);
   return shares;
 }
 
 /// Rank 0 once all have begun.
 class Leader {
  public:
-  Leader(ranks::Meeting& meeting, const RankBeginning& beginning, DividedSource& source, Inference& network)
+  Leader(const ranks::Meeting& meeting, const RankBeginning& beginning, DividedSource& source,
+         Inference& network)
       : meeting_(meeting), beginning_(beginning), source_(source), network_(network) {}
 
-  void share_images(Group& orders) const;
-  Outcome answer(StopOrder& order, const Inference::GoOn& go_on, const std::string& device) const;
+  void share_images(Group& orders);
+  Outcome answer(Group& group, StopOrder& order, const Inference::GoOn& go_on,
+                 const std::string& device) const;
 
  private:
-  ranks::Meeting& meeting_;
+  const ranks::Meeting& meeting_;
   const RankBeginning& beginning_;
   DividedSource& source_;
   Inference& network_;
+  double scatter_ = 0;  ///< seconds
 };
 
-void Leader::share_images(Group& orders) const {
+void Leader::share_images(Group& orders) {
   const std::vector<std::string> reasons = ranks::gathered_texts(orders, "");
   const std::vector<int> needy = in_need(reasons);
   bool told = false;
   settled(orders, "the images of each rank", told, [&] {
     if (!needy.empty()) check_proportion(beginning_, reasons, needy, orders.place().size);
   });
+  const auto begin = core::Clock::now();
   hand_out(orders, beginning_, source_, needy);
+  if (!needy.empty()) scatter_ = core::seconds_since(begin);
   const Piece mine = piece_of(beginning_.images, beginning_.question.batch, orders.place());
   source_.take_part(mine.begin, mine.end);
 }
 
-Outcome Leader::answer(StopOrder& order, const Inference::GoOn& go_on, const std::string& device) const {
+Outcome Leader::answer(Group& group, StopOrder& order, const Inference::GoOn& go_on,
+                       const std::string& device) const {
   bool told = false;
-  const auto group = meeting_.group(ranks::kSums, {});
-  settled(*group, "the first batch", told, [&] { network_.warm_up(); });
+  Collection collection(beginning_, group.place().size, source_);
+  settled(group, "the first batch", told, [&] { network_.warm_up(); });
   Findings all;
+  double whole = 0, gathering = 0;
   try {
-    settled(*group, "the end of its images", told,
-            [&] { all = network_.find(source_, watched(go_on, meeting_, order), beginning_.question.pace); });
+    settled(group, "the end of its images", told, [&] {
+      const auto begin = core::Clock::now();
+      Courier courier(group, [&](int rank, const AnswerNumbers& numbers) { collection.add(rank, numbers); });
+      try {
+        all = network_.find(source_, collection.room(0), watched(go_on, meeting_, courier, order),
+                            beginning_.question.pace);
+      } catch (...) {
+        order.give();  // nobody waits for the answers of the others any more
+        throw;
+      }
+      courier.finish();
+      whole = std::chrono::duration<double>(courier.end() - begin).count();
+      gathering = courier.seconds();
+    });
   } catch (const core::BadInput& error) {
     throw core::Error(error.what());  // it is no input that failed so late
   }
-  const auto end = core::Clock::now();
-  group->note_purpose("the answers");
-  const auto messages = ranks::collected(*group, {});
-  const double gathering = core::seconds_since(end);
-  std::vector<RankShare> shares = join(all, device, source_, messages);
-  for (const RankShare& share : shares) all.seconds = std::max(all.seconds, share.seconds);
-  all.seconds += gathering;
-  if (all.answers.empty() && !all.interrupted) refuse_all(all.refused, source_.title());
-  Outcome outcome = network_.conclude(std::move(all));
+  std::vector<Answer> answers = collection.close(all.answered);
+  group.note_purpose("the figures");
+  RankShare own = share_of(all, device);
+  own.times.scatter = scatter_;
+  own.times.gather = gathering;
+  std::vector<RankShare> shares = join(all, std::move(own), whole, ranks::collected(group, {}));
+  if (answers.empty() && !all.interrupted) refuse_all(all.refused, source_.title());
+  Outcome outcome = network_.conclude(std::move(all), std::move(answers));
   outcome.ranks = std::move(shares);
   return outcome;
 }
@@ -410,33 +513,51 @@ Piece piece_of(std::int64_t images, int batch, const ranks::Place& place) {
   return {first(place.rank), first(place.rank + 1)};
 }
 
-Outcome lead(ranks::Meeting& meeting, const Question& question, std::span<const float> parameters,
-             const std::shared_ptr<core::Device>& device, core::Stream& stream, DividedSource& source,
-             const Inference::GoOn& go_on, const std::stop_token& stop) {
-  auto orders = meeting.group(ranks::kOrders, {});
+Lead::Lead(ranks::Meeting& meeting)
+    : meeting_(meeting), orders_(meeting.group(ranks::kOrders, {})), sums_(meeting.group(ranks::kSums, {})) {}
+
+Lead::~Lead() {
+  try {
+    orders_->send(std::vector<std::byte>(kNoMore));
+  } catch (...) {
+    // They have ended, or will when this process does.
+  }
+}
+
+Outcome Lead::ask(const Question& question, std::span<const float> parameters,
+                  const std::shared_ptr<core::Device>& device, core::Stream& stream, DividedSource& source,
+                  const Inference::GoOn& go_on, const std::stop_token& stop) {
   const bool on_gpus = device->kind() == core::DeviceKind::cuda;
   const RankBeginning beginning{WARPSCOPE_VERSION, question, source.count(), source.fingerprint(), on_gpus};
-  send(*orders, beginning);
-  orders->send(std::as_bytes(parameters));
+  send(*orders_, beginning);
+  orders_->send(std::as_bytes(parameters));
   std::unique_ptr<Inference> network;
   bool told = false;
-  settled(*orders, "the beginning of the inference", told, [&] {
+  settled(*orders_, "the beginning of the inference", told, [&] {
     network = std::make_unique<Inference>(question.model, parameters, question.selection, question.batch,
                                           device, stream, question.views);
   });
-  const Leader leader(meeting, beginning, source, *network);
-  leader.share_images(*orders);
-  StopOrder order(std::move(orders));
+  Leader leader(meeting_, beginning, source, *network);
+  leader.share_images(*orders_);
+  StopOrder order(*orders_);
   const std::stop_callback stops(stop, [&] { order.give(); });
-  return leader.answer(order, go_on, device->info().name);
+  return leader.answer(*sums_, order, go_on, device->info().name);
+}
+
+Outcome lead(ranks::Meeting& meeting, const Question& question, std::span<const float> parameters,
+             const std::shared_ptr<core::Device>& device, core::Stream& stream, DividedSource& source,
+             const Inference::GoOn& go_on, const std::stop_token& stop) {
+  return Lead(meeting).ask(question, parameters, device, stream, source, go_on, stop);
 }
 
 int follow(ranks::Meeting& meeting, const std::string& device) {
   bool told = false;
   try {
     Follower follower(meeting, told);
-    follower.begin(device);
-    follower.answer();
+    while (follower.asked()) {
+      follower.begin(device);
+      follower.answer();
+    }
     return 0;
   } catch (const ranks::RankMissing&) {
     meeting.leave_after_others();

@@ -23,7 +23,8 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// What a rank answers of so many images: whole batches but for the last of all, as many as each other rank or one more.
+/// What a rank answers of so many images: whole batches but for the last of all, as many as each other rank or one
+/// more.
 Piece piece_of(std::int64_t images, int batch, const ranks::Place& place);
 
 /// What rank 0 has to tell the others.
@@ -41,10 +42,29 @@ struct Question {
 /// Bytes of images that rank 0 sends to others at most.
 inline constexpr std::int64_t kMostSentBytes = std::int64_t{1} << 30;
 
-/// On rank 0, with its device and images: the outcome of all ranks. A rank that cannot read `question.data`, or finds
-/// other images there, is sent its piece before the first image counts. `stop` ends it on all ranks, as `go_on` does on
-/// this one. Throws core::BadInput where there is nothing to answer, more than kMostSentBytes are to be sent, or a rank
-/// cannot begin, which it names; core::Error that names a rank where one fails or ends later.
+/// Rank 0 of ranks that have met, once a meeting. The others wait for its questions until it ends.
+class Lead {
+ public:
+  explicit Lead(ranks::Meeting& meeting);
+  ~Lead();
+  Lead(const Lead&) = delete;
+  Lead& operator=(const Lead&) = delete;
+
+  /// With its device and images: the outcome of all ranks. A rank that cannot read `question.data`, or finds other
+  /// images there, is sent its piece before the first image counts. `stop` ends it on all ranks, as `go_on` does on
+  /// this one. Throws core::BadInput where there is nothing to answer, more than kMostSentBytes are to be sent, or a
+  /// rank cannot begin, which it names; core::Error that names a rank where one fails or ends later. After that ask
+  /// nothing.
+  Outcome ask(const Question& question, std::span<const float> parameters,
+              const std::shared_ptr<core::Device>& device, core::Stream& stream, DividedSource& source,
+              const Inference::GoOn& go_on = {}, const std::stop_token& stop = {});
+
+ private:
+  ranks::Meeting& meeting_;
+  std::unique_ptr<ranks::Group> orders_, sums_;
+};
+
+/// One question only.
 Outcome lead(ranks::Meeting& meeting, const Question& question, std::span<const float> parameters,
              const std::shared_ptr<core::Device>& device, core::Stream& stream, DividedSource& source,
              const Inference::GoOn& go_on = {}, const std::stop_token& stop = {});

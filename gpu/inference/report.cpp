@@ -29,6 +29,27 @@ json number_json(double value) {
   return std::isfinite(value) ? json(value) : json();
 }
 
+json times_json(const RankTimes& times) {
+  json told;
+  for (const RankPart& part : kRankParts)
+    told[std::string(part.key)] = kMillisecondsPerSecond * (times.*part.time);
+  return told;
+}
+
+json rank_json(const RankShare& rank, const Outcome& outcome) {
+  json layers = json::array();
+  for (std::size_t i = 0; i < std::min(rank.layers.size(), outcome.layers.size()); ++i) {
+    if (!outcome.layers[i].inside.empty()) continue;
+    layers.push_back({{"layer", outcome.layers[i].layer}, {"median", rank.layers[i]}});
+  }
+  return {{"device", rank.device},
+          {"images", rank.images},
+          {"seconds", rank.seconds},
+          {"images_per_second", rank.images_per_second()},
+          {"milliseconds", times_json(rank.times)},
+          {"layers", std::move(layers)}};
+}
+
 /// What the rows of an outcome have.
 struct Cells {
   explicit Cells(const Outcome& outcome) {
@@ -168,12 +189,8 @@ json figures_of(const Subject& subject, const Outcome& outcome) {
                  {"layers", std::move(layers)},
                  {"back", latency_json(outcome.back)},
                  {"total", latency_json(outcome.total)}}}};
-  for (const RankShare& rank : outcome.ranks) {
-    figures["ranks"].push_back({{"device", rank.device},
-                                {"images", rank.images},
-                                {"seconds", rank.seconds},
-                                {"images_per_second", rank.images_per_second()}});
-  }
+  for (const RankShare& rank : outcome.ranks) figures["ranks"].push_back(rank_json(rank, outcome));
+  if (outcome.ranks.empty()) figures["milliseconds"] = times_json(outcome.times);
   if (outcome.accuracy) figures["accuracy"] = *outcome.accuracy;
   if (outcome.mse) figures["mse"] = number_json(*outcome.mse);
   if (outcome.psnr) figures["psnr"] = number_json(*outcome.psnr);

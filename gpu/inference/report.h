@@ -35,8 +35,9 @@ std::string csv_of(const Subject& subject, const Outcome& outcome);
 /// {"weights", "model", "data", "device", "precision", "images", "not_finite", "batch", "batches", "seconds",
 /// "images_per_second", "device_images_per_second", "network_images_per_second", "interrupted", "accuracy" or "mse" and
 /// "psnr", "refused", "microseconds": {"read": {"median", "p99"}, "to_device", "network", "layers": [{"layer",
-/// "median", "p99"} or {"layer", "inside"}], "back", "total"}}, and where there are several "ranks": [{"device", "images",
-/// "seconds", "images_per_second"}]
+/// "median", "p99"} or {"layer", "inside"}], "back", "total"}, "milliseconds": {"scatter", "read", "to_device",
+/// "network", "back", "gather", "idle"}}, and where there are several, instead of these, "ranks": [{"device", "images",
+/// "seconds", "images_per_second", "milliseconds", "layers": [{"layer", "median" in microseconds}]}]
 nlohmann::json figures_of(const Subject& subject, const Outcome& outcome);
 
 /// The same with "answers": a list of {"file" or "index", "line", "text", "label", "class", "probability", "guesses":

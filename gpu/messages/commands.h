@@ -18,15 +18,15 @@ struct Resume {};
 struct StepOnce {};
 /// New weights from the same seed or file, step 0, a new generation. The training that is left is kept: ReturnTo.
 struct Reset {};
-/// Goes on with a training that was left, by its number (Snapshot::training): network, weights, state, place in the data
-/// and all settings are those of then, bit for bit, but for precision, variants and, where nobody chose one, the clipping that
-/// the precision asks for. The one that is left for it is kept too.
+/// Goes on with a training that was left, by its number (Snapshot::training): network, weights, state, place in the
+/// data and all settings are those of then, bit for bit, but for precision, variants and, where nobody chose one, the
+/// clipping that the precision asks for. The one that is left for it is kept too.
 struct ReturnTo {
   std::uint64_t training = 0;
 };
-/// Back to this step, exactly: to its moment, or to one before it, from which the steps are made again by the same variants,
-/// with the settings of then (Snapshot::rewind; any other command but Resume ends that, and nothing has changed). The
-/// training is paused there. What came after is kept: ReturnTo.
+/// Back to this step, exactly: to its moment, or to one before it, from which the steps are made again by the same
+/// variants, with the settings of then (Snapshot::rewind; any other command but Resume ends that, and nothing has
+/// changed). The training is paused there. What came after is kept: ReturnTo.
 struct RewindTo {
   std::uint64_t step = 0;
 };

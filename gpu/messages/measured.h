@@ -1,6 +1,6 @@
 #pragma once
-// Whether two medians were measured alike, and whether they differ by more than their noise: the one rule by which figures
-// of different times are held against each other.
+// Whether two medians were measured alike, and whether they differ by more than their noise: the one rule by which
+// figures of different times are held against each other.
 
 #include <cstdint>
 #include <string>
@@ -60,9 +60,9 @@ inline constexpr double kControlTolerance = 0.10;
 /// Microseconds: the events of a GPU tell half of one, which is the tolerance of this.
 inline constexpr double kLeastControl = 5;
 
-/// For `now` to `before`. There is a difference where both have kEnoughSamples and the control held, the middle halves of
-/// the samples do not overlap, and the medians are more than 2 % apart, by which those of the same work differ from one
-/// minute to the next.
+/// For `now` to `before`. There is a difference where both have kEnoughSamples and the control held, the middle halves
+/// of the samples do not overlap, and the medians are more than 2 % apart, by which those of the same work differ from
+/// one minute to the next.
 Compared compare(const Measured& before, const Measured& now, const Control& control);
 
 /// "Not compared: the ops that were not switched take 1.80 times as long as before the switch, ..."; "" of Doubt::none.

@@ -30,8 +30,8 @@ class Look {
   /// Device time of the last look that was taken, or is being taken; 0 before the first.
   double seconds() const { return seconds_; }
 
-  /// The look is what `enqueue` puts on the scene's stream. Not while one is busy. If it throws there is none, and what it
-  /// had put there is done.
+  /// The look is what `enqueue` puts on the scene's stream. Not while one is busy. If it throws there is none, and what
+  /// it had put there is done.
   template <class Enqueue>
   void start(const Scene& scene, const Enqueue& enqueue) {
     if (!begun_) {

@@ -1,5 +1,5 @@
 #pragma once
-// Sums over the threads of a block in an order that the block's size alone fixes, so that they have the same
+// Sums over the threads of a block in an order that only the block's size fixes, so that they have the same
 // bits every time. Source: M. Harris, "Optimizing parallel reduction in CUDA" (2007); the exchange within a
 // warp: "CUDA C++ Programming Guide", warp shuffle functions.
 

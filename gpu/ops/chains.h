@@ -1,8 +1,10 @@
 #pragma once
 // Chains of ops that several variants cover.
 
+#include <utility>
 #include <vector>
 
+#include "gpu/ops/activation.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops {
@@ -70,10 +72,68 @@ inline std::vector<Link> bias_and_relu_after(Op product) {
   return chain;
 }
 
-/// `own`, whose output has the size of its input, and what may follow it: [relu.forward].
-inline std::vector<Link> relu_after(Op own) {
-  return {{.op = own, .renames = {{Name::output, Name::biased}}},
-          optional_link(Op::relu_forward, Name::biased, Name::output, input_shape)};
+/// Optional links: an activation of `input`, one of those in ops/activation.h. What GELU reads is called `unactivated`,
+/// which the variant stores for others; the result is `result`.
+inline std::vector<Link> activation_after(Name input, Name result, OpShape (*shape)(const OpShape&),
+                                          const OpSet& needs = {}) {
+  std::vector<Link> chain{optional_link(Op::relu_forward, input, Name::unactivated, shape),
+                          optional_link(Op::gelu_forward, Name::unactivated, result, shape)};
+  for (Link& each : chain) each.needs = needs;
+  chain.back().excludes = {Op::relu_forward};
+  return chain;
+}
+
+/// `product`, which has an output without bias, and what may follow it: [bias.forward [relu.forward | gelu.forward]].
+inline std::vector<Link> bias_and_activation_after(Op product) {
+  std::vector<Link> chain{{.op = product, .renames = {{Name::output, Name::product}}},
+                          optional_link(Op::bias_forward, Name::product, Name::biased, result_shape)};
+  for (Link& each : activation_after(Name::biased, Name::output, result_shape, {Op::bias_forward})) {
+    chain.push_back(std::move(each));
+  }
+  return chain;
+}
+
+/// Optional links: of `unmasked_gradient`, a product's, the derivative of the activation that the product's input came
+/// from. ReLU's reads its output, which is `input`, GELU's its input, called `unactivated`; the result is
+/// `input_gradient`.
+inline std::vector<Link> derivative_after(OpShape (*shape)(const OpShape&), const OpSet& needs = {}) {
+  const auto link = [&](Op op, Name reads, Name ours, Name from, Name to) {
+    Link made{.op = op,
+              .renames = {{reads, ours}, {Name::output_gradient, from}},
+              .optional = true,
+              .without = Rename{from, to},
+              .needs = needs,
+              .shape = shape};
+    if (to != Name::input_gradient) made.renames.push_back({Name::input_gradient, to});
+    return made;
+  };
+  std::vector<Link> chain{
+      link(Op::relu_backward, Name::output, Name::input, Name::unmasked_gradient, Name::masked_gradient),
+      link(Op::gelu_backward, Name::input, Name::unactivated, Name::masked_gradient, Name::input_gradient)};
+  chain.back().excludes = {Op::relu_backward};
+  return chain;
+}
+
+/// `own`, a product's gradient by its input, and what may follow it: [relu.backward | gelu.backward].
+inline std::vector<Link> input_gradient_and_derivative(Op own) {
+  std::vector<Link> chain{{.op = own, .renames = {{Name::input_gradient, Name::unmasked_gradient}}}};
+  for (Link& each : derivative_after(input_shape)) chain.push_back(std::move(each));
+  return chain;
+}
+
+/// What the derivative in a call of such a chain reads; nullptr: there is none.
+inline void* derivative_operand(const OpCall& call) {
+  const Activation kind = derivative_of(call.shape.covered);
+  if (kind == Activation::none) return nullptr;
+  return call.operand<void>(reads_input(kind) ? Name::unactivated : Name::input);
+}
+
+/// `own`, whose output has the size of its input, and what may follow it: [relu.forward | gelu.forward].
+inline std::vector<Link> own_and_activation(Op own) {
+  std::vector<Link> chain{{.op = own, .renames = {{Name::output, Name::biased}}}};
+  for (Link& each : activation_after(Name::biased, Name::output, input_shape))
+    chain.push_back(std::move(each));
+  return chain;
 }
 
 /// `own`, whose output has the size of its input, and what may follow it: [relu.forward] [add.forward], whose other

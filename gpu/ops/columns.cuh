@@ -48,7 +48,7 @@ void with_column_width(int channels, bool aligned, F f) {
 }
 
 /// Spans for sums of which each leaves its own: enough blocks to fill a GPU, no more than a second pass adds
-/// quickly. The shape alone fixes them.
+/// quickly. Only the shape fixes them.
 inline std::int64_t summed_spans(std::int64_t positions, int channels) {
   constexpr std::int64_t kFewPositions = 128;
   constexpr std::int64_t kWantedBlocks = 1024;
@@ -96,7 +96,7 @@ struct ColumnWalk {
 };
 
 /// Adds the N sums of each channel over the threads of the block that share it and calls store(n, channel,
-/// total), in an order that the shape alone fixes. Every thread of the block must call it, once per kernel.
+/// total), in an order that only the shape fixes. Every thread of the block must call it, once per kernel.
 template <int N, int V, class Store>
 __device__ __forceinline__ void add_columns(const Columns& columns, float (&sums)[N][V], Store store) {
   __shared__ float partial[kColumnWarps][N][kBlockChannels];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <dlfcn.h>
@@ -101,6 +102,13 @@ std::vector<Note> notes_of(const Descriptor& engine, cudnnBackendAttributeName_t
   return notes;
 }
 
+/// Whether `engine` is compiled when a plan is made.
+bool compiles(const Descriptor& engine) {
+  const auto notes = notes_of<cudnnBackendBehaviorNote_t>(
+      engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT);
+  return std::ranges::find(notes, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != notes.end();
+}
+
 bool accepts(const Descriptor& configuration, const EnginePolicy& policy) {
   const auto engines =
       configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
@@ -120,6 +128,7 @@ bool accepts(const Descriptor& configuration, const EnginePolicy& policy) {
         return false;
     }
   }
+  if (!policy.compiles_allowed && compiles(engines.front())) return false;
   return tensor_cores ? policy.tensor_cores_allowed : !policy.tensor_cores_required;
 }
 
@@ -132,10 +141,36 @@ std::vector<Descriptor> ranked_engines(const Descriptor& graph, cudnnBackendHeur
                                 heuristics.descriptor_count(CUDNN_ATTR_ENGINEHEUR_RESULTS));
 }
 
+/// Nothing, and why, if the engine does not take the graph or needs too much memory.
+std::optional<ExecutionPlan> plan_of(const Handle& handle, Descriptor configuration,
+                                     const EnginePolicy& policy, std::string& why) {
+  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set_handle(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
+  plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  if (const auto status = plan.try_finalize(); status != CUDNN_STATUS_SUCCESS) {
+    why = words(status);
+    return std::nullopt;
+  }
+  const auto bytes = static_cast<std::size_t>(plan.integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  if (bytes > policy.workspace_limit) {
+    why = fmt::format("an engine needs {} bytes of workspace, {} are allowed", bytes, policy.workspace_limit);
+    return std::nullopt;
+  }
+  ExecutionPlan made;
+  made.parts.push_back(std::move(configuration));
+  made.parts.push_back(std::move(plan));
+  made.workspace_bytes = bytes;
+  return made;
+}
+
 }  // namespace
 
 const std::string& unavailable_reason() {
   return loaded().why_not;
+}
+
+std::size_t version() {
+  return library().get_version();
 }
 
 void* function(const char* name) {
@@ -240,6 +275,12 @@ void Descriptor::set_descriptor(cudnnBackendAttributeName_t name, const Descript
   set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value.descriptor_);
 }
 
+void Descriptor::set_descriptors(cudnnBackendAttributeName_t name, std::span<const Descriptor> values) {
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (const Descriptor& each : values) raw.push_back(each.get());
+  set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<std::int64_t>(raw.size()), raw.data());
+}
+
 void Descriptor::finalize(std::string_view what) {
   const auto status = try_finalize();
   if (status != CUDNN_STATUS_SUCCESS) check(status, fmt::format("cudnnBackendFinalize of {}", what));
@@ -283,34 +324,20 @@ std::vector<Descriptor> Descriptor::descriptors(cudnnBackendAttributeName_t name
   return found;
 }
 
-ExecutionPlan choose_plan(const Handle& handle, const Descriptor& graph, const EnginePolicy& policy,
-                          std::string& why) {
+std::vector<ExecutionPlan> plans_of(const Handle& handle, const Descriptor& graph, const EnginePolicy& policy,
+                                    std::size_t most, std::string& why) {
   why = "the heuristics offer no engine that is deterministic and keeps the precision";
+  std::vector<ExecutionPlan> plans;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (mode == CUDNN_HEUR_MODE_FALLBACK && !plans.empty()) break;
     for (Descriptor& configuration : ranked_engines(graph, mode)) {
+      if (plans.size() >= most) return plans;
       if (!accepts(configuration, policy)) continue;
-      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-      plan.set_handle(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
-      plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-      const auto status = plan.try_finalize();
-      if (status != CUDNN_STATUS_SUCCESS) {
-        why = words(status);
-        continue;
-      }
-      const auto bytes = static_cast<std::size_t>(plan.integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-      if (bytes > policy.workspace_limit) {
-        why = fmt::format("an engine needs {} bytes of workspace, {} are allowed", bytes,
-                          policy.workspace_limit);
-        continue;
-      }
-      ExecutionPlan chosen;
-      chosen.parts.push_back(std::move(configuration));
-      chosen.parts.push_back(std::move(plan));
-      chosen.workspace_bytes = bytes;
-      return chosen;
+      if (auto plan = plan_of(handle, std::move(configuration), policy, why))
+        plans.push_back(std::move(*plan));
     }
   }
-  return {};
+  return plans;
 }
 
 void execute(Handle& handle, const Descriptor& plan, const Descriptor& pack, const core::Stream& stream) {

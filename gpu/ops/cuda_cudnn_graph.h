@@ -26,6 +26,9 @@ namespace warpscope::ops::cudnn {
 /// Why cuDNN cannot be used ("libcudnn.so.9 was not found ..."), or "".
 const std::string& unavailable_reason();
 
+/// 91900 for 9.19.0. Throws core::Error if cuDNN cannot be used.
+std::size_t version();
+
 /// A function of the library by its name; nullptr if it lacks it, or if cuDNN cannot be used.
 void* function(const char* name);
 
@@ -77,6 +80,7 @@ class Descriptor {
   void set_float(cudnnBackendAttributeName_t name, float value);
   void set_handle(cudnnBackendAttributeName_t name, const Handle& handle);
   void set_descriptor(cudnnBackendAttributeName_t name, const Descriptor& value);
+  void set_descriptors(cudnnBackendAttributeName_t name, std::span<const Descriptor> values);
 
   /// Throws core::Error that names `what`.
   void finalize(std::string_view what);
@@ -94,25 +98,27 @@ class Descriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-/// What an engine may do to the numbers.
+/// What an engine may do to the numbers, and what it may cost.
 struct EnginePolicy {
   bool tensor_cores_allowed = true;
   bool tensor_cores_required = false;
+  bool compiles_allowed = true;     ///< at run time, which takes tenths of a second
   std::size_t workspace_limit = 0;  ///< bytes
 };
 
-/// An operation graph made executable by the engine that cuDNN's heuristics rank first among those that the
-/// policy allows, are deterministic, sum in FP32 and neither convert inputs down nor transform them
-/// (Winograd, FFT).
+/// An operation graph made executable by one engine.
 struct ExecutionPlan {
   std::vector<Descriptor> parts;  ///< the plan, last, and what it was made from
   std::size_t workspace_bytes = 0;
   const Descriptor& plan() const { return parts.back(); }
 };
 
-/// Chooses the plan. Empty `parts` if no engine will do; `why` then says what the engines said.
-ExecutionPlan choose_plan(const Handle& handle, const Descriptor& graph, const EnginePolicy& policy,
-                          std::string& why);
+/// The plans of `graph`, at most `most` and in the order of cuDNN's heuristics (mode A, then B, its fallbacks only
+/// where those offer none), by engines that the policy allows, are deterministic, sum in FP32 and neither convert
+/// inputs down nor transform them (Winograd, FFT). If there is none, `why` says what the engines said. The caller holds
+/// the handle's mutex.
+std::vector<ExecutionPlan> plans_of(const Handle& handle, const Descriptor& graph, const EnginePolicy& policy,
+                                    std::size_t most, std::string& why);
 
 /// Enqueues `plan` on `stream`; `pack` is a finalized variant pack. As call().
 void execute(Handle& handle, const Descriptor& plan, const Descriptor& pack, const core::Stream& stream);

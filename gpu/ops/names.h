@@ -19,7 +19,7 @@ namespace warpscope::ops {
   X(norm_weights) X(norm_bias) X(norm_weights_gradient) X(norm_bias_gradient) X(running) X(saved) X(moments)   \
   /* What passes between the ops that one variant covers. */                                                   \
   X(upsampled) X(product) X(biased) X(activated) X(unpooled) X(upsampled_gradient) X(unmasked_gradient)        \
-  X(encoded) X(normed) X(product_gradient)
+  X(encoded) X(normed) X(product_gradient) X(unactivated) X(masked_gradient)
 // clang-format on
 
 /// An operand of an op, by the field's word for it. Those from `upsampled` on name what passes between

@@ -5,7 +5,7 @@
 //
 // but for where mean and r come from. Blocks add shares of the positions in registers, by shuffles and in shared
 // memory; if there are several shares, their sums go to the workspace and a second kernel adds those: all in an order
-// that the shape alone fixes. All blocks go from the last position to the first side by side: what was written last,
+// that only the shape fixes. All blocks go from the last position to the first side by side: what was written last,
 // dy, is read first, and the kernel after this one begins where this one ends.
 // Source: columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 

@@ -48,6 +48,9 @@ class OpSet {
   constexpr bool has_all(const OpSet& others) const {
     return (bits_[0] & others.bits_[0]) == others.bits_[0] && (bits_[1] & others.bits_[1]) == others.bits_[1];
   }
+  constexpr bool has_any(const OpSet& others) const {
+    return (bits_[0] & others.bits_[0]) != 0 || (bits_[1] & others.bits_[1]) != 0;
+  }
   constexpr OpSet operator|(const OpSet& others) const {
     OpSet both = *this;
     for (std::size_t i = 0; i < bits_.size(); ++i) both.bits_[i] |= others.bits_[i];

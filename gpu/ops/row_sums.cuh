@@ -23,7 +23,7 @@ struct Sums {
   int taps;
 };
 
-/// Spans of positions: enough blocks to fill a GPU, no more than a second pass adds quickly. The shape alone fixes
+/// Spans of positions: enough blocks to fill a GPU, no more than a second pass adds quickly. Only the shape fixes
 /// them.
 inline std::int64_t spans_of(const Sums& sums) {
   constexpr std::int64_t kFewPositions = 128;

@@ -162,7 +162,10 @@ bool is_written_and_read(const std::vector<std::pair<CallOperand, std::size_t>>&
 }
 
 bool is_stored(const Variant& variant, Name name) {
-  return std::find(variant.stored.begin(), variant.stored.end(), name) != variant.stored.end();
+  const auto has = [&](const std::vector<Name>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return has(variant.stored) || has(variant.stored_for_others);
 }
 
 bool is_omitted(const Variant& variant, Name name) {
@@ -276,13 +279,22 @@ std::vector<OpSet> coverings(const Variant& variant) {
       if ((choice >> i & 1) != 0) set.add(optional[i]->op);
     }
     for (std::size_t i = 0; i < optional.size(); ++i) {
-      if ((choice >> i & 1) != 0 && !set.has_all(optional[i]->needs)) complete = false;
+      if ((choice >> i & 1) == 0) continue;
+      if (!set.has_all(optional[i]->needs) || set.has_any(optional[i]->excludes)) complete = false;
     }
     if (complete) sets.push_back(set);
   }
   std::stable_sort(sets.begin(), sets.end(),
                    [](const OpSet& a, const OpSet& b) { return a.size() < b.size(); });
   return sets;
+}
+
+OpSet coverable_ops(const Variant& variant) {
+  OpSet all;
+  for (const Link& link : variant.chain) {
+    if (link.op != variant.op) all.add(link.op);
+  }
+  return all;
 }
 
 std::size_t bytes_of(const CallOperand& operand, core::Precision precision) {

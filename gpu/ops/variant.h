@@ -28,8 +28,8 @@ class Prepared {
 
 struct Variant;
 
-/// The variants that somebody can choose from: by op, then CPU before CUDA, then from the simplest to the fastest; names
-/// are unique in op and device kind. A table never changes: whoever uses its variants holds it.
+/// The variants that somebody can choose from: by op, then CPU before CUDA, then from the simplest to the fastest;
+/// names are unique in op and device kind. A table never changes: whoever uses its variants holds it.
 using VariantTable = std::vector<Variant>;
 using Variants = std::shared_ptr<const VariantTable>;
 
@@ -86,6 +86,7 @@ struct Link {
   bool optional = false;
   std::optional<Rename> without = {};  ///< of an optional op that is not there: what its name stands for then
   OpSet needs = {};                    ///< of an optional op: others that must be covered as well
+  OpSet excludes = {};  ///< of an optional op: others before it in the chain, none of which may be covered
   /// Its shape, from that of the call; nullptr: the same.
   OpShape (*shape)(const OpShape& call) = nullptr;
   /// For an op whose shape that of the call's own op does not tell: whether the chain is made for one of shape `its`,
@@ -131,18 +132,24 @@ struct Variant {
   /// Whether it keeps the tolerance where a mean is many times the deviation, or all values are the same; else proofs
   /// draw no such inputs.
   bool far_means = true;
-  /// Of an op that adds over ranks: plans may call it in pieces of no less than so many of `count`, each beside the nodes
-  /// that make the others (plan/overlap.h); it takes no workspace. 0: in one call, when all is there.
+  /// Plans may call an op that adds over ranks in pieces of no less than so many of `count`, each beside the nodes that
+  /// make the others (plan/overlap.h); it takes no workspace. 0: in one call, when all is there.
   std::int64_t least_piece = 0;
+  /// Made for shapes at which the others are slow: the best where it takes the shape, and where it refuses one, nobody
+  /// has to be told. What runs where no shape is known is another one.
+  bool special = false;
   bool library = false;  ///< a library's kernels: the default only where we have none
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
-  /// variant's own op, which is never optional. Empty: its own op alone. What one of them writes and another
+  /// variant's own op, which is never optional. Empty: only its own op. What one of them writes and another
   /// reads is not stored. Those before the own op are computed again inside the call, so several calls may
   /// cover the same one.
   std::vector<Link> chain = {};
-  /// What ops of the chain write and others of it read, by its name in the call, and that is stored all the same, as the
-  /// contract says: others may read it, as backward passes do.
+  /// What ops of the chain write and others of it read, by its name in the call, and that is stored all the same, as
+  /// the contract says: others may read it, as backward passes do.
   std::vector<Name> stored = {};
+  /// The same, but only for others: where no other op reads it, the call has no such operand (nullptr) and writes it
+  /// nowhere.
+  std::vector<Name> stored_for_others = {};
   /// Outputs of covered ops that the call does not write, though no covered op reads them: the variant is chosen only
   /// where no other op reads them either.
   std::vector<Name> omitted = {};
@@ -201,6 +208,9 @@ std::vector<CallOperand> operands_of(const Variant& variant, const OpShape& shap
 /// Every set of other ops that `variant` can cover beside its own: what is not optional, with each choice of
 /// what is; the fewest first.
 std::vector<OpSet> coverings(const Variant& variant);
+
+/// All other ops that some call of `variant` covers; some may exclude each other (Link::excludes).
+OpSet coverable_ops(const Variant& variant);
 
 /// Whether `variant` runs only where some other op of its chain is there.
 bool needs_others(const Variant& variant);

@@ -3,7 +3,7 @@
 //
 //   C[m,n] = sum over k of A(m,k) B(k,n)
 //
-// A block of eight warps computes a tile of C, 128x64, 128x16 or 16x128. Of A and B it brings 64 bytes of k at a time
+// A block of eight warps computes a tile of C, 128x64, 128x16 or 16x128. It brings 64 bytes of k of A and B at a time
 // to shared memory, where what does not exist is zero, so that any number of channels becomes one of whole fragments
 // (16x16x16, in TF32 16x16x8). The next of these is read into registers while the present one is multiplied, and
 // stored into a second buffer. Where tiles are too few to fill a GPU, several blocks share the sum of one, and a

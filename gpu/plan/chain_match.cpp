@@ -116,7 +116,8 @@ class Matcher {
     for (std::size_t m = 0; m < program_.nodes.size() && !left_out; ++m) {
       if ((m < own_) != before || m == own_ || is_of_update(m) != is_of_update(own_)) continue;
       const Node& node = program_.nodes[m];
-      if (!match_.covered.has_all(link.needs) || !fits(link, node)) continue;
+      if (!match_.covered.has_all(link.needs) || match_.covered.has_any(link.excludes)) break;
+      if (!fits(link, node)) continue;
       if (!before && !is_ready(m)) {
         absent = false;
         continue;
@@ -211,6 +212,19 @@ void find_unstored(const Program& program, ChainMatch& match) {
   }
 }
 
+/// Whether anything but the ops of the call reads `tensor`, or it outlives the launches.
+bool is_for_others(const Program& program, const ChainMatch& match, int tensor) {
+  const Tensor& its = program.tensors[static_cast<std::size_t>(tensor)];
+  if (its.storage != Storage::planned || its.kept || its.persistent) return true;
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    const Node& node = program.nodes[n];
+    const bool own = std::ranges::any_of(
+        match.links, [&](const MatchedLink& each) { return each.node == static_cast<int>(n); });
+    if (!own && std::ranges::find(node.tensors, tensor) != node.tensors.end()) return true;
+  }
+  return false;
+}
+
 /// The tensors behind the operands of the call.
 void bind_operands(const Program& program, const Variant& variant, const ops::OpShape& shape,
                    ChainMatch& match) {
@@ -224,7 +238,11 @@ void bind_operands(const Program& program, const Variant& variant, const ops::Op
         if (name == operand.name) bound.tensor = node.tensors[i];
       }
     }
-    match.operands.push_back(bound);
+    const auto& optional = variant.stored_for_others;
+    const bool may_go = std::ranges::find(optional, operand.name) != optional.end();
+    const bool goes =
+        may_go && operand.access == Access::write && !is_for_others(program, match, bound.tensor);
+    if (!goes) match.operands.push_back(bound);
   }
 }
 
@@ -268,7 +286,9 @@ ChainMatch match_chain(const Program& program, std::size_t node, const Variant& 
   std::string first_refusal;
   ChainMatch match;
   std::vector<OpSet> sets = ops::coverings(variant);
-  std::ranges::reverse(sets);  // the most ops first
+  // The most ops first: all, of which some may exclude each other.
+  std::ranges::reverse(sets);
+  if (const OpSet all = ops::coverable_ops(variant); sets.front() != all) sets.insert(sets.begin(), all);
   bool found = false;
   for (const OpSet& set : sets) {
     if (found && set.size() <= match.covered.size()) break;  // it can be no larger

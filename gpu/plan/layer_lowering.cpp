@@ -247,7 +247,7 @@ OpShape channels_of(const LayerTensors& tensors) {
   OpShape shape;
   shape.in_channels = tensors.shape.in_channels;
   shape.linked = tensors.recipe->linked;
-  shape.peers = tensors.recipe->peers;
+  shape.peers = tensors.recipe->peers > 0;
   return shape;
 }
 

@@ -45,18 +45,34 @@ Source summed_from(const Program& program, const std::vector<NodeCover>& nodes, 
   return {};
 }
 
-/// Where parameters begin in the gradients of the sum, and the last node that touches what lies from there to the next.
-std::map<std::int64_t, std::size_t> last_touches(const Program& program, const std::vector<NodeCover>& nodes,
-                                                 std::size_t sum, const Source& source) {
+/// What touches a parameter's gradient last.
+struct LastTouch {
+  std::size_t node = 0;  ///< of the program, which is that of all ranks
+  std::size_t call = 0;  ///< of this rank's GPU: the node whose call covers it
+};
+
+/// Where parameters begin in the gradients of the sum, and what touches those from there to the next last.
+std::map<std::int64_t, LastTouch> last_touches(const Program& program, const std::vector<NodeCover>& nodes,
+                                               std::size_t sum, const Source& source) {
   const Tensor& all = program.tensors[static_cast<std::size_t>(source.gradients)];
-  std::map<std::int64_t, std::size_t> last{{0, 0}};
+  std::map<std::int64_t, LastTouch> last{{0, {}}};
+  const auto touch_of = [&](int index) -> LastTouch* {
+    const Tensor& tensor = program.tensors[static_cast<std::size_t>(index)];
+    if (tensor.storage != Storage::gradients || tensor.offset < all.offset) return nullptr;
+    return &last[static_cast<std::int64_t>(tensor.offset - all.offset)];
+  };
   for (std::size_t n = 0; n < sum; ++n) {
     if (n == source.adding) continue;
+    for (const int index : program.nodes[n].tensors) {
+      LastTouch* touch = touch_of(index);
+      if (touch == nullptr) continue;
+      touch->node = n;
+      const int covered_by = nodes[n].covered_by;
+      touch->call = std::max(touch->call, covered_by < 0 ? n : static_cast<std::size_t>(covered_by));
+    }
     for (const BoundOperand& each : nodes[n].operands) {
-      const Tensor& tensor = program.tensors[static_cast<std::size_t>(each.tensor)];
-      if (tensor.storage != Storage::gradients || tensor.offset < all.offset) continue;
-      std::size_t& touch = last[static_cast<std::int64_t>(tensor.offset - all.offset)];
-      touch = std::max(touch, n);
+      LastTouch* touch = touch_of(each.tensor);
+      if (touch != nullptr) touch->call = std::max(touch->call, n);
     }
   }
   return last;
@@ -78,12 +94,12 @@ Overlap overlap_of(const Program& program, const std::vector<NodeCover>& nodes) 
   const std::int64_t size = std::max(least, ops::divide_up(count, kMostPieces));
   const auto touches = last_touches(program, nodes, sum, source);
   const auto layer_of = [&](const auto& touch) -> const std::string& {
-    return program.nodes[touch.second].layer;
+    return program.nodes[touch.second.node].layer;
   };
   std::int64_t end = count;
   std::size_t after = 0;
   for (auto each = touches.rbegin(); each->first > 0; ++each) {
-    after = std::max(after, each->second);
+    after = std::max(after, each->second.call);
     // What comes with the first layer is exposed, so that is cut off however little lies behind it.
     const std::string& first = layer_of(*touches.begin());
     const bool ends = layer_of(*each) != first && layer_of(*std::next(each)) == first;

@@ -32,9 +32,10 @@ struct Overlap {
 };
 
 /// Few pieces, from the back of the gradients, where a backward pass begins, to their front, each of whole parameters:
-/// they follow from the network and `least_piece` only, so that all ranks have the same ones. None where the variant of
-/// the sum takes none (ops::Variant::least_piece), where other sums go over ranks before it, with which they could not
-/// be in one order on all, and where micro-batches are added up by a tree or kept apart.
+/// they follow from the program and `least_piece` only, so that all ranks have the same ones, whatever the calls of
+/// their GPUs cover; when a piece begins follows from the calls. None where the variant of the sum takes none
+/// (ops::Variant::least_piece), where other sums go over ranks before it, with which they could not be in one order on
+/// all, and where micro-batches are added up by a tree or kept apart.
 Overlap overlap_of(const Program& program, const std::vector<NodeCover>& nodes);
 
 }  // namespace warpscope::plan

@@ -108,8 +108,8 @@ class Plan {
   /// The numbers that node `index` writes (no control blocks, no bytes, nothing in a variant's own format),
   /// those of the nodes it covers among them.
   std::vector<WrittenTensor> written(std::size_t index) const;
-  /// The tensors of the program that node `index` reads or writes in a variant's own format: only calls that agree on it
-  /// run together.
+  /// The tensors of the program that node `index` reads or writes in a variant's own format: only calls that agree on
+  /// it run together.
   std::vector<int> private_tensors(std::size_t index) const;
 
   const std::vector<PlanNode>& nodes() const { return nodes_; }

@@ -45,7 +45,7 @@ constexpr std::array kRows{
          "Convolutions on the tensor cores, bias and ReLU in their epilogue."}},
     Row{DeviceKind::cuda,
         {"cudnn", "cuDNN",
-         "The libraries' convolutions, linear layers and batch norm; our own kernels for the rest."}},
+         "The libraries' convolutions and linear layers; our fastest kernels for the rest."}},
     Row{DeviceKind::cpu, {"loops", "loops", "Plain loops on one core."}},
     Row{DeviceKind::cpu, {"onednn", "oneDNN", "The library's kernels on all cores."}}};
 

@@ -361,7 +361,8 @@ class Lowering {
     shape.count = learned();
     shape.in_channels = static_cast<int>(running_shape().count);
     shape.linked = recipe_.linked;
-    shape.peers = recipe_.peers;
+    shape.peers = recipe_.peers > 0;
+    shape.batch = std::max(1, recipe_.peers);
     to_.node(Op::gradients_allreduce, "", shape,
              {gradients, metrics_, shares_running() ? running_ : running()});
   }

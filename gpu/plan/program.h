@@ -70,7 +70,7 @@ struct Recipe {
   /// Parts of the step whose sums a tree adds (ops/optimizer/shards.h), each of as many micro-batches; 0: none.
   int shards = 0;
   bool several_ranks = false;  ///< gradients are averaged over ranks before the update
-  bool peers = false;          ///< and these reach each other's memory
+  int peers = 0;               ///< so many of them, where all reach each other's memory; else 0
   bool linked = false;         ///< and NCCL links their GPUs, in an order that suits the recipe
   /// Images of a pass of all ranks, over which batch norms normalize; 0: each over its own.
   std::int64_t norm_images = 0;

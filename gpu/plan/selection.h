@@ -49,7 +49,7 @@ Selection with_precision(const Selection& selection, core::Precision precision, 
 /// Changes `selection` by "conv2d.forward=naive,conv2d.backward_weights=implicit_gemm".
 /// "conv2d.forward=automatic" takes a choice back, "all=naive" sets every op that has a variant of that name
 /// on `machine`, "preset=tensor_cores" what plan::preset_selection gives; later items win.
-/// Throws core::BadInput that lists the valid names, or names what stands there twice; `selection` is then unchanged.
+/// Throws core::BadInput that lists the valid names, or names what is listed twice; `selection` is then unchanged.
 void apply(Selection& selection, std::string_view text, const Machine& machine);
 
 /// What apply() makes `selection` of an empty one:

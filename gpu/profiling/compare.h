@@ -34,9 +34,9 @@ std::vector<BenchChange> compare(const std::vector<BenchRow>& before, const std:
 /// Whole steps timed in both: the same name, precision, batch and optimizer. In the order of `after`.
 std::vector<StepChange> compare(const std::vector<StepRow>& before, const std::vector<StepRow>& after);
 
-/// Why two benches of one device were not measured alike: "the peak of memory is 0.70 times the earlier one, ..."; "" if
-/// they were. The peaks are the control: nothing but the load and the clock changes them, and they have to be within 10 %
-/// of each other (training::kControlTolerance).
+/// Why two benches of one device were not measured alike: "the peak of memory is 0.70 times the earlier one, ..."; ""
+/// if they were. The peaks are the control: nothing but the load and the clock changes them, and they have to be within
+/// 10 % of each other (training::kControlTolerance).
 std::string peaks_doubt(const Peaks& before, const Peaks& after);
 
 }  // namespace warpscope::profiling

@@ -30,9 +30,9 @@ struct Trial {
 inline constexpr double kLeastGainOfCalls = 1.05;
 
 /// What is faster in some trial than by the rules, beyond the spread (p90 under p10) and by kLeastGainOfCalls. What one
-/// call covers in some trial, or in the step by the rules, is compared as a whole, and so is what is tied by a variant's
-/// own format. Groups of the same calls are summed up; of those that want different variants for a call the one that
-/// gains more has its way.
+/// call covers in some trial, or in the step by the rules, is compared as a whole, and so is what is tied by a
+/// variant's own format. Groups of the same calls are summed up; of those that want different variants for a call the
+/// one that gains more has its way.
 plan::MeasuredChoices decide(const Trial& rules, const std::vector<Trial>& trials, core::Precision precision);
 
 /// How measuring looks at the clock and at steps; tests have their own.

@@ -12,13 +12,14 @@
 
 namespace warpscope::profiling {
 
-/// As JSON, for the store and for run.json: {"linear.forward fp32 ...": {"variant": "loops", "microseconds": 2.1, ...}}.
+/// As JSON, for the store and for run.json: {"linear.forward fp32 ...": {"variant": "loops", "microseconds": 2.1,
+/// ...}}.
 nlohmann::json to_json(const plan::MeasuredChoices& choices);
 /// Nothing where `value` is no such object: it may come from anywhere.
 std::optional<plan::MeasuredChoices> choices_from_json(const nlohmann::json& value);
 
-/// All that a measurement depends on, as text: this build of the program, device, driver, threads, what was chosen, and the
-/// calls of a step with their shapes.
+/// All that a measurement depends on, as text: this build of the program, device, driver, threads, what was chosen, and
+/// the calls of a step with their shapes.
 std::string measurement_key(const ops::Context& context, const models::Model& model, const StepSetup& setup,
                             const plan::Selection& selection);
 

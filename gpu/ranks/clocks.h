@@ -16,16 +16,16 @@ struct Encounter {
   std::int64_t left = 0;
 };
 
-/// By how much a clock is ahead of another one, in microseconds. The truth lies within `uncertainty` of it, however long
-/// each way took, if the clocks ran alike meanwhile.
+/// By how much a clock is ahead of another one, in microseconds. The truth lies within `uncertainty` of it, however
+/// long each way took, if the clocks ran alike meanwhile.
 struct ClockOffset {
   double microseconds = 0;
   double uncertainty = 0;
 };
 
 /// How far the clock of `other` is ahead of that of `mine`, from the same exchanges: ((other.left - mine.came) +
-/// (other.came - mine.left)) / 2, of the exchange with the smallest round trip, which is (mine.left - mine.came) + (other.left -
-/// other.came); the uncertainty is half of that. There is at least one.
+/// (other.came - mine.left)) / 2, of the exchange with the smallest round trip, which is (mine.left - mine.came) +
+/// (other.left - other.came); the uncertainty is half of that. There is at least one.
 ClockOffset offset_between(std::span<const Encounter> mine, std::span<const Encounter> other);
 
 /// Nanoseconds of std::chrono::steady_clock.

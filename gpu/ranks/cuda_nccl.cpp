@@ -149,7 +149,8 @@ class Link : public NcclLink {
     (room == Room::any ? any_ : little_).sum({spans, count}, weight, core::cuda_stream(stream));
   }
 
-  /// NCCL connects at the first sum, which waits for all: so that comes now, and not while somebody's graph is captured.
+  /// NCCL connects at the first sum, which waits for all: so that comes now, and not while somebody's graph is
+  /// captured.
   void connect() {
     cudaStream_t stream = nullptr;
     float* number = nullptr;

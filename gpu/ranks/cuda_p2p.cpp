@@ -15,7 +15,10 @@ namespace warpscope::ranks {
 namespace {
 
 constexpr std::size_t kArrivals = std::size_t{2} * kMostPeers * kP2pBlocks;
-constexpr std::size_t kWindowBytes = 2 * kP2pFloats * sizeof(float) + kArrivals * sizeof(std::uint32_t);
+constexpr std::size_t kParcelsAt = 2 * kP2pFloats * sizeof(float);
+constexpr std::size_t kArrivalsAt = kParcelsAt + kParcelFloats * sizeof(float);
+constexpr std::size_t kWindowBytes = kArrivalsAt + kArrivals * sizeof(std::uint32_t);
+constexpr std::size_t kCalls = kP2pBlocks + kParcelBlocks;
 
 constexpr std::streamsize kHostName = 220;
 constexpr std::streamsize kBootNumber = 36;
@@ -37,8 +40,11 @@ class Windows : public P2pLink {
   explicit Windows(std::shared_ptr<core::Device> device) : device_(std::move(device)) {
     core::check_cuda(cudaMalloc(&own_, kWindowBytes), "memory for other GPUs to reach");
     core::check_cuda(cudaMemset(own_, 0, kWindowBytes), "clearing that memory");
-    core::check_cuda(cudaMalloc(&calls_, kP2pBlocks * sizeof(std::uint32_t)), "counters");
-    core::check_cuda(cudaMemset(calls_, 0, kP2pBlocks * sizeof(std::uint32_t)), "clearing counters");
+    static_assert(kEmptyPlace == 0xFFFFFFFF, "four bytes of all ones");
+    core::check_cuda(cudaMemset(static_cast<std::byte*>(own_) + kParcelsAt, 0xFF, kArrivalsAt - kParcelsAt),
+                     "clearing that memory");
+    core::check_cuda(cudaMalloc(&calls_, kCalls * sizeof(std::uint32_t)), "counters");
+    core::check_cuda(cudaMemset(calls_, 0, kCalls * sizeof(std::uint32_t)), "clearing counters");
     give_up_ = core::HostBuffer(device_, sizeof(std::uint32_t));
     *give_up_.as<std::uint32_t>() = 0;
     core::check_cuda(cudaDeviceSynchronize(), "clearing counters");
@@ -63,6 +69,7 @@ class Windows : public P2pLink {
     windows_.rank = rank;
     windows_.size = static_cast<int>(offers.size());
     windows_.calls = static_cast<std::uint32_t*>(calls_);
+    windows_.parcel_calls = windows_.calls + kP2pBlocks;
     windows_.give_up = give_up_.as<std::uint32_t>();
     for (int peer = 0; peer < windows_.size; ++peer) {
       void* window = own_;
@@ -76,7 +83,8 @@ class Windows : public P2pLink {
       }
       windows_.in[peer] = static_cast<float*>(window);
       windows_.out[peer] = windows_.in[peer] + kP2pFloats;
-      windows_.arrived[peer] = reinterpret_cast<std::uint32_t*>(windows_.out[peer] + kP2pFloats);
+      windows_.parcels[peer] = windows_.out[peer] + kP2pFloats;
+      windows_.arrived[peer] = reinterpret_cast<std::uint32_t*>(windows_.parcels[peer] + kParcelFloats);
     }
     return true;
   }
@@ -107,8 +115,7 @@ std::string objection(const std::vector<Offer>& offers) {
   if (offers.size() > kMostPeers) return fmt::format("more than {} ranks", kMostPeers);
   for (std::size_t rank = 0; rank < offers.size(); ++rank) {
     if (offers[rank].can == 0) return fmt::format("rank {} has no GPU whose memory others reach", rank);
-    if (offers[rank].host != offers[0].host)
-      return fmt::format("ranks 0 and {} are on two hosts; p2p_two_shot needs one", rank);
+    if (offers[rank].host != offers[0].host) return fmt::format("ranks 0 and {} are on two hosts", rank);
     for (std::size_t other = 0; other < rank; ++other) {
       if (offers[other].gpu == offers[rank].gpu)
         return fmt::format("ranks {} and {} share a GPU", other, rank);

@@ -14,18 +14,6 @@ constexpr std::size_t kTextBytes = 512;
 constexpr std::size_t kTradedBytes = std::size_t{1}
                                      << 20;  // at once: those who only come along need as much memory
 
-/// Rank 0 gets the `bytes` bytes that rank `from` has in `mine`, in `all`.
-void bring(Group& group, int from, std::size_t bytes, std::span<const std::byte> mine,
-           std::span<std::byte> all) {
-  const bool gives = group.place().rank == from, takes = group.place().leads();
-  std::vector<std::byte> room(std::min(bytes, kTradedBytes)), unused(room.size());
-  for (std::size_t begin = 0; begin < bytes; begin += kTradedBytes) {
-    const std::size_t count = std::min(bytes - begin, kTradedBytes);
-    group.trade(0, from, gives ? mine.subspan(begin, count) : std::span<const std::byte>(unused).first(count),
-                takes ? all.subspan(begin, count) : std::span(room).first(count));
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> gathered_texts(Group& group, const std::string& mine) {
@@ -42,15 +30,26 @@ void refuse_first(const std::vector<std::string>& failures) {
   }
 }
 
+std::vector<std::byte> brought(Group& group, int from, std::size_t bytes, std::span<const std::byte> mine) {
+  const bool gives = group.place().rank == from, takes = group.place().leads();
+  std::vector<std::byte> all(takes ? bytes : 0);
+  const std::size_t most = std::min(bytes, kTradedBytes);
+  std::vector<std::byte> room(takes ? 0 : most), unused(gives ? 0 : most);
+  for (std::size_t begin = 0; begin < bytes; begin += kTradedBytes) {
+    const std::size_t count = std::min(bytes - begin, kTradedBytes);
+    group.trade(0, from, gives ? mine.subspan(begin, count) : std::span<const std::byte>(unused).first(count),
+                takes ? std::span(all).subspan(begin, count) : std::span(room).first(count));
+  }
+  return all;
+}
+
 std::vector<std::vector<std::byte>> collected(Group& group, std::span<const std::byte> mine) {
   const std::vector<std::uint64_t> sizes = gathered(group, std::uint64_t{mine.size()});
   const bool leads = group.place().leads();
   std::vector<std::vector<std::byte>> all;
   if (leads) all.emplace_back(mine.begin(), mine.end());
   for (int rank = 1; rank < group.place().size; ++rank) {
-    const std::size_t bytes = sizes[static_cast<std::size_t>(rank)];
-    std::vector<std::byte> theirs(leads ? bytes : 0);
-    bring(group, rank, bytes, mine, theirs);
+    std::vector<std::byte> theirs = brought(group, rank, sizes[static_cast<std::size_t>(rank)], mine);
     if (leads) all.push_back(std::move(theirs));
   }
   return all;

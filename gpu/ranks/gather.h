@@ -19,4 +19,7 @@ void refuse_first(const std::vector<std::string>& failures);
 /// What each rank gives, however much each, in their order, on rank 0; nothing on the others. Every rank calls it.
 std::vector<std::vector<std::byte>> collected(Group& group, std::span<const std::byte> mine);
 
+/// The same of one rank that is not 0, of which all know how many `bytes` it gives; the others' `mine` does not count.
+std::vector<std::byte> brought(Group& group, int from, std::size_t bytes, std::span<const std::byte> mine);
+
 }  // namespace warpscope::ranks

@@ -4,6 +4,10 @@
 #include <cstring>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "gpu/ranks/shared_region.h"
+
 namespace warpscope::ranks {
 namespace {
 
@@ -56,6 +60,17 @@ void sum_piece(Group& group, std::span<float> values, float share, Blocks& given
 }
 
 }  // namespace
+
+std::chrono::milliseconds patience_in(int number, std::chrono::milliseconds patience) {
+  return (number == kOrders ? 2 : 1) * patience;
+}
+
+std::string stood_still(const std::vector<int>& ranks, std::chrono::nanoseconds waited,
+                        const std::string& purpose) {
+  return fmt::format("{} stood still for {:.1f} s; {} to come to {}", names(ranks),
+                     std::chrono::duration<double>(waited).count(),
+                     ranks.size() == 1 ? "it was" : "they were", purpose);
+}
 
 void sum_over_ranks(Group& group, std::span<float> values, float share) {
   const int ranks = group.place().size;

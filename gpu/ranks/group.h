@@ -84,6 +84,13 @@ std::vector<T> gathered(Group& group, const T& mine) {
 /// 1.0 s"; and with no ranks when all have come after all.
 using TellSlow = std::function<void(const std::vector<int>& ranks, const std::string& sentence)>;
 
+/// How long a call of group `number` waits where ranks may stand still for `patience`: one that waits for another in a
+/// sum does not take orders, and that other one is to be found first.
+std::chrono::milliseconds patience_in(int number, std::chrono::milliseconds patience);
+/// "rank 2 stood still for 30.0 s; it was to come to the sums of a step".
+std::string stood_still(const std::vector<int>& ranks, std::chrono::nanoseconds waited,
+                        const std::string& purpose);
+
 /// How the ranks of one training reach each other.
 class Meeting {
  public:
@@ -94,12 +101,13 @@ class Meeting {
   virtual std::string missing() const { return ""; }
   /// Their numbers, without those that have ended for want of others.
   virtual std::vector<int> lost() const { return {}; }
-  /// Tells the others that this rank lives; called several times a second, `passed` after the last time. Rank 0 ends those
-  /// who have not done so for longer than set_patience() says. By one thread.
+  /// Tells the others that this rank lives; called several times a second, `passed` after the last time. Rank 0 ends
+  /// those who have not done so for longer than set_patience() says. By one thread.
   virtual void look(std::chrono::milliseconds /*passed*/) const {}
   /// This rank is about to end since others are missing.
   virtual void leave_after_others() {}
-  /// On rank 0: how long others may stand still before they are ended; zero, as at first: for ever.
+  /// On rank 0: how long others may stand still before they are ended, or missing where they are processes that it
+  /// cannot end; zero, as at first: for ever.
   virtual void set_patience(std::chrono::milliseconds /*patience*/) {}
   /// On rank 0: ends all others at once, where they are processes that it can end.
   virtual void end_others() {}

@@ -1,9 +1,12 @@
 #include "gpu/ranks/mpi_library.h"
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -229,6 +232,26 @@ class MpiOf final : public Mpi {
   int size_ = 1;
 };
 
+// Most builds of Open MPI do not speak the PMI of srun, and end the process with two pages where they are started by
+// it.
+void require_pmi(void* library) {
+  Dl_info info{};
+  const void* const known = dlsym(library, "ompi_mpi_comm_world");
+  std::error_code unknown;
+  std::filesystem::path folder;
+  if (dladdr(known, &info) != 0) folder = std::filesystem::canonical(info.dli_fname, unknown).parent_path();
+  for (const char* parts : {"openmpi", "openmpi3"}) {
+    for (const char* part : {"mca_pmix_s1.so", "mca_pmix_s2.so"}) {
+      if (std::filesystem::exists(folder / parts / part, unknown)) return;
+    }
+  }
+  if (dlsym(RTLD_DEFAULT, "mca_pmix_s2_component") != nullptr) return;
+  throw core::Error(
+      "srun started this rank by PMI, which the Open MPI on this machine does not speak: give --mpi=pmix to "
+      "srun, or "
+      "use --mpi=none and --meet FOLDER, or MPICH");
+}
+
 }  // namespace
 
 std::unique_ptr<Mpi> open_mpi(bool prefer_mpich) {
@@ -242,6 +265,7 @@ std::unique_ptr<Mpi> open_mpi(bool prefer_mpich) {
     void* library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) continue;
     if (dlsym(library, "ompi_mpi_comm_world") != nullptr) {
+      if (prefer_mpich && std::getenv("SLURM_STEP_ID") != nullptr) require_pmi(library);
       return std::make_unique<MpiOf<void*>>(open_mpi_constants(library), find_calls<void*>(library));
     }
     return std::make_unique<MpiOf<int>>(mpich_constants(), find_calls<int>(library));

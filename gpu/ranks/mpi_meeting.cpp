@@ -143,14 +143,14 @@ class MpiGroup final : public Group {
                   ranks());
     const std::size_t block = to.size() / ranks();
     exchange(block, [&](std::size_t begin, std::size_t count) {
-      if (count == block && count > 0) return swap(to, from);
+      if (count == block && count > 0) return exchange_blocks(to, from);
       const std::size_t size = std::max<std::size_t>(count, 1);
       std::vector<std::byte> given(size * ranks());
       std::vector<std::byte> taken(given.size());
       for (std::size_t rank = 0; rank < ranks() && count > 0; ++rank) {
         std::memcpy(given.data() + rank * count, to.data() + rank * block + begin, count);
       }
-      swap(given, taken);
+      exchange_blocks(given, taken);
       for (std::size_t rank = 0; rank < ranks() && count > 0; ++rank) {
         std::memcpy(from.data() + rank * block + begin, taken.data() + rank * count, count);
       }
@@ -197,7 +197,7 @@ class MpiGroup final : public Group {
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) {
     wait_for_all(session_.locked([&](Mpi& mpi) { return mpi.all_gather(number_, mine, all); }));
   }
-  void swap(std::span<const std::byte> to, std::span<std::byte> from) {
+  void exchange_blocks(std::span<const std::byte> to, std::span<std::byte> from) {
     wait_for_all(session_.locked([&](Mpi& mpi) { return mpi.all_to_all(number_, to, from); }));
   }
 
@@ -207,11 +207,15 @@ class MpiGroup final : public Group {
     Clock::duration name_at = Clock::duration::max();
     while (!session_.exchanged(request, number_, purpose_)) {
       const auto waited = wait.waited();
-      if (wait.may_tell() && waited >= name_at) {
-        wait.name(session_.not_in(number_, entered_));
+      const bool too_long = is_too_long(waited);
+      const bool asks = wait.may_tell() || too_long;
+      if (asks && waited >= name_at) {
+        const std::vector<int> ranks = session_.not_in(number_, entered_);
+        if (too_long && !ranks.empty()) throw RankMissing(stood_still(ranks, waited, purpose_), ranks);
+        wait.name(ranks);
         name_at = Clock::duration::max();
       }
-      if (wait.may_tell() && waited >= ask_at) {
+      if (asks && waited >= ask_at) {
         session_.ask();
         name_at = waited + kAnswerWithin;
         ask_at = waited + kAskAgainAfter;
@@ -219,6 +223,11 @@ class MpiGroup final : public Group {
       rest(waited);
     }
     wait.has_ended();
+  }
+
+  bool is_too_long(Clock::duration waited) const {
+    const milliseconds patience = patience_in(number_, session_.patience());
+    return patience.count() > 0 && waited >= patience;
   }
 
   void receive_part(std::span<std::byte> part) {
@@ -253,6 +262,7 @@ class MpiMeeting final : public Meeting {
   explicit MpiMeeting(MpiSession& session) : session_(session) {}
 
   Place place() const override { return session_.place(); }
+  void set_patience(milliseconds patience) override { session_.set_patience(patience); }
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override {
     core::require(number >= 0 && number < kGroups, "There is no group {}: they are 0 to {}", number,
                   kGroups - 1);

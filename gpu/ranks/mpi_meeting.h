@@ -21,8 +21,9 @@ bool started_by_mpi();
 /// it -K).
 ///
 /// A group that has been given a TellSlow names the ranks that have not come, or do not answer, after a second; who
-/// stands in receive() waits for nobody. RankMissing is thrown where a rank has ended too early with exit code 0.
-/// `piece` is how many bytes MPI is given at once, for all ranks together; tests give less.
+/// stands in receive() waits for nobody. RankMissing is thrown where a rank has ended too early with exit code 0, or
+/// has let this one wait in an exchange for longer than its patience. `piece` is how many bytes MPI is given at once,
+/// for all ranks together; tests give less.
 std::shared_ptr<Meeting> meet_by_mpi(std::size_t piece = std::size_t{1} << 30);
 
 }  // namespace warpscope::ranks

@@ -54,6 +54,10 @@ class MpiSession {
   const Place& place() const { return place_; }
   std::size_t piece() const { return piece_; }
 
+  /// How long this rank waits for others in an exchange; zero: for ever. From any thread.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience.count(); }
+  std::chrono::milliseconds patience() const { return std::chrono::milliseconds(patience_); }
+
   /// All that a group's call does, which must be done as a whole: where it fails, nobody calls MPI any more, since it
   /// may hold memory of the call, and every later call fails with the same sentence.
   template <class Work>
@@ -144,6 +148,7 @@ class MpiSession {
   std::list<Outgoing> outgoing_;
   std::chrono::steady_clock::time_point last_send_;
   std::atomic<int> calls_ = 0;
+  std::atomic<std::chrono::milliseconds::rep> patience_ = 0;
 
   bool stop_ = false;
   std::condition_variable wake_;

@@ -135,8 +135,7 @@ void SharedGroup::sleep_for(const Absent& absent, const Changes& changes, bool t
 }
 
 void SharedGroup::give_up_on(RankSet missing, Clock::duration waited) const {
-  // One that waits for another in a sum does not take orders: that other one is to be found first.
-  const std::chrono::milliseconds patience = (number_ == kOrders ? 2 : 1) * region_.patience();
+  const std::chrono::milliseconds patience = patience_in(number_, region_.patience());
   if (!place().leads() || patience.count() == 0 || waited < patience) return;
   for (const int rank : numbers(missing))
     region_.kill(rank, std::chrono::duration_cast<std::chrono::milliseconds>(waited));

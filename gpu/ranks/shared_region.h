@@ -110,8 +110,8 @@ class Region {
   std::chrono::milliseconds patience() const { return std::chrono::milliseconds(patience_); }
   /// Kills the process of a rank, if it is another than this. `still`: it has let others wait for so long.
   void kill(int rank, std::chrono::milliseconds still = {});
-  /// "rank 2 was killed by SIGKILL", "rank 2 ended with exit code 3", "rank 2 ended", "rank 2 stood still for 30.0 s and
-  /// was killed".
+  /// "rank 2 was killed by SIGKILL", "rank 2 ended with exit code 3", "rank 2 ended", "rank 2 stood still for 30.0 s
+  /// and was killed".
   std::string fate(int rank) const;
 
  private:

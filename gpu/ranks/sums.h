@@ -27,8 +27,8 @@ class Sums {
   /// sum_over_ranks(). What is thrown is kept for check(), and then this and all later calls leave `values` as they
   /// are: a device cannot be told of it.
   void add(std::span<float> values, float share) noexcept;
-  /// Meeting::look(), from now on, several times a second. Rank 0 looks whether others have ended too: then what waits on
-  /// a GPU for them ends, with whatever it has, and check() throws RankMissing.
+  /// Meeting::look(), from now on, several times a second. Rank 0 looks whether others have ended too: then what waits
+  /// on a GPU for them ends, with whatever it has, and check() throws RankMissing.
   void watch(std::shared_ptr<const Meeting> meeting);
   /// What waits on a GPU for other ranks ends, with whatever it has; sums are of no use any more.
   void give_up();

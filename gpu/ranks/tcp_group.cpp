@@ -41,7 +41,7 @@ std::string fate_by(int rank, const asio::error_code& error) {
 
 class TcpGroup final : public Group {
  public:
-  TcpGroup(std::shared_ptr<TcpSeat> seat, Sockets sockets, TellSlow tell_slow);
+  TcpGroup(std::shared_ptr<TcpSeat> seat, Sockets sockets, int number, TellSlow tell_slow);
 
   void send(std::span<const std::byte> message) override;
   std::vector<std::byte> receive() override;
@@ -73,6 +73,7 @@ class TcpGroup final : public Group {
   void refuse_other_call(int rank);
   std::vector<int> awaited() const;
   void look_for_the_gone(TcpClock::duration passed);
+  void give_up_after(TcpClock::duration waited);
   void throw_what_failed();
   [[noreturn]] void break_off(std::exception_ptr error);
   void still_whole() const;
@@ -80,6 +81,7 @@ class TcpGroup final : public Group {
   std::shared_ptr<TcpSeat> seat_;
   asio::io_context io_{1};
   std::vector<Peer> peers_;
+  const int number_;
   TellSlow tell_slow_;
   std::string purpose_ = "the next exchange";
   std::uint64_t header_ = 0;       ///< of the call that is made
@@ -88,8 +90,12 @@ class TcpGroup final : public Group {
   std::exception_ptr broken_;      ///< why this group is of no use any more
 };
 
-TcpGroup::TcpGroup(std::shared_ptr<TcpSeat> seat, Sockets sockets, TellSlow tell_slow)
-    : Group(seat->place()), seat_(std::move(seat)), peers_(sockets.size()), tell_slow_(std::move(tell_slow)) {
+TcpGroup::TcpGroup(std::shared_ptr<TcpSeat> seat, Sockets sockets, int number, TellSlow tell_slow)
+    : Group(seat->place()),
+      seat_(std::move(seat)),
+      peers_(sockets.size()),
+      number_(number),
+      tell_slow_(std::move(tell_slow)) {
   for (std::size_t rank = 0; rank < sockets.size(); ++rank) {
     if (!sockets[rank].open()) continue;
     // The protocol matters only to who asks for addresses.
@@ -204,6 +210,14 @@ void TcpGroup::look_for_the_gone(TcpClock::duration passed) {
   break_off(std::make_exception_ptr(RankMissing(sentence, both)));
 }
 
+/// Those who stand still are on hosts where this process ends nobody: they end when they go on.
+void TcpGroup::give_up_after(TcpClock::duration waited) {
+  const std::chrono::milliseconds patience = seat_->patience(number_);
+  const std::vector<int> still = awaited();
+  if (patience.count() == 0 || waited < patience || still.empty()) return;
+  break_off(std::make_exception_ptr(RankMissing(stood_still(still, waited, purpose_), still)));
+}
+
 void TcpGroup::run(Tells tells) {
   try {
     wait_for_all(tells);
@@ -228,7 +242,9 @@ void TcpGroup::wait_for_all(Tells tells) {
     now = TcpClock::now();
     waited += passed;
     look_for_the_gone(passed);
-    if (tells == Tells::nothing || !tell_slow_ || !slow.empty() || waited < kTcpSlow) continue;
+    if (tells == Tells::nothing) continue;
+    give_up_after(waited);
+    if (!tell_slow_ || !slow.empty() || waited < kTcpSlow) continue;
     slow = awaited();
     if (slow.empty()) continue;
     tell_slow_(slow, fmt::format("{} {} not come to {} for {:.1f} s", names(slow),
@@ -350,7 +366,7 @@ std::string TcpMeeting::missing() const {
 std::unique_ptr<Group> TcpMeeting::group(int number, TellSlow tell_slow) {
   core::require(number >= 0 && number < kGroups, "there is no group {} of ranks", number);
   core::require(!given_[number].exchange(true), "group {} of ranks is in use already", number);
-  return std::make_unique<TcpGroup>(seat_, std::move(sockets_[static_cast<std::size_t>(number)]),
+  return std::make_unique<TcpGroup>(seat_, std::move(sockets_[static_cast<std::size_t>(number)]), number,
                                     std::move(tell_slow));
 }
 

@@ -30,6 +30,11 @@ class TcpSeat {
   void note_gone(int rank) { noted_.fetch_or(only(rank)); }
   /// "rank 2 ended", "rank 2 cannot be reached any more".
   std::string fate(int rank) const;
+  /// How long this rank waits in a call of `group`; zero: for ever. From any thread.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience.count(); }
+  std::chrono::milliseconds patience(int group) const {
+    return patience_in(group, std::chrono::milliseconds(patience_));
+  }
 
  private:
   short events(int rank) const;
@@ -37,11 +42,12 @@ class TcpSeat {
   Place place_;
   Sockets presence_;
   std::atomic<RankSet> noted_{0};
+  std::atomic<std::chrono::milliseconds::rep> patience_{0};
 };
 
 /// Each pair of ranks gives each other bytes by a connection of its own. A rank counts as ended when its connection
-/// ends; its bytes from before still arrive. Who waits for it then gets RankMissing, and a group of which a call has
-/// thrown throws the same again.
+/// ends, or when it has let rank 0 wait for longer than its patience; its bytes from before still arrive. Who waits for
+/// it then gets RankMissing, and a group of which a call has thrown throws the same again.
 class TcpMeeting final : public Meeting {
  public:
   /// `sockets` of each link.
@@ -49,6 +55,7 @@ class TcpMeeting final : public Meeting {
 
   Place place() const override { return seat_->place(); }
   std::string missing() const override;
+  void set_patience(std::chrono::milliseconds patience) override { seat_->set_patience(patience); }
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
 

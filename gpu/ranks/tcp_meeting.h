@@ -39,8 +39,8 @@ struct MeetingPoint {
 /// Rank 0 while it waits for the others.
 class TcpFounding {
  public:
-  /// Listens at `port`; 0: the system chooses. Where `host` is an address in numbers or "localhost", only there; else at
-  /// all addresses of this host, since a name often means another address on the host that has it. Throws BadInput
+  /// Listens at `port`; 0: the system chooses. Where `host` is an address in numbers or "localhost", only there; else
+  /// at all addresses of this host, since a name often means another address on the host that has it. Throws BadInput
   /// where that cannot be or `terms` make no sense.
   TcpFounding(const std::string& host, std::uint16_t port, TcpTerms terms);
   ~TcpFounding();
@@ -57,7 +57,8 @@ class TcpFounding {
 };
 
 /// Meets rank 0, for which this waits too, and then the others. `find` is asked again until somebody listens where it
-/// says. Throws BadInput where rank 0 refuses this rank or is not reached in time, RankMissing where others do not come.
+/// says. Throws BadInput where rank 0 refuses this rank or is not reached in time, RankMissing where others do not
+/// come.
 std::shared_ptr<Meeting> join_by_tcp(const std::function<std::optional<MeetingPoint>()>& find,
                                      TcpTerms terms);
 

@@ -25,8 +25,8 @@ using nlohmann::json;
 template <class T, class What>
 concept Of = std::same_as<std::remove_const_t<T>, What>;
 
-// Each list of fields is visited by the writer and by the reader, so that they cannot differ. What may be missing, since
-// a table may have got its row after the run, has a third argument: what it is then.
+// Each list of fields is visited by the writer and by the reader, so that they cannot differ. What may be missing,
+// since a table may have got its row after the run, has a third argument: what it is then.
 
 void fields(auto& visit, Of<ops::OpShape> auto& shape) {
   ops::visit_sizes(shape, visit);

@@ -1,6 +1,6 @@
 #pragma once
-// Trainings that a window records by itself: run folders in a folder of the user's, named by date, network and data. What
-// is deleted of them, or of any other folder of runs, can be brought back for a week.
+// Trainings that a window records by itself: run folders in a folder of the user's, named by date, network and data.
+// What is deleted of them, or of any other folder of runs, can be brought back for a week.
 
 #include <chrono>
 #include <ctime>
@@ -41,7 +41,8 @@ DeletedRun delete_run(const std::filesystem::path& run);
 /// Moves it back. Throws core::BadInput if it is gone, its name is taken, or it cannot be moved.
 void restore_run(const DeletedRun& run);
 
-/// Deletes for good the runs that were deleted from `parent` longer than `older_than` ago. Never throws; what cannot go stays.
+/// Deletes for good the runs that were deleted from `parent` longer than `older_than` ago. Never throws; what cannot go
+/// stays.
 void empty_deleted(const std::filesystem::path& parent,
                    std::chrono::system_clock::duration older_than = kKeptDeleted) noexcept;
 

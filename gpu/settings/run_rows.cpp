@@ -69,6 +69,11 @@ constexpr auto kStopRows = of_table(
                                   s.stop.target_loss = loss;
                               }},
                 .zero = "none"},
+        Setting{.key = "target_accuracy",
+                .meaning = "evaluated accuracy, a share of the images, at which a run that classifies ends",
+                .range = {.most = 1},
+                .field = field([](auto& s) -> auto& { return s.stop.target_accuracy; }),
+                .zero = "none"},
         Setting{.key = "time",
                 .meaning = "time budget, such as 90s, 15m or 1h30m",
                 .field = text_field(

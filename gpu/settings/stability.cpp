@@ -154,7 +154,8 @@ void from_json(const nlohmann::json& json, SpikeState& state) {
 }
 
 bool any(const StopRules& rules) {
-  return rules.patience > 0 || rules.target_loss.has_value() || rules.seconds > 0;
+  return rules.patience > 0 || rules.target_loss.has_value() || rules.seconds > 0 ||
+         rules.target_accuracy > 0;
 }
 
 void check(const StopRules& rules) {
@@ -170,6 +171,9 @@ void check(const StopRules& rules) {
   core::require(std::isfinite(rules.seconds) && rules.seconds >= 0,
                 "a time budget of {} seconds is not valid; valid: a number above 0, or 0 for none",
                 rules.seconds);
+  core::require(rules.target_accuracy >= 0 && rules.target_accuracy <= 1,
+                "a target accuracy of {} is not valid; valid: a share of the images from 0 to 1, 0 for none",
+                rules.target_accuracy);
 }
 
 std::string stop_after_evaluation(const StopRules& rules, StopState& state, double loss,
@@ -192,6 +196,12 @@ std::string stop_after_evaluations(const StopRules& rules, const StopState& stat
                        state.without == 1 ? "" : "s");
   }
   return "";
+}
+
+std::string stop_at_accuracy(const StopRules& rules, double accuracy, std::string_view which) {
+  if (rules.target_accuracy <= 0 || !(accuracy >= rules.target_accuracy)) return "";
+  return fmt::format("the {} accuracy {:.6g} has reached its target of {:g}", which, accuracy,
+                     rules.target_accuracy);
 }
 
 std::string stop_after_time(const StopRules& rules, double seconds) {

@@ -17,9 +17,9 @@
 // many, whatever the optimizer.
 //
 // A network has forgotten if of the last kWatchedLong losses kForgetting are above half of that of one that has learned
-// nothing, and each of these above twice the mean of some 200 steps before it, which was below that half and to which no
-// loss adds more than that of one that has learned nothing. Updates that a person has made larger can leave a network
-// whose loss is that of guessing from then on, after too few high ones for a leap. This is watched only for
+// nothing, and each of these above twice the mean of some 200 steps before it, which was below that half and to which
+// no loss adds more than that of one that has learned nothing. Updates that a person has made larger can leave a
+// network whose loss is that of guessing from then on, after too few high ones for a leap. This is watched only for
 // kWatchedAfterChange losses after watch_for_forgetting(): some optimizers forget by themselves in small batches, and
 // learn it again.
 //
@@ -113,6 +113,7 @@ struct StopRules {
   double least_improvement = 0;  ///< what the loss must fall by to have improved
   std::optional<double> target_loss = std::nullopt;  ///< it ends once an evaluation is at or below this
   double seconds = 0;                                ///< of training; 0: no limit
+  double target_accuracy = 0;  ///< it ends once an evaluation tells so large a share right; 0: none
 
   bool operator==(const StopRules&) const = default;
 };
@@ -142,6 +143,9 @@ std::string stop_after_evaluation(const StopRules& rules, StopState& state, doub
 
 /// The same of what `state` remembers, for a run that goes on: "" if it has not ended by these rules.
 std::string stop_after_evaluations(const StopRules& rules, const StopState& state, std::string_view which);
+
+/// "the test accuracy 0.912 has reached its target of 0.9", for a share of images from 0 to 1, or "".
+std::string stop_at_accuracy(const StopRules& rules, double accuracy, std::string_view which);
 
 /// "the time budget of 1h30m is used up" once `seconds` of training have passed, else "".
 std::string stop_after_time(const StopRules& rules, double seconds);

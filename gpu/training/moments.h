@@ -106,8 +106,8 @@ class Moments {
   const std::vector<NotedChange>& changes() const { return changes_; }
   const std::vector<NotedEvaluation>& evaluations() const { return evaluations_; }
 
-  /// The newest one of this training's past from which `step` can be reached; nullptr if there is none. Of several after
-  /// the same step of one generation it is the one before what was changed there.
+  /// The newest one of this training's past from which `step` can be reached; nullptr if there is none. Where
+  /// several are after the same step of one generation, it is the one before what was changed there.
   const Moment* find(std::uint64_t step) const;
   /// The first one of this training's past after `step` steps or more; nullptr if there is none.
   const Moment* next(std::uint64_t step) const;

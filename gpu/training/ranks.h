@@ -25,14 +25,15 @@ struct Beginning {
 };
 
 /// Lets all other ranks begin, and waits until they have device and data. `options` get what a step of all of them
-/// needs; the engine joins what is returned once all have one. Throws core::BadInput that names the rank that could not, and why.
+/// needs; the engine joins what is returned once all have one. Throws core::BadInput that names the rank that could
+/// not, and why.
 std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting, const Beginning& beginning,
                                   const std::shared_ptr<core::Device>& device, ranks::TellSlow tell_slow,
                                   EngineOptions& options);
 
 /// What every rank but the first does: makes the steps that rank 0 makes, until it tells the end. Returns the exit code
-/// of the process: 0, 1 where something failed or ranks::kOthersMissing, which rank 0 tells. `device`: as core::open_device takes
-/// it; "" for what rank 0 says. `known`: the data, where they are here already.
+/// of the process: 0, 1 where something failed or ranks::kOthersMissing, which rank 0 tells. `device`: as
+/// core::open_device takes it; "" for what rank 0 says. `known`: the data, where they are here already.
 int follow(ranks::Meeting& meeting, const std::string& device = "",
            std::shared_ptr<const data::DataSet> known = nullptr);
 

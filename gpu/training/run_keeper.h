@@ -45,8 +45,8 @@ class RunKeeper {
   bool keeps_unsaved() const;
   /// In a folder below Surroundings::record_dir.
   bool records_by_itself() const { return !own_folder_.empty(); }
-  /// training::Record, with all points so far sent. Throws core::BadInput if that is so already, or the folder cannot be
-  /// written; nothing is recorded then.
+  /// training::Record, with all points so far sent. Throws core::BadInput if that is so already, or the folder cannot
+  /// be written; nothing is recorded then.
   void record(bool on, const Steering& steering);
   /// Once between two steps: tells what became of checkpoints. Where the folder cannot be written recording ends, or,
   /// without Surroundings::record_dir, core::Error is thrown.
@@ -55,8 +55,8 @@ class RunKeeper {
   /// An epoch has ended, with so many done.
   void note_epoch(std::uint64_t epochs_done);
   bool checkpoint_due() const;
-  /// False within a second of any checkpoint, since the best of a training that gets better all the time would be written
-  /// all the time; and where none are written.
+  /// False within a second of any checkpoint, since the best of a training that gets better all the time would be
+  /// written all the time; and where none are written.
   bool may_write_best() const;
   /// Hands the training as it is to the thread that writes. All points up to here have been published.
   void write_checkpoint(const Steering& steering, bool is_best);

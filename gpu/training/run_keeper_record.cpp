@@ -1,5 +1,5 @@
-// A training that is recorded by itself, in a folder of the user's: when that begins and ends, and what becomes of it where
-// the folder cannot be written.
+// A training that is recorded by itself, in a folder of the user's: when that begins and ends, and what becomes of it
+// where the folder cannot be written.
 
 #include <ctime>
 #include <system_error>

@@ -44,6 +44,8 @@ std::string Steering::judge(const TrainingSettings& settings, const Evaluation& 
   if (stop_reason_.empty()) {
     stop_reason_ = stop_after_evaluation(settings.stop, stops_, evaluation.loss, to_string(evaluation.split));
   }
+  if (stop_reason_.empty())
+    stop_reason_ = stop_at_accuracy(settings.stop, evaluation.accuracy, to_string(evaluation.split));
   return change;
 }
 

@@ -52,6 +52,7 @@ class Trainer::Worker {
   plan::MeasuredChoices measure_now(const EngineOptions& options);
   double planned_steps() const;
   void make_engine();
+  std::unique_ptr<Engine> shared_engine(EngineOptions options);
   std::unique_ptr<Engine> made_engine(EngineOptions options);
   /// A data set and what is to be told of it.
   struct Reading {
@@ -83,6 +84,15 @@ class Trainer::Worker {
   void follow_ranks();
   std::optional<LeftState> kept_without_ranks(const ranks::RankMissing& missing);
   std::size_t go_on_on(std::vector<std::string> devices, const std::optional<LeftState>& left);
+  /// Which ranks are missing, and how they ended.
+  struct Lost {
+    std::vector<int> ranks;
+    std::string sentence;
+  };
+  static Lost lost_of(const ranks::Meeting& meeting, const ranks::RankMissing& missing);
+  std::vector<std::string> devices_without(const Lost& lost) const;
+  Lost end_for_want_of(const ranks::RankMissing& missing);
+  void begin_without(const ranks::RankMissing& missing);
   void go_on_without(const ranks::RankMissing& missing);
 
   // The thread (worker.cpp).

@@ -210,8 +210,8 @@ void Trainer::Worker::handle_leave() {
   publish(true);
 }
 
-/// For a training that diverged, or was reset a moment ago, what was before that is worth more. False if nothing is worth
-/// keeping.
+/// For a training that diverged, or was reset a moment ago, what was before that is worth more. False if nothing is
+/// worth keeping.
 bool Trainer::Worker::go_back_to_what_is_worth_it() {
   const auto worth_it = [this](const Steering& steering, const Progress& progress) {
     return !steering.diverged() && progress.step >= kLeastUnsavedSteps &&

@@ -132,11 +132,23 @@ void Trainer::Worker::find_initial_weights() {
 void Trainer::Worker::make_engine() {
   EngineOptions options = engine_options();
   options.measured = measured_choices(options);
+  while (!engine_) {
+    try {
+      engine_ = shared_engine(options);
+    } catch (const ranks::RankMissing& missing) {
+      begin_without(missing);
+    }
+  }
+  note_ranks();
+}
+
+/// That of all ranks that there are.
+std::unique_ptr<Engine> Trainer::Worker::shared_engine(EngineOptions options) {
   std::shared_ptr<calls::Line> line;
   if (around_.ranks) line = lead_ranks(around_.ranks, around_.devices, options);
-  engine_ = calls::settled(line.get(), [&] { return made_engine(std::move(options)); });
-  if (line) engine_->join(line);
-  note_ranks();
+  auto engine = calls::settled(line.get(), [&] { return made_engine(std::move(options)); });
+  if (line) engine->join(line);
+  return engine;
 }
 
 /// A run that goes on takes what it ran with, if it is on the same kind of device; a new one what is measured.

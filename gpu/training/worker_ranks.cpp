@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <ranges>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,13 +30,28 @@ std::string count_of_ranks(std::size_t ranks) {
   return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks);
 }
 
-/// Which ranks are missing, and how they ended.
-struct Lost {
-  std::vector<int> ranks;
-  std::string sentence;
-};
+/// "2 ranks go on".
+std::string going_on(std::size_t ranks) {
+  return fmt::format("{} {} on", count_of_ranks(ranks), ranks == 1 ? "goes" : "go");
+}
 
-Lost lost_of(const ranks::Meeting& meeting, const ranks::RankMissing& missing) {
+/// How many of so many ranks a batch can be divided among; one can always have it.
+std::size_t largest_division(const TrainingSettings& settings, std::size_t ranks) {
+  for (; ranks > 1; --ranks) {
+    try {
+      divide(settings.optimizer, settings.batch, settings.deterministic, {0, static_cast<int>(ranks)});
+      return ranks;
+    } catch (const core::BadInput&) {
+      continue;
+    }
+  }
+  return 1;
+}
+
+}  // namespace
+
+Trainer::Worker::Lost Trainer::Worker::lost_of(const ranks::Meeting& meeting,
+                                               const ranks::RankMissing& missing) {
   Lost lost{meeting.lost(), ""};
   for (int look = 0; lost.ranks.empty() && look < kFateLooks; ++look) {
     std::this_thread::sleep_for(kFateInterval);
@@ -46,8 +62,6 @@ Lost lost_of(const ranks::Meeting& meeting, const ranks::RankMissing& missing) {
   if (lost.ranks.empty()) lost.ranks = missing.ranks();
   return lost;
 }
-
-}  // namespace
 
 /// The ranks of `meeting` begin: with the weights that this one has then.
 std::shared_ptr<calls::Line> Trainer::Worker::lead_ranks(const std::shared_ptr<ranks::Meeting>& meeting,
@@ -186,8 +200,8 @@ std::optional<LeftState> Trainer::Worker::kept_without_ranks(const ranks::RankMi
   return left;
 }
 
-/// As many ranks as can be had go on, with one on each of `devices` at the most, from `left` or where this one is. Returns
-/// how many.
+/// As many ranks as can be had go on, with one on each of `devices` at the most, from `left` or where this one is.
+/// Returns how many.
 std::size_t Trainer::Worker::go_on_on(std::vector<std::string> devices,
                                       const std::optional<LeftState>& left) {
   while (true) {
@@ -208,29 +222,56 @@ std::size_t Trainer::Worker::go_on_on(std::vector<std::string> devices,
   }
 }
 
-/// Those that are missing, and those that wait for them, end, and the training goes on with fewer. Throws `missing` where
-/// it cannot, or is to stop.
-void Trainer::Worker::go_on_without(const ranks::RankMissing& missing) {
-  if (!around_.rank_supply.start || !around_.ranks) throw missing;
-  const Lost lost = lost_of(*around_.ranks, missing);
-  if (!settings().go_on_without_ranks) {
-    // Who was waited for may have ended only for want of the one that is lost.
-    if (lost.ranks == missing.ranks()) throw missing;
-    throw ranks::RankMissing(lost.sentence, lost.ranks);
-  }
+/// Those of the ranks that are left, this one's first.
+std::vector<std::string> Trainer::Worker::devices_without(const Lost& lost) const {
   std::vector<std::string> devices = around_.devices;
   devices.resize(static_cast<std::size_t>(around_.ranks->place().size), device_->info().id());
   for (const int rank : lost.ranks | std::views::reverse) {
     if (rank > 0 && std::cmp_less(rank, devices.size())) devices.erase(devices.begin() + rank);
   }
+  return devices;
+}
+
+/// Those that are missing, and those that wait for them, end. Throws `missing` where the training cannot go on with
+/// fewer, or is to stop.
+Trainer::Worker::Lost Trainer::Worker::end_for_want_of(const ranks::RankMissing& missing) {
+  if (!around_.rank_supply.start || !around_.ranks) throw missing;
+  Lost lost = lost_of(*around_.ranks, missing);
+  if (!settings().go_on_without_ranks) {
+    // Who was waited for may have ended only for want of the one that is lost, and how may have become known since.
+    if (std::string_view(missing.what()).starts_with(lost.sentence)) throw missing;
+    throw ranks::RankMissing(lost.sentence, lost.ranks);
+  }
   around_.ranks->end_others();
+  return lost;
+}
+
+/// While there is no engine: others of the same kind take the places of those that are left.
+void Trainer::Worker::begin_without(const ranks::RankMissing& missing) {
+  const Lost lost = end_for_want_of(missing);
+  around_.devices = devices_without(lost);
+  around_.rank_processes.reset();
+  around_.ranks.reset();
+  around_.devices.resize(largest_division(settings(), around_.devices.size()));
+  if (around_.devices.size() > 1) {
+    StartedMeeting started = around_.rank_supply.start(static_cast<int>(around_.devices.size()));
+    around_.ranks = std::move(started.meeting);
+    around_.rank_processes = std::move(started.processes);
+  }
+  publishing_.tell(fmt::format("{}; {} from the beginning", lost.sentence, going_on(around_.devices.size())));
+}
+
+/// The training goes on with fewer. Throws `missing` where it cannot, or is to stop.
+void Trainer::Worker::go_on_without(const ranks::RankMissing& missing) {
+  const Lost lost = end_for_want_of(missing);
+  std::vector<std::string> devices = devices_without(lost);
   engine_->options().sums->give_up();
   around_.rank_processes.reset();
   std::optional<LeftState> left = kept_without_ranks(missing);
   const std::size_t count = go_on_on(std::move(devices), left);
   const std::uint64_t step = left ? left->engine.steps : engine_->steps();
-  const std::string told = fmt::format("{}; {} {} on from step {}", lost.sentence, count_of_ranks(count),
-                                       count == 1 ? "goes" : "go", files::grouped(step));
+  const std::string told =
+      fmt::format("{}; {} from step {}", lost.sentence, going_on(count), files::grouped(step));
   follow_ranks();
   if (left) {
     go_on_with(std::move(*left), false, told);

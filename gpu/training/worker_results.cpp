@@ -101,8 +101,9 @@ void Trainer::Worker::note_again(const StepResult& step) {
   progress.step = step.step;
   progress.epoch = step.epoch;
   progress.seconds += rewinding_->step_seconds;
-  progress.last = values_of(step, scaled, !target.settings->optimizer.per_sample, view_.classifies);
-  progress.last[Metric::images_per_second] = std::numeric_limits<float>::quiet_NaN();
+  StepResult untimed = step;
+  untimed.step_seconds = 0;
+  progress.last = values_of(untimed, scaled, !target.settings->optimizer.per_sample, view_.classifies);
   progress.skipped_steps += skipped;
   target.tally.note(Point{step.step, step.epoch, progress.seconds, Split::train, skipped, progress.last});
   target.steering.judge(*target.settings, step, progress.seconds);

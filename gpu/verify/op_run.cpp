@@ -130,11 +130,12 @@ Operands OpRun::download(const Operands& before) {
   return after;
 }
 
-Operands OpRun::run(const Operands& before) {
+Operands OpRun::run(const Operands& before, const std::vector<ops::Name>& without) {
   fault_.clear();
   upload(before);
   ops::OpCall call{&variant_, &context_, shape_, precision_};
   for (std::size_t i = 0; i < operands_.size(); ++i) call.operands[operands_[i].name] = memory_of(i);
+  for (const ops::Name each : without) call.operands[each] = nullptr;
   if (workspace_.bytes() > 2 * kGuardBytes) call.workspace = workspace_.as<std::byte>() + kGuardBytes;
   call.prepared = prepared_.get();
   call.stream = stream_.get();

@@ -23,8 +23,8 @@ class OpRun {
   /// Uploads what the op reads, fills what it writes and the workspace with 0xFF (NaN in every float type),
   /// launches, downloads. Operands that are written only may be empty in `before`. Operands are given and
   /// returned as the contracts say; those that the variant keeps in a format of its own are packed before it
-  /// runs and unpacked afterwards.
-  Operands run(const Operands& before);
+  /// runs and unpacked afterwards. The call lacks the operands `without`.
+  Operands run(const Operands& before, const std::vector<ops::Name>& without = {});
 
   /// What the last run did that it must not: "" or, for instance, "wrote before the operand 'output'".
   const std::string& fault() const { return fault_; }

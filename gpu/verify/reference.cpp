@@ -24,6 +24,10 @@ bool is_operand(const std::vector<ops::CallOperand>& operands, Name name) {
   return std::ranges::any_of(operands, [&](const ops::CallOperand& each) { return each.name == name; });
 }
 
+bool is_for_others(const Variant& variant, Name name) {
+  return std::ranges::find(variant.stored_for_others, name) != variant.stored_for_others.end();
+}
+
 /// The first operand that `op` writes.
 const ops::Operand& written_by(Op op) {
   const auto operands = ops::contract(op).operands;
@@ -89,7 +93,8 @@ Name output_of(const Variant& variant, const OpShape& shape) {
     const bool reads = name && std::ranges::any_of(list, [&](const ops::Operand& each) {
                          return each.access == Access::read && in_call(each.name) == *name;
                        });
-    if (covered.op == variant.op || (reads && !is_operand(operands, *name))) {
+    const bool passes = name && (!is_operand(operands, *name) || is_for_others(variant, *name));
+    if (covered.op == variant.op || (reads && passes)) {
       name = in_call(written_by(covered.op).name);
     }
   }

@@ -44,6 +44,7 @@ OPTIONS = {
     "--steps": ("stop", "steps", 1000),
     "--early-stop": ("stop", "early_stop", 5),
     "--target-loss": ("stop", "target_loss", 0.01),
+    "--target-accuracy": ("stop", "target_accuracy", 0.9),
     "--time": ("stop", "time", "1h30m"),
     "--zscore": ("stop", "zscore", 6.0),
     "--leap": ("stop", "leap", 20.0),

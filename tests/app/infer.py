@@ -157,9 +157,9 @@ class Infer(ProgramCase):
             answers, figures = file.read(), json.load(told)
         os.remove(out)
         ranks = figures.pop("ranks", [])
-        for measured in ("seconds", "microseconds", "images_per_second", "device_images_per_second",
+        for measured in ("seconds", "microseconds", "milliseconds", "images_per_second", "device_images_per_second",
                          "network_images_per_second"):
-            del figures[measured]
+            figures.pop(measured, None)
         return answers, figures, ranks, re.sub(r"(?ms)^(images/s|ranks) .*", "", ended.out)
 
     def test_ranks_answer_as_one_does(self):
@@ -172,6 +172,29 @@ class Infer(ProgramCase):
                 self.assertEqual((same, out), (one, alone), f"{number} ranks, batches of {batch}")
                 self.assertEqual(len(ranks), number)
                 self.assertEqual(sum(rank["images"] for rank in ranks), one[1]["images"])
+                for rank in ranks:
+                    self.assertLessEqual({"scatter", "read", "to_device", "network", "back", "gather", "idle"},
+                                         set(rank["milliseconds"]))
+
+    def test_every_pace_is_a_rung_of_the_ladder_and_gives_the_same_answers(self):
+        self.trained()
+        answers = [self.answers_and_figures(self.run_program, "--batch", "64", "--pace", pace)[0]
+                   for pace in ("batched", "asynchronous")]
+        self.assertEqual(answers[0], answers[1])
+        for more in ([], ["--ranks", "2"]):
+            ended = self.infer("--ladder", "--batch", "64", "--json", self.path("ladder.json"), *more)
+            self.assert_succeeded(ended)
+            with open(self.path("ladder.json"), encoding="utf-8") as file:
+                rungs = json.load(file)["ladder"]
+            self.assertEqual([(rung["pace"], rung["batch"]) for rung in rungs],
+                             [("synchronous", 1), ("batched", 64), ("asynchronous", 64)])
+            self.assertEqual({rung["images"] for rung in rungs}, {rungs[0]["images"]})
+
+    def test_figures_are_kept_in_the_folder_of_the_run(self):
+        run = self.trained()
+        self.assert_succeeded(self.infer("--keep", "--ranks", "2"))
+        with open(os.path.join(run, "inference.json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["ranks"]), 2)
 
     def test_ranks_of_mpirun_answer_as_one_does(self):
         self.trained()
@@ -295,6 +318,9 @@ class Infer(ProgramCase):
                                  (["builtin", "--select", "linear.forward=none"], "no variant"),
                                  (["builtin", "--batch", "0"], "--batch"),
                                  (["builtin", "--ranks", "2", "--gpus", "2"], "--ranks and --gpus"),
+                                 (["builtin", "--pace", "slow"], "valid: synchronous, batched, asynchronous"),
+                                 (["builtin", "--pace", "synchronous", "--batch", "4"], "batches of 1, not of 4"),
+                                 (["builtin", "--ladder", "--out", "-"], "--ladder writes no answers"),
                                  (["builtin", "--rank", "1"], "--meet")):
             self.assert_refused(["infer", run, *arguments, "--device", "cpu"], words)
         self.assert_refused(["infer"], "source is required")

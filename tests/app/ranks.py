@@ -51,6 +51,21 @@ class Ranks(ProgramCase):
         self.assertEqual(self.weights_of("--deterministic", "--rank", "0", "--ranks", "2", "--meet", self.folder), two)
         self.assertEqual(self.finish(other).code, 0)
 
+    def test_ranks_that_srun_starts_without_mpi_meet_in_a_folder(self):
+        def by_srun(rank):
+            return self.environment(SLURM_STEP_NUM_TASKS="2", SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank))
+
+        self.assert_refused(self.arguments(), "--mpi=pmix", "--meet", environment=by_srun(1))
+        self.assert_refused(self.arguments("--meet", self.folder, "--ranks", "2"), "srun", environment=by_srun(0))
+        files = [self.path(f"by_srun_{rank}.safetensors") for rank in range(2)]
+        arguments = [self.arguments("--deterministic", "--meet", self.folder, "--save", file) for file in files]
+        other = self.start(*arguments[1], environment=by_srun(1))
+        ended = self.run_program(*arguments[0], environment=by_srun(0))
+        self.assertEqual(ended.code, 0, ended.err)
+        self.assertEqual(self.finish(other).code, 0)
+        self.assertEqual([os.path.exists(file) for file in files], [True, False])
+        self.assertIn("\n             cpu, 16 images", ended.out)
+
     def test_mpirun_starts_the_same_ranks(self):
         one = self.weights_of("--deterministic")
         file = self.path("by_mpi.safetensors")
@@ -84,6 +99,22 @@ class Ranks(ProgramCase):
         process.send_signal(signal.SIGINT)
         ended = self.finish(process)
         self.assertEqual(ended.code, 0, ended.err)
+
+    def test_a_training_begins_without_a_rank_that_is_killed_at_its_start(self):
+        run_dir = self.path("run")
+        process = self.start(*self.arguments("--ranks", "3", "--run-dir", run_dir, steps=10000000))
+
+        def is_rank(number):
+            with open(f"/proc/{number}/cmdline", encoding="utf-8") as file:
+                return "--ranks" not in file.read()  # of rank 0, until this is a program by itself
+
+        others = wait_until(lambda: [other for other in children_of(process) if is_rank(other)], "another rank", process)
+        os.kill(others[0], signal.SIGKILL)
+        self.wait_for_step(process, run_dir, 5)
+        process.send_signal(signal.SIGINT)
+        ended = self.finish(process)
+        self.assertEqual(ended.code, 0, ended.err)
+        self.assertRegex(ended.err + ended.out, "rank [12] was killed by SIGKILL; 2 ranks go on from (the beginning|step)")
 
     def test_a_rank_that_is_killed_is_named(self):
         process, others, _ = self.start_long("--on-missing-rank", "stop")

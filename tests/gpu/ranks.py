@@ -3,12 +3,19 @@
 
     ranks.py WARPSCOPE [--gpus 2] [--model autoencoder] [--precision bf16] [--batch 1024] [--steps 3000] [--peer]
              [--json FILE] [--variants nccl_plain,nccl] [--weak]
+    ranks.py WARPSCOPE --ops [--variants p2p_one_shot,p2p_two_shot] [--device cpu --ranks 2]
+    ranks.py WARPSCOPE --bits [--steps 300] [--variants ...] [--device cpu --ranks 2]
     ranks.py WARPSCOPE --infer [--gpus 2] [--model char_cnn_ln] [--precision fp16] [--batch 1024] [--texts 524288]
+    ranks.py ALLREDUCE_BENCH --sum [--gpus 2] [--bytes 3000000] [--variants nccl_plain,p2p_one_shot]
 
 One GPU at --batch; then all with that batch for each (weak scaling) and with that batch together (strong scaling), by each
 variant of gradients.allreduce. Efficiency: images/s over those of as many single GPUs (weak), or over the number of GPUs
 times those of one at the same whole batch (strong). --peer: PyTorch's DistributedDataParallel of the autoencoder, compiled,
-in the same run. --infer: texts/s from host to host on one GPU and on all, in turns, the median of five each, and whether
+in the same run, how many times it is behind the best of ours, and at most 150 s for each number of GPUs. --ops: the time of
+each op of one GPU, of all at once without knowing of each other, and of ranks (ranks_ops.py). --bits: whether deterministic
+trainings end with the same weights. --device cpu --ranks N: both without GPUs, where gradients.allreduce is that of the CPU.
+--sum: a sum of so many bytes by itself, by NCCL and by ours (build/release/tests/allreduce_bench, which `ninja
+allreduce_bench` builds). --infer: texts/s from host to host on one GPU and on all, in turns, the median of five each, and whether
 both give the same answers, byte for byte. Exit code 1 if a training or an inference failed, or answers differ.
 """
 import argparse
@@ -17,12 +24,17 @@ import json
 import os
 import random
 import re
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-VARIANTS = ("host_mpi", "nccl_plain", "nccl", "p2p_two_shot", "p2p_buckets")
+import ranks_ops
+
+PEER_SECONDS = 150  # a peer that takes longer has failed
+VARIANTS = ("host_mpi", "nccl_plain", "nccl", "p2p_two_shot", "p2p_one_shot")
 
 PEER = """
 import os, sys, time, torch
@@ -72,19 +84,61 @@ def train(program, options, steps):
     return float(told[1].replace(",", "")), re.findall(r"^.*us in sums over ranks.*$", done.stdout, re.MULTILINE)
 
 
+def free_port():
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return door.getsockname()[1]
+
+
 def peer(batch, gpus):
+    """Images/s of PyTorch on so many GPUs, or nothing if it failed, which is told."""
     peers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../peers")
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
-        script.write(PEER.format(peers=peers, batch=batch))
-        script.flush()
-        ranks = []
+    with tempfile.TemporaryDirectory() as folder:
+        script, port = os.path.join(folder, "peer.py"), str(free_port())
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(PEER.format(peers=peers, batch=batch))
+        ranks, errors = [], []
         for rank in range(gpus):
-            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(gpus), MASTER_ADDR="127.0.0.1", MASTER_PORT="29531")
-            ranks.append(subprocess.Popen([sys.executable, script.name], env=environment, stdout=subprocess.PIPE,
-                                          stderr=subprocess.DEVNULL, text=True))
-        told = [rank.communicate()[0] for rank in ranks]
-    found = re.search(r"^rate ([\d.]+)", told[0], re.MULTILINE)
-    return float(found[1]) if found else None
+            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(gpus), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                               NCCL_NVLS_ENABLE="0")
+            errors.append(open(os.path.join(folder, f"{rank}.txt"), "w+", encoding="utf-8"))
+            ranks.append(subprocess.Popen([sys.executable, script], env=environment, stdout=subprocess.PIPE,
+                                          stderr=errors[-1], text=True))
+        end, told, why = time.monotonic() + PEER_SECONDS, [], ""
+        try:
+            for rank in ranks:
+                told.append(rank.communicate(timeout=max(0.1, end - time.monotonic()))[0])
+        except subprocess.TimeoutExpired:
+            why = f"not done after {PEER_SECONDS} s"
+        for number, rank in enumerate(ranks):
+            rank.kill()
+            rank.wait()
+            errors[number].seek(0)
+            if rank.returncode not in (0, -9):
+                why = why or f"rank {number}: {errors[number].read().strip()[-400:]}"
+            errors[number].close()
+    found = re.search(r"^rate ([\d.]+)", told[0] if told else "", re.MULTILINE)
+    if not found or why:
+        print(f"PyTorch, {gpus} GPUs, failed: {why or 'it told no rate'}", flush=True)
+        return None
+    return float(found[1])
+
+
+def compare_peer(arguments, ours):
+    """PyTorch on one GPU and on all; `ours`: images/s of ours on all. Returns what was found."""
+    found = {}
+    for gpus in (arguments.gpus, 1):  # the one that counts first
+        start = time.monotonic()
+        rate = found[f"PyTorch, {gpus}"] = peer(arguments.batch, gpus)
+        if rate is None:
+            continue
+        print(f"PyTorch, {gpus} GPUs, batch {arguments.batch} each: {rate:,.0f} images/s, measured in "
+              f"{time.monotonic() - start:.0f} s", flush=True)
+        if gpus == arguments.gpus and ours:
+            found["times behind"] = ours / rate
+            print(f"PyTorch's DistributedDataParallel is {ours / rate:.2f} times behind: {rate:,.0f} and {ours:,.0f} images/s",
+                  flush=True)
+    return found
 
 
 def write_texts(file, count):
@@ -117,8 +171,10 @@ def compare_inference(arguments):
                 with open(figures, encoding="utf-8") as file:
                     told = json.load(file)
                 rates[name].append(told["images_per_second"])
-                each = [f"{rank['images_per_second']:,.0f}" for rank in told.get("ranks", [])]
-                print(f"{name}: {rates[name][-1]:,.0f} texts/s", *each, flush=True)
+                print(f"{name}: {rates[name][-1]:,.0f} texts/s, {1000 * told['seconds']:.1f} ms", flush=True)
+                for number, rank in enumerate(told.get("ranks", [])):
+                    print(f"    rank {number}: {rank['images_per_second']:,.0f} texts/s, {1000 * rank['seconds']:.1f} ms;",
+                          ", ".join(f"{part} {took:.1f}" for part, took in rank.get("milliseconds", {}).items()), flush=True)
     one, many = (statistics.median(rates[name]) for name in ("one", "all"))
     print(f"{arguments.model}, {arguments.precision}, batch {arguments.batch}, {arguments.texts} texts: one GPU {one:,.0f}, "
           f"{arguments.gpus} GPUs {many:,.0f} texts/s, {many / one:.3f} times; the answers are {'the same' if same else 'NOT the same'}")
@@ -126,6 +182,21 @@ def compare_inference(arguments):
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump({"rates": rates, "times": many / one, "same": same}, file, indent=1)
     return 0 if same else 1
+
+
+def look_inside(arguments, usual):
+    """--ops or --bits; returns the exit code."""
+    if arguments.device == "cpu":
+        devices, variants, ranks = ["cpu"] * arguments.ranks, "loops", ["--device", "cpu", "--ranks", str(arguments.ranks)]
+    else:
+        devices = [f"cuda:{gpu}" for gpu in range(arguments.gpus)]
+        variants, ranks = "p2p_one_shot,p2p_two_shot", ["--gpus", str(arguments.gpus)]
+        if arguments.bits:
+            variants = "p2p_one_shot,p2p_two_shot,nccl_plain,host_mpi"
+    chosen = (arguments.variants or variants).split(",")
+    if arguments.bits:
+        return ranks_ops.same_bits(arguments.program, min(arguments.steps, 300), devices, ranks, chosen)
+    return ranks_ops.compare(arguments.program, usual, arguments.batch, arguments.steps, devices, ranks, chosen)
 
 
 def main():
@@ -140,14 +211,26 @@ def main():
     parser.add_argument("--infer", action="store_true")
     parser.add_argument("--texts", type=int, default=1 << 19)
     parser.add_argument("--json", default="")
-    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--variants", default="")
+    parser.add_argument("--ops", action="store_true", help="times of ops side by side")
+    parser.add_argument("--bits", action="store_true", help="whether weights have the same bits")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="with --ops and --bits")
+    parser.add_argument("--ranks", type=int, default=2, help="with --device cpu")
+    parser.add_argument("--sum", action="store_true")
+    parser.add_argument("--bytes", type=int, default=3000000)
     parser.add_argument("--weak", action="store_true", help="weak scaling only")
     arguments = parser.parse_args()
     model, precision = ("char_cnn_ln", "fp16") if arguments.infer else ("autoencoder", "bf16")
     arguments.model, arguments.precision = arguments.model or model, arguments.precision or precision
     if arguments.infer:
         return compare_inference(arguments)
+    if arguments.sum:
+        return subprocess.run([arguments.program, "--gpus", str(arguments.gpus), "--bytes", str(arguments.bytes), "--variants",
+                               arguments.variants or "nccl_plain,p2p_two_shot,p2p_one_shot"], check=False).returncode
     usual = ["--model", arguments.model, "--precision", arguments.precision]
+    if arguments.ops or arguments.bits:
+        return look_inside(arguments, usual)
+    variants = arguments.variants or ",".join(VARIANTS)
     told, failed = {}, 0
 
     def run(name, *options):
@@ -162,7 +245,7 @@ def main():
         return 1
     print(f"one GPU, batch {arguments.batch}: {one[0]:,.0f} images/s", flush=True)
     scalings = {"weak": arguments.batch * arguments.gpus, "strong": arguments.batch}
-    for variant in arguments.variants.split(","):
+    for variant in variants.split(","):
         for name, batch in list(scalings.items())[:1 if arguments.weak else 2]:
             found = run(f"{variant}, {name}", "--gpus", str(arguments.gpus), "--batch", str(batch), "--select",
                         f"gradients.allreduce={variant}")
@@ -172,9 +255,8 @@ def main():
     again = run("one GPU, again", "--device", "cuda:0", "--batch", str(arguments.batch))
     print(f"one GPU again: {again[0] if again else 0:,.0f} images/s", flush=True)
     if arguments.peer:
-        for gpus in (1, arguments.gpus):
-            told[f"PyTorch, {gpus}"] = rate = peer(arguments.batch, gpus)
-            print(f"PyTorch, {gpus} GPUs, batch {arguments.batch} each: {rate or 0:,.0f} images/s", flush=True)
+        weak = [found[0] for name, found in told.items() if found and name.endswith(", weak")]
+        told |= compare_peer(arguments, max(weak, default=0))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(told, file, indent=1)

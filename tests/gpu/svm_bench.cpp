@@ -1,8 +1,9 @@
 // Measures the RBF SVM: seconds of each phase, steps, gap, accuracy, and checks that what was reached is what was
 // meant.
 //
-//   svm_bench [--device cuda] [--rows 50000] [--columns 8192] [--classes 10] [--test 10000] [--c 10] [--gamma scale|auto|G]
-//             [--limit BYTES] [--repeat 3] [--probabilities] [--features F.npy --labels L.npy [--test-features --test-labels]]
+//   svm_bench [--device cuda] [--rows 50000] [--columns 8192] [--classes 10] [--test 10000] [--c 10]
+//             [--gamma scale|auto|G] [--limit BYTES] [--repeat 3] [--probabilities]
+//             [--features F.npy --labels L.npy [--test-features --test-labels]]
 //
 // Without files the features are a mixture: each class has several centres in a few hundred directions, noise in all of
 // them, and one row in ten the label of another class, so that, as with latents of real images, some two rows in three

@@ -104,7 +104,7 @@ TEST_P(OverlapOn, HasFiguresThatBelongTogether) {
     const Outcome found = network.run(*images_for(model), {}, pace);
     EXPECT_EQ(found.batches, 10);
     EXPECT_GT(found.device_seconds, 0);
-    // One stream works on one batch at a time.
+    // One stream works on one batch at a time, and another brings the next.
     EXPECT_LT(found.device_seconds, found.seconds);
     EXPECT_NEAR(found.images_per_second() * found.seconds, kImages, 1e-9);
     EXPECT_NEAR(found.device_images_per_second() * found.device_seconds, kImages, 1e-9);

@@ -92,6 +92,7 @@ void expect_same(const Outcome& found, const Outcome& wanted, int ranks) {
   for (const RankShare& share : found.ranks) {
     images += share.images;
     EXPECT_LE(share.seconds, found.seconds);
+    EXPECT_NEAR(share.times.device + share.times.idle, found.seconds, 1e-9);
   }
   EXPECT_EQ(found.ranks.size(), static_cast<std::size_t>(ranks));
   EXPECT_EQ(images, static_cast<std::int64_t>(found.answers.size()));

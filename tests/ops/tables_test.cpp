@@ -312,9 +312,9 @@ TEST(VariantTable, EveryChainIsWellFormed) {
       EXPECT_EQ(link.optional && link.op == variant.op, false);
       EXPECT_TRUE(link.optional || !link.without) << to_string(link.op) << " is always there";
       for (const Rename& rename : link.renames) operand_of(link.op, rename.its);  // throws if there is none
-      OpSet needed = link.needs;
+      OpSet needed = link.needs | link.excludes;
       for (const Link& other : variant.chain) needed.remove(other.op);
-      EXPECT_TRUE(needed.empty()) << "needs " << describe(needed);
+      EXPECT_TRUE(needed.empty()) << "needs or excludes " << describe(needed);
     }
     EXPECT_TRUE(listed.contains(variant.op));
     // Every set of ops must fit on some shape, and formats must be of operands of some call.
@@ -335,6 +335,7 @@ TEST(VariantTable, EveryChainIsWellFormed) {
     }
     for (const PrivateOperand& each : variant.formats) EXPECT_TRUE(seen.contains(each.name));
     for (const Name each : variant.stored) EXPECT_TRUE(seen.contains(each)) << to_string(each);
+    for (const Name each : variant.stored_for_others) EXPECT_TRUE(seen.contains(each)) << to_string(each);
   }
 }
 

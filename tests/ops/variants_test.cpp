@@ -25,7 +25,8 @@ using ops::Op;
 using ops::OpShape;
 using ops::Variant;
 
-// AddressSanitizer looks for reads and writes out of bounds, which small shapes have as well, and takes ten times as long.
+// AddressSanitizer looks for reads and writes out of bounds, which small shapes have as well, and takes ten times as
+// long.
 #ifdef __SANITIZE_ADDRESS__
 constexpr double kMostFlops = 2e6;
 constexpr double kMostFlopsChosen = kMostFlops;

@@ -2,8 +2,9 @@
 //
 // usage: svm_machine ROWS COLUMNS CLASSES C GAMMA [DEVICE] < DATA
 //
-// DEVICE: cpu (the default) or cuda:0. Reads ROWS x COLUMNS floats, then ROWS labels of 32 bits, as bytes. GAMMA: scale, auto or a number. Prints gamma,
-// for each pair of classes the objective and rho, then for each row its class and the decision values of all pairs.
+// DEVICE: cpu (the default) or cuda:0. Reads ROWS x COLUMNS floats, then ROWS labels of 32 bits, as bytes. GAMMA:
+// scale, auto or a number. Prints gamma, for each pair of classes the objective and rho, then for each row its class
+// and the decision values of all pairs.
 
 #include <cstdio>
 #include <cstdlib>

@@ -159,6 +159,23 @@ TEST_F(CoverRules, AnOpWhoseInputComesLaterRunsByItself) {
   EXPECT_NE(nodes[add].variant, nullptr);
 }
 
+TEST_F(CoverRules, OfTwoActivationsThatExcludeEachOtherTheFirstIsCovered) {
+  const Variant activating{.op = Op::conv2d_forward,
+                           .name = "activating",
+                           .chain = ops::bias_and_activation_after(Op::conv2d_forward),
+                           .stored_for_others = {Name::unactivated},
+                           .summary = ""};
+  const int biased = made.tensor("biased"), rectified = made.tensor("rectified");
+  const std::size_t conv = made.node(Op::conv2d_forward, {x, weights, product});
+  made.node(Op::bias_forward, {product, bias, biased});
+  made.node(Op::relu_forward, {biased, rectified});
+  const std::size_t gelu = made.node(Op::gelu_forward, {rectified, made.tensor("activated")});
+  const auto nodes = made.covered_by(table_with({activating}));
+  EXPECT_EQ(describe(nodes[conv]), "activating, with bias, relu");
+  EXPECT_EQ(tensor_of(nodes[conv].operands, Name::output), rectified);
+  EXPECT_NE(nodes[gelu].variant, nullptr);
+}
+
 TEST_F(CoverRules, AnOpOfTheUpdateIsCoveredByNoneOfAMicroBatch) {
   const int biased = made.tensor("biased");
   const std::size_t conv = made.node(Op::conv2d_forward, {x, weights, product});
@@ -233,6 +250,24 @@ TEST(CoverReasons, SayWhyTheBestRefusesTheShape) {
   EXPECT_EQ(nodes[first].variant->name, "plain");
   EXPECT_EQ(nodes[first].reason, "not picky: takes smaller images");
   EXPECT_EQ(nodes[index_of(program, Op::relu_forward, "relu2")].reason, "");
+}
+
+TEST(CoverReasons, NobodyIsToldThatASpecialOneRefuses) {
+  Variant special{.op = Op::relu_forward, .name = "made_for_some", .special = true, .summary = ""};
+  special.refuses = [](const ops::OpShape& shape) -> std::string {
+    return shape.height == 32 ? "takes smaller images" : "";
+  };
+  const Program program = program_of(models::find_model("autoencoder"));
+  const auto table = table_with({special});
+  const auto nodes = autoencoder_by(table, {});
+  const NodeCover& refused = nodes[index_of(program, Op::relu_forward, "relu1")];
+  EXPECT_EQ(refused.variant->name, "plain");
+  EXPECT_EQ(refused.reason, "");
+  EXPECT_EQ(nodes[index_of(program, Op::relu_forward, "relu2")].variant->name, "made_for_some");
+  const Variant* const automatic =
+      automatic_variant(Op::relu_forward, {core::DeviceInfo{}, table}, core::Precision::fp32);
+  ASSERT_NE(automatic, nullptr);
+  EXPECT_EQ(automatic->name, "plain") << "where no shape is known";
 }
 
 TEST(CoverReasons, SayBothWhyNotTheChosenAndWhyLessIsCovered) {

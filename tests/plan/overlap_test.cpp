@@ -95,6 +95,39 @@ TEST(Overlap, PiecesAreAllGradientsOfAnyNetworkAsSoonAsTheyAreThere) {
   }
 }
 
+/// Another kind of GPU: the first node of the backward pass that makes a parameter's gradient runs in the call of the
+/// last one that does, which belongs to another layer.
+std::size_t cover_by_the_last(Step& step, std::size_t sum) {
+  const auto makes_gradients = [&](std::size_t n) {
+    return std::ranges::any_of(step.program.nodes[n].tensors, [&](int index) {
+      return step.program.tensors[static_cast<std::size_t>(index)].storage == Storage::gradients;
+    });
+  };
+  std::size_t first = 0;
+  while (!makes_gradients(first)) ++first;
+  std::size_t last = sum - 1;
+  while (!makes_gradients(last)) --last;
+  NodeCover& covered = step.nodes[first];
+  NodeCover& call = step.nodes[last];
+  call.operands.insert(call.operands.end(), covered.operands.begin(), covered.operands.end());
+  covered = {.covered_by = static_cast<int>(last), .shape = covered.shape};
+  return last;
+}
+
+TEST(Overlap, BordersAreTheSameWhateverCallsCover) {
+  Step step(models::find_model("autoencoder"), {.several_ranks = true});
+  const Overlap alone = overlap_of(step.program, step.nodes);
+  const std::size_t last = cover_by_the_last(step, alone.sum);
+  const Overlap covered = overlap_of(step.program, step.nodes);
+  ASSERT_EQ(covered.pieces.size(), alone.pieces.size());
+  for (std::size_t i = 0; i < alone.pieces.size(); ++i) {
+    EXPECT_EQ(covered.pieces[i].begin, alone.pieces[i].begin);
+    EXPECT_EQ(covered.pieces[i].end, alone.pieces[i].end);
+  }
+  EXPECT_LT(alone.pieces.front().after, last);
+  EXPECT_EQ(covered.pieces.front().after, last) << "the call that makes its gradients";
+}
+
 TEST(Overlap, ThereIsNoneWhereItCouldNotBeRight) {
   const auto pieces = [](const Recipe& recipe, std::int64_t least) {
     const Step step(models::find_model("classifier_bn"), recipe, least);

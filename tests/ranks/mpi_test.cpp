@@ -27,6 +27,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/ranks/mpi_meeting.h"
+#include "gpu/ranks/slurm.h"
 #include "tests/core/temporary_folder.h"
 
 namespace warpscope::ranks::mpi_test {
@@ -453,6 +454,26 @@ TEST_F(MpiRanks, ARankThatIsKilledEndsAll) {
   });
 }
 
+TEST_F(MpiRanks, ARankThatStandsStillForTooLongEndsAll) {
+  const auto [code, text] = ends_badly([](Meeting& meeting) {
+    const auto group = meeting.group(kSums, nullptr);
+    group->note_purpose("the gradients of step 12");
+    if (meeting.place().leads()) meeting.set_patience(std::chrono::milliseconds(1));
+    if (meeting.place().rank == 2) ::raise(SIGSTOP);
+    try {
+      bytes_are_exchanged(*group, {10});
+    } catch (const RankMissing& missing) {
+      EXPECT_TRUE(names(missing.ranks(), 2));
+      std::printf("%s\n", missing.what());
+      std::exit(1);
+    }
+  });
+  if (inside()) return;
+  EXPECT_EQ(code, 1) << text;
+  EXPECT_TRUE(contains(text, " stood still for ")) << text;
+  EXPECT_TRUE(contains(text, "to come to the gradients of step 12")) << text;
+}
+
 TEST_F(MpiRanks, RanksEndWhenTheLauncherIsKilled) {
   if (inside()) {
     const auto group = meet_by_mpi()->group(kOrders, nullptr);
@@ -532,6 +553,15 @@ TEST(MpiLauncher, IsNotSeenWhereOneRankIsAllOrNothingJoinsThem) {
   EXPECT_FALSE(started_with({{"PMIX_RANK", "0"}, {"PMIX_NAMESPACE", "a"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
   EXPECT_FALSE(started_with({}));
   EXPECT_THROW(meet_by_mpi(), core::BadInput);
+}
+
+TEST(SlurmStep, SaysWhichOfSeveralProcessesThisIs) {
+  EXPECT_FALSE(started_with({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "2"}}));
+  EXPECT_EQ(place_in_slurm_step(), (Place{2, 4}));
+  started_with({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}});
+  EXPECT_EQ(place_in_slurm_step(), std::nullopt);
+  started_with({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}});  // a batch script
+  EXPECT_EQ(place_in_slurm_step(), std::nullopt);
 }
 
 }  // namespace

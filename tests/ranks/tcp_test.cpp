@@ -176,6 +176,22 @@ TEST(TcpGroup, OneThatIsSlowIsToldAndAgainWhenItComes) {
   });
 }
 
+TEST(TcpGroup, OneThatStandsStillForLongerThanItsPatienceIsMissing) {
+  std::latch given_up(1);
+  as_tcp_ranks(2, [&](Meeting& meeting) {
+    const auto group = meeting.group(kSums, {});
+    if (!meeting.place().leads()) return given_up.wait();
+    group->note_purpose("the gradients of step 12");
+    meeting.set_patience(std::chrono::milliseconds(1));
+    const auto error = thrown_by<RankMissing>([&] { come(*group); });
+    given_up.count_down();
+    EXPECT_EQ(error.ranks(), std::vector{1});
+    const std::string told = error.what();
+    EXPECT_TRUE(told.starts_with("rank 1 stood still for ")) << told;
+    EXPECT_TRUE(told.ends_with("; it was to come to the gradients of step 12")) << told;
+  });
+}
+
 TEST(TcpMeeting, RefusesOthersOnBothSidesAndWaitsOn) {
   std::vector<std::string> told;
   TcpTerms leading = terms(0, 2);

@@ -347,6 +347,18 @@ TEST(StopRules, StopsAtTheTarget) {
   EXPECT_NE(stop_after_evaluation(rules, state, 0.01, "test"), "");
 }
 
+TEST(StopRules, StopsAtTheTargetAccuracy) {
+  const StopRules rules{.target_accuracy = 0.9};
+  EXPECT_TRUE(any(rules));
+  EXPECT_EQ(stop_at_accuracy(rules, 0.899, "test"), "");
+  EXPECT_EQ(stop_at_accuracy(rules, kNan, "test"), "");
+  EXPECT_EQ(stop_at_accuracy({}, 1, "test"), "");
+  EXPECT_EQ(stop_at_accuracy(rules, 0.9125, "test"),
+            "the test accuracy 0.9125 has reached its target of 0.9");
+  EXPECT_TRUE(
+      holds(message_of<BadInput>([] { check(StopRules{.target_accuracy = 1.5}); }), {"accuracy", "1.5"}));
+}
+
 TEST(StopRules, HoldForARunThatGoesOn) {
   StopState state;
   EXPECT_EQ(stop_after_evaluations({.patience = 1, .target_loss = 1}, state, "test"), "")

@@ -1,6 +1,6 @@
-// The main of all tests. A filter that matches nothing is a mistake in the filter, not a success. `--part=2/12` runs every
-// twelfth test, from the second on: a process for many tests where starting one takes as long as most of them. It is no
-// variable of the environment, since tests start the program again, each for one of its tests.
+// The main of all tests. A filter that matches nothing is a mistake in the filter, not a success. `--part=2/12` runs
+// every twelfth test, from the second on: a process for many tests where starting one takes as long as most of them. It
+// is no variable of the environment, since tests start the program again, each for one of its tests.
 
 #include <cstdio>
 #include <string>

@@ -34,7 +34,6 @@ named("kind of layers", kinds, "docs/networks.md", first_cells(section("docs/net
 named("kind of layers", kinds, "KINDS of tests/peers/torch_layers.py", text_of("tests/peers/torch_layers.py"), r'Kind\("[^"]*", "{}"')
 
 rules = re.findall(r'\.rule = .*?\.name = "(\w+)"', text_of("gpu/ops/optimizer/update_rule.h"), re.DOTALL)
-named("optimizer", rules, "the comment of optimizer.cpp", text_of("gpu/ops/optimizer/optimizer.cpp"), r"(?m)^//   {} ")
 named("optimizer", rules, "RULES of tests/peers/torch_optimizers.py", text_of("tests/peers/torch_optimizers.py"), r'(?m)^    "{}": ')
 
 by_hand = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/ops").glob("*_test.cpp")

@@ -1,4 +1,5 @@
 """The tab Ranks: what each process of a training does with a step."""
+import json
 import os
 import sys
 
@@ -39,6 +40,16 @@ class RanksView(WindowCase):
         self.assertEqual((shown["ranks"], shown["measured"], shown["slowest"]), (1, False, -1))
         self.click("ranks.number.2")
         self.wait_for("the second rank", ranks=2)
+        times = dict(scatter=0, read=1, to_device=2, network=30, back=1, gather=0, idle=7)
+        figures = dict(data="pictures", device="cpu", images=10, batch=2, seconds=0.04, images_per_second=250,
+                       milliseconds=times, microseconds={"layers": [{"layer": "fc1", "median": 12.5}]})
+        with open(os.path.join(self.run_dir, "inference.json"), "w", encoding="utf-8") as file:
+            json.dump(figures, file)
+        self.wait_for("the inference with its weights", inferred=1)
+        self.click("ranks.view.inference")
+        self.point_at(*center(self.item("ranks.inference.0")))
+        wait_until(lambda: any(event["text"].startswith("rank 0, ") and "ms network" in event["text"]
+                               for event in self.events("tip")), "its tip", self.process)
 
 
 if __name__ == "__main__":

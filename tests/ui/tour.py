@@ -43,7 +43,7 @@ class Tour(WindowCase):
         wait_until(lambda: not self.stop(), "the end of the tour", self.process)
 
     def test_the_tour_closes_the_menu_that_it_was_chosen_in(self):
-        self.open_paused(size="1400x1000")  # the menu is as long as that
+        self.open_paused(size="1400x1080")  # the menu is as long as that
         self.click("toolbar.window")
         wait_until(lambda: self.drawn("list") == ("window.menu",), "the menu", self.process)
         self.click_when_still("window.tour")

@@ -30,7 +30,8 @@ void run_links(const OpCall& call) {
   const auto memory_of = [&](Name name, std::size_t bytes) -> void* {
     const auto stored = std::find_if(operands.begin(), operands.end(),
                                      [&](const ops::CallOperand& each) { return each.name == name; });
-    const bool plain = stored != operands.end() && stored->format == nullptr;
+    const bool plain =
+        stored != operands.end() && stored->format == nullptr && call.operands[name] != nullptr;
     if (plain) return call.operands[name];
     auto [place, made] = between.try_emplace(name, bytes);
     if (made && stored != operands.end() && stored->access != Access::write) {
@@ -58,8 +59,8 @@ void run_links(const OpCall& call) {
   }
 }
 
-/// What is wrong is wrong for any data; an output that is one sum, as the gradient of a single bias, is inaccurate where
-/// its terms happen to cancel.
+/// What is wrong is wrong for any data; an output that is one sum, as the gradient of a single bias, is inaccurate
+/// where its terms happen to cancel.
 std::string failure_for_any_data(const Variant& variant, const std::shared_ptr<core::Device>& device,
                                  const ops::OpShape& call) {
   std::string failure;

@@ -70,6 +70,7 @@ void MainView::press_with_control(const Frame& frame, const KeyPress& key, bool 
     zoom_to(settings_.look.zoom * Look::kZoomStep);
   if (key.letter == '-' || key.key == GLFW_KEY_KP_SUBTRACT) zoom_to(settings_.look.zoom / Look::kZoomStep);
   if (typing) return;  // the text field has an undo of its own
+  if (key.letter == 'n') start_.is_open() ? start_.close() : start_.open(frame.snapshot);
   if (key.letter == 'v') paste(frame);
   if (key.letter == 'c' && panels_.loss.hovered()) panels_.loss.copy();
   if (key.letter == 'z') change_back(frame, key.shift);
@@ -87,6 +88,7 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
     tour_.end();
   }
   if (typing) return;
+  if (key.key == GLFW_KEY_ESCAPE && start_.is_open()) return start_.close();
   if (panels_.images.handle_key(frame, key.letter, key.key == GLFW_KEY_ESCAPE)) return;
   if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr) frame.cursor->images.clear();
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
@@ -113,7 +115,7 @@ void MainView::paste(const Frame& frame) {
   const char* const text = ImGui::GetClipboardText();
   const auto files = paths_in(text == nullptr ? "" : text);
   if (files.empty()) return tell("the clipboard holds no paths of pictures", training::LogLevel::info);
-  open_pictures(frame, files);
+  take_paths(frame, files);
 }
 
 void MainView::note_taken(const training::Snapshot& snapshot) {
@@ -126,7 +128,8 @@ void MainView::note_taken(const training::Snapshot& snapshot) {
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
   // One window has one of the two: it views a run, or it may go on with a training.
   const float offer = unsaved_row_.height(frame);
-  const float strip = offer > 0 ? offer : view_strip_height(frame);
+  const float challenge = offer > 0 ? 0 : challenge_.height(frame);
+  const float strip = std::max({offer, challenge, view_strip_height(frame)});
   const Layout layout = arrange(ImGui::GetIO().DisplaySize, frame.scale, ImGui::GetFrameHeight(), strip);
   place_next_window(layout.toolbar);
   const ToolbarRequests asked = toolbar_.draw(frame);
@@ -134,7 +137,11 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (asked.menu) window_menu_.open();
   if (strip > 0) place_next_window(layout.strip);
   if (offer > 0 && unsaved_row_.draw(frame)) go_on_ = unsaved_.front();
-  if (offer == 0) draw_view_strip(frame);
+  if (challenge > 0) {
+    if (const char* const panel = challenge_.draw(frame)) dock_.show(panel);
+  } else if (offer == 0) {
+    draw_view_strip(frame);
+  }
   panels_.loss.update(frame, panels_.plot);
   if (panels_.loss.take_runs_request()) dock_.show("runs");
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
@@ -148,7 +155,12 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   panels_.laboratory.update(frame);
   panels_.judging.update(frame);
   panels_.mapping.update(frame);
-  dock_.draw(frame, panels_, layout.panels);
+  if (start_.is_open()) {
+    draw_start(frame, layout.panels);
+  } else {
+    dock_.draw(frame, panels_, layout.panels);
+  }
+  follow_start(frame);
   place_next_window(layout.status);
   facts.image_path = !frame.snapshot.can.look_inside && panels_.images.has_images()
                          ? "images from the run folder"
@@ -229,6 +241,7 @@ void MainView::tell(std::string text, training::LogLevel level, std::string deta
 
 void MainView::shutdown() {
   panels_.shutdown();
+  start_.shutdown();
 }
 
 Settings MainView::settings() const {

@@ -11,10 +11,13 @@
 #include "ui/docking/dock_view.h"
 #include "ui/frame/frame.h"
 #include "ui/input/keys.h"
+#include "ui/jobs/background.h"
 #include "ui/palette/palette_box.h"
+#include "ui/panels/challenge_strip.h"
 #include "ui/panels/divergence_box.h"
 #include "ui/panels/notices.h"
 #include "ui/panels/panels.h"
+#include "ui/panels/start_page.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
 #include "ui/panels/unsaved_row.h"
@@ -46,8 +49,15 @@ class MainView {
   bool prepare_images() { return panels_.images.prepare(); }
   /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
   WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
-  /// Shows files and folders of pictures: what was dropped on the window.
-  void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
+  /// Files and folders that were dropped on the window or pasted: data, a run, weights or a network for the start page,
+  /// else pictures to show.
+  void take_paths(const Frame& frame, const std::vector<std::filesystem::path>& paths);
+  /// What the start page asks of the program.
+  void serve(const StartServices& services) { start_.desk().serve(services); }
+  /// `first`: the training waits for it.
+  void open_start(const training::Snapshot& snapshot, bool first) { start_.open(snapshot, first); }
+  /// The new training that somebody has set up since the last call.
+  std::optional<training::Configuration> take_start() { return start_.take_start(); }
   /// A command on its way to the trainer, for undo and the log, which shows it as a command line.
   std::uint64_t note_sent(const training::Command& command, const training::Snapshot& snapshot);
   /// What the trainer has made of those before; before anything is drawn of this snapshot, or of what is seen of its
@@ -85,6 +95,9 @@ class MainView {
   bool advance(const std::shared_ptr<training::ImageExchange>& images) {
     bool newer = panels_.images.advance(images);
     newer = panels_.network.advance() || newer;
+    newer = panels_.ranks.advance() || newer;
+    newer = start_.advance() || dropped_.ready() || newer;
+    if (start_.is_open()) return newer;  // it stands in the place of the panels
     return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
            (dock_.sees("latent") && panels_.mapping.has_update()) || panels_.loss.has_update() ||
            panels_.runs.has_update() || (dock_.sees("images") && panels_.predictions.waiting());
@@ -94,6 +107,13 @@ class MainView {
   void press(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
   void press_with_control(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
   void paste(const Frame& frame);
+  void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
+  // In main_view_start.cpp: the start page and what is dropped.
+  void draw_start(const Frame& frame, const Area& area);
+  void follow_start(const Frame& frame);
+  void add_challenge_actions(const Frame& frame, ActionScene& scene);
+  void look_at_dropped(const Frame& frame);
+  void start_with(const Frame& frame, const std::string& setting, const std::string& text);
   // In main_view_actions.cpp: the palette, undo and redo.
   ViewChoices view_choices() const;
   void show(const ViewChoices& view);
@@ -133,6 +153,9 @@ class MainView {
   std::vector<runs::UnsavedTraining> unsaved_;
   UnsavedRow unsaved_row_;
   std::optional<runs::UnsavedTraining> go_on_;
+  StartPage start_;
+  ChallengeStrip challenge_;
+  Background<std::pair<std::filesystem::path, PathKind>> dropped_;
   std::string traced_state_, traced_images_, traced_laboratory_, traced_determinism_, traced_ladder_;
 };
 

@@ -154,9 +154,14 @@ ActionScene MainView::action_scene(const Frame& frame) {
             panels_.network.edit(file);
           },
       .why_no_map = panels_.mapping.why_not(frame),
+      .unsaved = {},
+      .challenges = {},
+      .start_with = [this, &frame](const std::string& name,
+                                   const std::string& text) { start_with(frame, name, text); },
   };
   add_panel_actions(scene);
   add_unsaved_actions(scene);
+  add_challenge_actions(frame, scene);
   return scene;
 }
 

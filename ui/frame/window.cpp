@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
-#include <future>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -28,11 +27,13 @@
 #include "ui/frame/frame_phases.h"
 #include "ui/frame/frame_schedule.h"
 #include "ui/frame/gl_context.h"
+#include "ui/frame/imgui_session.h"
 #include "ui/frame/main_view.h"
 #include "ui/frame/open_training.h"
 #include "ui/frame/snapshot_changes.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
+#include "ui/jobs/background.h"
 #include "ui/paint/frame_painter.h"
 #include "ui/panels/trainings.h"
 #include "ui/panels/unsaved_row.h"
@@ -54,27 +55,6 @@ constexpr double kSaveSeconds = 8;
 // come.
 constexpr int kFramesBeforeLeaving = 3;
 constexpr double kPatienceSeconds = 10;
-
-// Dear ImGui with its back ends, for as long as the object lives.
-class ImGuiSession {
- public:
-  explicit ImGuiSession(GLFWwindow* window) {
-    IMGUI_CHECKVERSION();
-    ImGui::CreateContext();
-    ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;
-    io.ConfigWindowsMoveFromTitleBarOnly = true;
-    ImGui_ImplGlfw_InitForOpenGL(window, true);
-    ImGui_ImplOpenGL3_Init("#version 330 core");
-  }
-  ~ImGuiSession() {
-    ImGui_ImplOpenGL3_Shutdown();
-    ImGui_ImplGlfw_Shutdown();
-    ImGui::DestroyContext();
-  }
-  ImGuiSession(const ImGuiSession&) = delete;
-  ImGuiSession& operator=(const ImGuiSession&) = delete;
-};
 
 bool ended(TrainerState state) {
   return state == TrainerState::finished || state == TrainerState::failed ||
@@ -124,13 +104,19 @@ class Session {
         imgui_(window_.handle()),
         view_(settings, options.training.model, trainings_),
         renderer_(window_.renderer()) {
-    trainings_.open(options.source ? options.source : open_training(trainer_options(options)));
+    view_.serve(options.start);
+    // Nobody is there to set up a training or to take a tour where the window leaves by itself or tells a test what it
+    // shows.
+    const bool first = settings.first_start && options.exit_after_steps == 0 && !trace_enabled();
+    training::TrainerOptions own = trainer_options(options);
+    own.start_paused = first && options.start_page;
+    trainings_.open(options.source ? options.source : open_training(std::move(own)));
     if (options.paint_on_cpu) painter_.emplace(window_.handle(), textures_);
     schedule_.input(glfwGetTime());
     view_.offer(options.unsaved);
     if (!options.notice.empty()) view_.tell(options.notice, training::LogLevel::info);
-    // Nobody is there to take a tour where the window leaves by itself or tells a test what it shows.
-    if (settings.first_start && options.exit_after_steps == 0 && !trace_enabled()) view_.take_tour();
+    if (first && options.start_page) view_.open_start(*source().snapshot(), true);
+    if (first && !options.start_page) view_.take_tour();
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source().snapshot()->step));
       const std::uint64_t number = snapshot_ ? view_.note_sent(command, *snapshot_) : 0;
@@ -138,7 +124,7 @@ class Session {
     };
   }
   ~Session() {
-    stop_opening_ = true;
+    opening_.stop();
     view_.shutdown();
   }
   Session(const Session&) = delete;
@@ -154,9 +140,9 @@ class Session {
   void wait() const;
   void prepare();
   void draw();
-  void leave_for(const runs::UnsavedTraining& unsaved);
+  void open_next(std::string words, const char* refusal, Background<training::TrainerOptions>::Work work);
+  void look_at_asked();
   void look_at_opened();
-  void tell_refused(const std::exception& error);
   std::string banner() const;
   void draw_frame();
   paint::Drawn draw_pixels();
@@ -213,9 +199,9 @@ class Session {
   std::string screenshot_wanted_;
   bool left_ = false;  // closed, or the steps to exit after are done
   std::optional<training::TrainerOptions> go_on_;
-  std::string opened_;  // the unsaved training that is read, in words
-  std::atomic<bool> stop_opening_ = false;
-  std::future<training::TrainerOptions> opening_;  // last: it uses what is above
+  std::string opened_;                            // the training that is read, in words
+  const char* refusal_ = "";                      // what is said where it cannot be
+  Background<training::TrainerOptions> opening_;  // last: it uses what is above
 };
 
 // Colours, fonts and sizes for the monitor the window is on and the look chosen.
@@ -307,13 +293,13 @@ void Session::draw_frame() {
                     source().jobs()};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   const std::vector<std::string> dropped = input_.take_dropped();
-  if (!dropped.empty()) view_.open_pictures(frame, {dropped.begin(), dropped.end()});
+  if (!dropped.empty()) view_.take_paths(frame, {dropped.begin(), dropped.end()});
   view_.update_images(source().images(), frame, schedule_.is_active());
   phases_.mark("images");
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
   view_.draw(frame, facts, banner());
-  if (const auto go_on = view_.take_go_on()) leave_for(*go_on);
+  look_at_asked();
   observe(request);
   handle(requests);
   ImGui::Render();
@@ -326,41 +312,45 @@ void Session::draw_frame() {
 
 std::string Session::banner() const {
   if (saving_since_) return "Saving the training";
-  return opening_.valid() ? "Opening " + opened_ : "";
+  return opening_.busy() ? "Opening " + opened_ : "";
 }
 
 // The present training goes on until the other is there. One is opened at a time.
-void Session::leave_for(const runs::UnsavedTraining& unsaved) {
+void Session::open_next(std::string words, const char* refusal,
+                        Background<training::TrainerOptions>::Work work) {
   if (go_on_ || left_) return;
-  if (opening_.valid()) return view_.tell("another training is being opened", training::LogLevel::warning);
-  opened_ = unsaved_text(unsaved, std::time(nullptr));
+  if (opening_.busy()) return view_.tell("another training is being opened", training::LogLevel::warning);
+  opened_ = std::move(words);
+  refusal_ = refusal;
   trace_event("opening", fmt::format("\"text\":{}", json_string(opened_)));
   schedule_.content_changed();  // the banner
-  try {
-    opening_ = std::async(std::launch::async, [this, folder = unsaved.folder] {
-      return options_.open_unsaved(folder, [this] { return stop_opening_.load(); });
-    });
-  } catch (const std::system_error& error) {
-    tell_refused(error);
-  }
+  opening_.ask(std::move(work));
 }
 
-void Session::tell_refused(const std::exception& error) {
-  view_.tell(fmt::format("that training cannot be gone on with: {}", core::sentence_of(error)),
-             training::LogLevel::error);
+void Session::look_at_asked() {
+  if (const auto unsaved = view_.take_go_on()) {
+    open_next(unsaved_text(*unsaved, std::time(nullptr)), "that training cannot be gone on with: {}",
+              [this, folder = unsaved->folder](const data::Stopped& stopped) {
+                return options_.open_unsaved(folder, stopped);
+              });
+  }
+  if (auto start = view_.take_start()) {
+    open_next("a new training", "the training cannot be started: {}",
+              [this, given = std::move(*start)](const data::Stopped& stopped) {
+                return options_.start.make(given, stopped);
+              });
+  }
 }
 
 void Session::look_at_opened() {
-  if (!opening_.valid() || opening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  auto opened = opening_.take();
+  if (!opened) return;
   schedule_.content_changed();
-  try {
-    training::TrainerOptions opened = opening_.get();
-    if (left_) return;
-    go_on_ = std::move(opened);
-    glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
-  } catch (const std::exception& error) {
-    if (!left_) tell_refused(error);
-  }
+  if (left_) return;
+  if (!opened->result)
+    return view_.tell(fmt::format(fmt::runtime(refusal_), opened->error), training::LogLevel::error);
+  go_on_ = std::move(opened->result);
+  glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
 }
 
 // Tells the trainer what the panels want to see, if that has changed.
@@ -444,7 +434,8 @@ bool Session::all_shown() {
 
 // A run or a file that was asked for is written before leaving, and a training of which nothing is recorded is kept.
 void Session::begin_leaving() {
-  left_ = stop_opening_ = true;
+  left_ = true;
+  opening_.stop();
   const TrainerState state = snapshot_->state;
   const bool writes = !snapshot_->run_dir.empty() || !options_.training.save_file.empty();
   const bool recorded = !options_.training.run_dir.empty() && !snapshot_->run_dir.empty();

@@ -15,6 +15,7 @@
 #include "gpu/messages/source.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
+#include "ui/jobs/start_services.h"
 
 namespace warpscope::ui {
 
@@ -33,7 +34,9 @@ struct WindowOptions {
   /// that says why it cannot be gone on with; this window still trains then.
   std::function<training::TrainerOptions(const std::filesystem::path&, const data::Stopped& stopped)>
       open_unsaved;
-  int width = 0;  ///< pixels; 0: as remembered
+  StartServices start;      ///< of the start page
+  bool start_page = false;  ///< it stands there at a first start, and the training waits for it
+  int width = 0;            ///< pixels; 0: as remembered
   int height = 0;
   bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)
   /// Once true (set by a signal), the window leaves as if it were closed.
@@ -48,8 +51,8 @@ class NoDisplay : public core::Error {
 
 /// Opens the window, trains or shows the source, and returns when it is closed: 0; 1 if its own training
 /// failed, 2 if the input is to blame for that, with the reason on stderr. Throws NoDisplay, before anything
-/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the unsaved
-/// training that somebody wants to go on with, if any.
+/// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the
+/// training that is to take the place of this one, if any: an unsaved one, a run or a new one.
 int run_window(const WindowOptions& options, std::optional<training::TrainerOptions>& go_on);
 int run_window(const WindowOptions& options);
 

@@ -177,6 +177,17 @@ void add_unsaved(const ActionScene& scene, std::vector<Action>& actions) {
   }
 }
 
+void add_challenges(const ActionScene& scene, std::vector<Action>& actions) {
+  for (std::size_t i = 0; i < scene.challenges.size(); ++i) {
+    const ChallengeChoice& challenge = scene.challenges[i];
+    actions.push_back({.id = fmt::format("challenge.{}", i),
+                       .title = "Challenge: " + challenge.title,
+                       .group = "Training",
+                       .why_not = challenge.why_not,
+                       .run = challenge.begin});
+  }
+}
+
 Action judge_action(const ActionScene& scene) {
   return {.id = "judge_features",
           .title = "Judge the features: what they are worth to a classifier",
@@ -395,6 +406,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   add_commands(scene, actions);
   actions.push_back(rewind_action(scene));
   add_unsaved(scene, actions);
+  add_challenges(scene, actions);
   actions.push_back(judge_action(scene));
   add_maps(scene, actions);
   add_training_tabs(scene, actions);

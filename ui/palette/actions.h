@@ -49,6 +49,13 @@ struct UnsavedChoice {
   std::function<void()> go_on;
 };
 
+/// A challenge (ui/panels/challenge_rows.h).
+struct ChallengeChoice {
+  std::string title;
+  std::string why_not;  ///< "" if it can begin
+  std::function<void()> begin;
+};
+
 /// What actions depend on, and what they do things with.
 struct ActionScene {
   const training::Snapshot& snapshot;
@@ -85,6 +92,9 @@ struct ActionScene {
   std::function<void(bool file)> edit_network = {};  ///< as a form; `file`: the name of one to open is typed
   std::string why_no_map = {};                       ///< why that cannot be; "" if it can
   std::vector<UnsavedChoice> unsaved = {};           ///< the newest first
+  std::vector<ChallengeChoice> challenges = {};
+  /// Sets up a new training with a setting, by its name, that a running one does not take.
+  std::function<void(const std::string& name, const std::string& text)> start_with = {};
 };
 
 /// All of them, in the order of their tables.

@@ -108,6 +108,18 @@ std::string value_text(const Setting& setting, const TrainingSettings& fields) {
 
 // Sets the field and finds the command, or the refusal.
 void complete(Action& action, const ActionScene& scene, const Setting& setting, const std::string& text) {
+  if (!changes_in_run(setting) && scene.start_with) {
+    training::Value value = parse_value(setting, text);
+    // A network's file is read where it is chosen, not while its name is typed.
+    const bool is_file = setting.settle != nullptr && text.ends_with(".toml");
+    if (!is_file) action.why_not = sentence(value_refusal(setting, text, value));
+    action.title = fmt::format("New training with {} {} ...", label_of(setting), text);
+    // Of what a field or a flag takes in other ways, such as "on", as settings have it.
+    const bool is_text = setting.field.kind == training::Kind::text;
+    action.run = [start = scene.start_with, name = std::string(setting.name),
+                  taken = is_text ? text : training::to_string(value)] { start(name, taken); };
+    return;
+  }
   if (!changes_in_run(setting)) {
     action.why_not = fmt::format("\"{}\" can only be set when a training starts.", label_of(setting));
     return;

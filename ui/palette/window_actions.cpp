@@ -90,6 +90,13 @@ void add_sizes(const ActionScene& scene, std::vector<Action>& actions) {
 
 std::vector<Action> window_actions(const ActionScene& scene) {
   std::vector<Action> actions;
+  actions.push_back({.id = "new",
+                     .title = "Start a training: data, network, goal ...",
+                     .group = "Training",
+                     .keys = "Ctrl N",
+                     .run = [press = scene.press] {
+                       if (press) press({.letter = 'n', .control = true});
+                     }});
   add_layouts(scene, actions);
   add_themes(scene, actions);
   add_sizes(scene, actions);

@@ -8,7 +8,7 @@
 
 namespace warpscope::ui {
 
-/// In groups: "Layout", "Theme", "Size", "Panels", "Help".
+/// In groups: "Training", "Layout", "Theme", "Size", "Panels", "Help".
 std::vector<Action> window_actions(const ActionScene& scene);
 
 /// What else can be done with panels and layouts: close, float, save, delete.

@@ -26,8 +26,8 @@ std::string views_sentence(const training::Snapshot& snapshot);
 /// The name of a class, escaped, or its number where it has none.
 std::string class_name(const training::DataView* data, std::size_t index);
 
-/// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)", what is
-/// not there yet "...".
+/// What may be shown of a text: control characters are blanks, what is no UTF-8 is U+FFFD, nothing is "(empty)", what
+/// is not there yet "...".
 std::string shown_text(const training::DataView& data, training::DataPart part, std::int64_t number);
 
 }  // namespace warpscope::ui

@@ -23,6 +23,7 @@ constexpr std::array kKeys{
     Row{"E", "earlier runs, to show with the curves"},
     Row{"P  V", "save the plots as PNG, as SVG"},
     Row{"Ctrl C", "over a plot: copy what is visible as CSV"},
+    Row{"Ctrl N", "start a training: data, network, weights, goal; recent trainings; and back"},
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
     Row{"Esc", "closes the list or menu that is open; all images again, after some were selected"},
     Row{"Ctrl Z  Ctrl Y",
@@ -30,7 +31,9 @@ constexpr std::array kKeys{
         "a training that a reset, a divergence or another network ended"},
     Row{"I", "enlarge the chosen image, and back; X shows its other version"},
     Row{"Ctrl V",
-        "show pictures of your own whose paths were copied; files can be dropped on the window too"},
+        "show pictures of your own whose paths were copied; files can be dropped on the window too, and "
+        "data, "
+        "a run, weights or a network begin a training"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
     Row{"Ctrl +  Ctrl -  Ctrl 0",

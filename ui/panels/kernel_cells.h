@@ -78,8 +78,8 @@ struct TimeChange {
   std::string tip;    ///< what was compared, or why nothing was
 };
 TimeChange change_of(const KernelCost& cost);
-/// For whole steps, by the last two rungs of the ladder: so it says what the Ladder says. The sampled ops of `step`, which
-/// are launched one by one, may add up to another ratio: only the tip tells it.
+/// For whole steps, by the last two rungs of the ladder: so it says what the Ladder says. The sampled ops of `step`,
+/// which are launched one by one, may add up to another ratio: only the tip tells it.
 TimeChange change_of_step(const std::vector<training::LadderEntry>& ladder, const KernelCost& step);
 /// "0.25x the time"; "-" where they were not measured alike (training::compare). `brief`: "0.25x".
 std::string change_text(const TimeChange& change, bool brief);

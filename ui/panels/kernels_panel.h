@@ -53,8 +53,8 @@ class KernelsPanel {
   /// Another network is trained from now on.
   void follow(const models::Model& model);
 
-  /// Draws the rest of the title row of the panel that the caller has begun, and the body. `loaded`: another job than the
-  /// laboratory's runs beside the training.
+  /// Draws the rest of the title row of the panel that the caller has begun, and the body. `loaded`: another job than
+  /// the laboratory's runs beside the training.
   void draw(const Frame& frame, const jobs::LaboratoryState& laboratory, bool loaded);
 
  private:

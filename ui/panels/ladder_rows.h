@@ -8,8 +8,8 @@
 
 namespace warpscope::ui {
 
-/// A rung. Ratios to the first are 0 where the two speeds were not measured alike (training::compare), or the network is
-/// another one.
+/// A rung. Ratios to the first are 0 where the two speeds were not measured alike (training::compare), or the network
+/// is another one.
 struct LadderRow {
   const training::LadderEntry* entry = nullptr;
   double over_first = 0;  ///< times as fast as the first selection of the run

@@ -103,10 +103,10 @@ std::string variant_tip(const ops::Variant& variant) {
   std::string tip = variant.summary;
   if (variant.library) tip = "library: " + tip;
   if (!variant.deterministic) tip += " Not deterministic: two runs differ in the last bits.";
-  const ops::OpSet most = ops::coverings(variant).back();
-  if (!most.empty())
+  const ops::OpSet all = ops::coverable_ops(variant);
+  if (!all.empty())
     tip += fmt::format("\nCovers {}, where they stand so and nobody else reads what is between.",
-                       ops::describe(most));
+                       ops::describe(all));
   return tip;
 }
 

@@ -141,7 +141,7 @@ void NetworkPanel::draw(const Frame& frame) {
   } else {
     scene_ = nullptr;
   }
-  // Where the title row has no room left, what stands there has rows of its own.
+  // Where the title row has no room left, its items have rows of their own.
   const float room = title_room(frame), views_width = segmented_width(frame, kViews);
   const bool views = room >= views_width;
   if (views) draw_views(frame);

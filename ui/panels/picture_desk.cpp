@@ -37,8 +37,8 @@ int atlas_row(PictureRow row) {
   return row == PictureRow::now ? images::kNow : images::kDifference;
 }
 
-/// True if a value of the comparison is one of this request: of the same images. A person's own are another object where
-/// they come back from another process.
+/// True if a value of the comparison is one of this request: of the same images. A person's own are another object
+/// where they come back from another process.
 bool of_same_images(const Comparison& comparison, const training::ComparisonRequest& request) {
   const auto &a = comparison.request.own, &b = request.own;
   const bool same_own = a == b || (a && b && a->names == b->names && a->set.pixels == b->set.pixels);

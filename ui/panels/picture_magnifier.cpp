@@ -262,9 +262,9 @@ void picture_magnifier(const Frame& frame, const PictureScene& scene, const imag
 void picture_values(const Frame& frame, const PictureScene& scene, const images::GridHit& hit, ImVec2 min,
                     ImVec2 max) {
   ask_for_values(scene, hit);
-  constexpr float kColumns = 4;  // at most
+  constexpr float kMostColumns = 4;  // at most
   const float s = frame.scale;
-  const ImVec2 size((kTableNames + kColumns * kTableColumn + 24) * s,
+  const ImVec2 size((kTableNames + kMostColumns * kTableColumn + 24) * s,
                     ImGui::GetFrameHeight() + table_height(frame, scene) + 16 * s);
   show_tip(frame, beside_area(size, min, max, s), [&] {
     title_line(frame, scene, hit);

@@ -7,8 +7,8 @@
 
 namespace warpscope::ui {
 
-/// Numbers to choose from, smallest first: powers of 2 up to 8, as many as there are now, and all that there can be where
-/// these are few. Only the present one where no other can be.
+/// Numbers to choose from, smallest first: powers of 2 up to 8, as many as there are now, and all that there can be
+/// where these are few. Only the present one where no other can be.
 std::vector<int> rank_choices(int now, int most);
 
 /// A row with them; nothing where there is no choice.

@@ -88,8 +88,8 @@ bool any_lane_has(const RankPart& part, const RanksOfStep& ranks) {
   return std::ranges::any_of(ranks.rows, [&](const RankRow& row) { return row.lane.*part.microseconds > 0; });
 }
 
-constexpr std::array<const char*, 2> kRankViews{"step", "links"};
-enum : int { kRankStepView, kRankLinksView };
+constexpr std::array<const char*, 3> kRankViews{"step", "links", "inference"};
+enum : int { kRankStepView, kRankLinksView, kRankInferenceView };
 
 /// From 0 to the longest step. One unit for all.
 struct RankRuler {
@@ -283,8 +283,21 @@ void RanksPanel::draw(const Frame& frame) {
   const RanksOfStep ranks = ranks_of(frame.snapshot);
   const std::string heading =
       ranks.rows.empty() ? why_no_ranks(frame.snapshot) : heading_of(ranks, frame.snapshot);
+  inference_.look(run_folder_here(frame.snapshot));
+  const bool inferred = inference_.figures() != nullptr;
   trace(ranks, heading);
-  if (ranks.rows.empty()) return centered_text(frame, heading);
+  if (ranks.rows.empty()) {
+    if (!inferred) return centered_text(frame, heading);
+    paragraph(frame.fonts.small, frame.palette.muted, heading);
+    return inference_.draw(frame);
+  }
+  if (!inferred && view_ == kRankInferenceView) view_ = kRankStepView;
+  if (view_ != kRankInferenceView) return draw_ranks(frame, ranks, heading);
+  draw_choice(frame);
+  inference_.draw(frame);
+}
+
+void RanksPanel::draw_ranks(const Frame& frame, const RanksOfStep& ranks, const std::string& heading) {
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   paragraph(frame.fonts.text, ranks.slowest ? frame.palette.warning : frame.palette.text, heading);
   tooltip(frame, fmt::format("{}\nWaiting is told of where it takes more than {:.0f} % of a step.",
@@ -304,8 +317,11 @@ void RanksPanel::draw(const Frame& frame) {
 }
 
 void RanksPanel::draw_choice(const Frame& frame) {
-  segmented(frame, "ranks.view", kRankViews, &view_,
-            "What each rank does with a step, or how fast bytes get from each to each other.");
+  const std::span<const char* const> views(kRankViews);
+  segmented(frame, "ranks.view", inference_.figures() != nullptr ? views : views.first(kRankInferenceView),
+            &view_,
+            "What each rank does with a step, how fast bytes get from each to each other, or where the time "
+            "of the last inference went.");
   if (view_ != kRankLinksView) return;
   const auto state = frame.snapshot.state;
   const bool able = state == training::TrainerState::running || state == training::TrainerState::paused;
@@ -326,9 +342,11 @@ void RanksPanel::trace(const RanksOfStep& ranks, const std::string& heading) {
   const int slowest = ranks.slowest ? static_cast<int>(*ranks.slowest) : -1;
   trace_change(
       traced_, "ranks",
-      fmt::format("\"ranks\":{},\"measured\":{},\"slowest\":{},\"step\":{},\"linked\":{},\"heading\":{}",
+      fmt::format("\"ranks\":{},\"measured\":{},\"slowest\":{},\"step\":{},\"linked\":{},\"inferred\":{},"
+                  "\"heading\":{}",
                   std::max<std::size_t>(1, ranks.rows.size()), ranks.measured, slowest, ranks.step > 0,
-                  ranks.linked, json_string(heading)));
+                  ranks.linked, inference_.figures() ? inference_.figures()->ranks.size() : 0,
+                  json_string(heading)));
 }
 
 }  // namespace warpscope::ui

@@ -53,8 +53,8 @@ struct RanksOfStep {
   double longest = 0;         ///< where the last lane ends, microseconds
   std::uint64_t step = 0;     ///< that the lanes show; 0: medians
   double clocks = 0;          ///< to within which the lanes are aligned, microseconds; 0: not known
-  /// Images/s of all, which take as long as the longest step, over the sum of those that each has in its own work, without
-  /// sums over ranks and waiting; from sampled steps; 0 if it is not known.
+  /// Images/s of all, which take as long as the longest step, over the sum of those that each has in its own work,
+  /// without sums over ranks and waiting; from sampled steps; 0 if it is not known.
   double efficiency = 0;
   bool loads = false;                  ///< a GPU tells its power or its clock
   bool linked = false;                 ///< each rank has a rate from each other one
@@ -73,8 +73,8 @@ std::string why_no_ranks(const training::Snapshot& snapshot);
 /// speed is Snapshot::images_per_second, and is left out where that is not known.
 std::string heading_of(const RanksOfStep& ranks, const training::Snapshot& snapshot);
 
-/// "Step 1,234 of all ranks, clocks within 8 µs; 97.1 % of the images/s of own work only, without sums and waiting", as far
-/// as it is known.
+/// "Step 1,234 of all ranks, clocks within 8 µs; 97.1 % of the images/s of own work only, without sums and waiting", as
+/// far as it is known.
 std::string facts_of(const RanksOfStep& ranks);
 
 /// "3.14", of GB/s.

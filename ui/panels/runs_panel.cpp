@@ -13,6 +13,7 @@
 #include "gpu/runs/run_reader.h"
 #include "ui/frame/trace.h"
 #include "ui/panels/loss_lines.h"
+#include "ui/settings/command_lines.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
@@ -253,8 +254,7 @@ void RunsPanel::draw_run(const Frame& frame, Trainings& trainings, Table& table,
   ImGui::PushID(run.name.c_str());
   const std::string menu = "runs.menu." + run.name;
   if (icon_button(frame, menu.c_str(), Icon::down, "Go on with it, compare or delete it")) {
-    chosen_ = run.folder;
-    open_menu_ = true;
+    choose(run);
   }
   ImGui::PopID();
   if (before == nullptr) return;
@@ -313,11 +313,13 @@ bool RunsPanel::draw_choices(const Frame& frame, Trainings& trainings, const run
   }
   if (text_button(frame, "runs.compare", "Compare", "Shows its curves with the present ones")) {
     trainings.show(run.folder, run.name);
+    compared_ = true;
     return true;
   }
+  if (draw_further_choices(frame, run)) return true;
   if (text_button(frame, "runs.copy_view", "Copy command",
                   "Copies what opens a window of its own on it: warpscope view " + path)) {
-    ImGui::SetClipboardText(fmt::format("warpscope view '{}'", run.folder.string()).c_str());
+    ImGui::SetClipboardText(("warpscope view " + shell_word(run.folder.string())).c_str());
     return true;
   }
   if (text_button(
@@ -330,15 +332,26 @@ bool RunsPanel::draw_choices(const Frame& frame, Trainings& trainings, const run
   return false;
 }
 
-void RunsPanel::draw_menu(const Frame& frame, Trainings& trainings, const RunList& list) {
+bool RunsPanel::draw_further_choices(const Frame& frame, const runs::RunSummary& run) {
+  if (text_button(frame, "runs.weights", "Start with its weights",
+                  frame.snapshot.can.steer ? "Another training that begins with them: opens the start page"
+                                           : "This window shows a run and trains nothing.",
+                  frame.snapshot.can.steer)) {
+    weights_ = run.folder;
+    return true;
+  }
+  if (!text_button(frame, "runs.view", "Open", "Opens a window of its own on it")) return false;
+  view_ = run.folder;
+  return true;
+}
+
+void RunsPanel::draw_menu(const Frame& frame, Trainings& trainings) {
   const float s = frame.scale;
   if (std::exchange(open_menu_, false)) ImGui::OpenPopup("runs.menu");
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
   if (ImGui::BeginPopup("runs.menu", ImGuiWindowFlags_NoMove)) {
     trace_open_list("runs.menu");
-    const auto found = std::find_if(list.runs.begin(), list.runs.end(),
-                                    [&](const runs::RunSummary& run) { return run.folder == chosen_; });
-    if (found == list.runs.end() || draw_choices(frame, trainings, *found)) ImGui::CloseCurrentPopup();
+    if (draw_choices(frame, trainings, chosen_)) ImGui::CloseCurrentPopup();
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();
@@ -347,13 +360,13 @@ void RunsPanel::draw_menu(const Frame& frame, Trainings& trainings, const RunLis
 void RunsPanel::remove(Trainings& trainings, const std::filesystem::path& run) {
   try {
     deleted_ = runs::delete_run(run);
+    ++deletions_;
     if (trainings.find(run) != nullptr) trainings.remove(run);
   } catch (const core::Error& error) {
     message_ = error.what();
   }
 }
 
-// That a run was deleted, and the way back.
 void RunsPanel::draw_deleted(const Frame& frame) {
   if (!deleted_) return;
   const float gap = 12 * frame.scale;
@@ -369,6 +382,7 @@ void RunsPanel::draw_deleted(const Frame& frame) {
   if (back) {
     try {
       runs::restore_run(*deleted_);
+      ++deletions_;
     } catch (const core::Error& error) {
       message_ = error.what();
     }
@@ -395,7 +409,7 @@ void RunsPanel::draw_list(const Frame& frame, Trainings& trainings, const RunLis
     });
   }
   draw_palette(frame, trainings);
-  draw_menu(frame, trainings, list);
+  draw_menu(frame, trainings);
 }
 
 void RunsPanel::draw_settings(const Frame& frame, const Trainings& trainings, const RunSettings& settings) {

@@ -1,6 +1,6 @@
 #pragma once
-// Earlier runs in a list, of the folder and of the user's data: which are shown with the curves, their key figures, what
-// can be done with them, and where their settings differ from the present ones.
+// Earlier runs in a list, of the folder and of the user's data: which are shown with the curves, their key figures,
+// what can be done with them, and where their settings differ from the present ones.
 
 #include <cstdint>
 #include <filesystem>
@@ -30,17 +30,33 @@ class RunsPanel {
   bool has_update() const { return loader_.version() != version_; }
   /// The run that somebody has chosen to go on with since the last call.
   std::optional<runs::UnsavedTraining> take_go_on() { return std::exchange(go_on_, {}); }
+  /// The run that a window of its own is to be opened on, and the one whose weights are to begin a training.
+  std::optional<std::filesystem::path> take_view() { return std::exchange(view_, {}); }
+  std::optional<std::filesystem::path> take_weights() { return std::exchange(weights_, {}); }
+  /// True if curves of a run were asked for in its menu since the last call.
+  bool take_compared() { return std::exchange(compared_, false); }
   /// What could not be done, in a sentence.
   std::optional<std::string> take_message() { return std::exchange(message_, {}); }
+
+  // For another list of runs, the start page's:
+  /// Opens the menu of a run, which draw_menu() then draws.
+  void choose(const runs::RunSummary& run) {
+    chosen_ = run;
+    open_menu_ = true;
+  }
+  void draw_menu(const Frame& frame, Trainings& trainings);
+  /// That a run was deleted, and the way back.
+  void draw_deleted(const Frame& frame);
+  /// Grows with each run that is deleted or brought back.
+  std::uint64_t deletions() const { return deletions_; }
 
  private:
   void draw_list(const Frame& frame, Trainings& trainings, const RunList& list);
   void draw_run(const Frame& frame, Trainings& trainings, Table& table, const runs::RunSummary& run);
   void draw_swatch(const Frame& frame, Trainings& trainings, Table& table, const runs::RunSummary& run);
   void draw_palette(const Frame& frame, const Trainings& trainings);
-  void draw_menu(const Frame& frame, Trainings& trainings, const RunList& list);
   bool draw_choices(const Frame& frame, Trainings& trainings, const runs::RunSummary& run);
-  void draw_deleted(const Frame& frame);
+  bool draw_further_choices(const Frame& frame, const runs::RunSummary& run);
   void remove(Trainings& trainings, const std::filesystem::path& run);
   void draw_settings(const Frame& frame, const Trainings& trainings, const RunSettings& settings);
 
@@ -48,11 +64,14 @@ class RunsPanel {
   std::uint64_t version_ = 0;
   std::filesystem::path recolored_;  ///< the run whose colour is being chosen
   bool open_palette_ = false;
-  std::filesystem::path chosen_;  ///< the run whose menu is open
+  runs::RunSummary chosen_;  ///< whose menu is open
   bool open_menu_ = false;
   std::optional<runs::DeletedRun>
       deleted_;  ///< the last one, until it is brought back or that is not wanted any more
   std::optional<runs::UnsavedTraining> go_on_;
+  std::optional<std::filesystem::path> view_, weights_;
+  bool compared_ = false;
+  std::uint64_t deletions_ = 0;
   std::optional<std::string> message_;
 };
 

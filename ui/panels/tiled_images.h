@@ -1,6 +1,6 @@
 #pragma once
-// What grids of images share: whole pixels of the framebuffer, the buttons for the zoom, places for large tool-tips, and
-// a texture whose tiles hold the images that are seen.
+// What grids of images share: whole pixels of the framebuffer, the buttons for the zoom, places for large tool-tips,
+// and a texture whose tiles hold the images that are seen.
 
 #include <array>
 #include <cstddef>

@@ -46,7 +46,8 @@ void WindowMenu::draw_row(const Frame& frame, const Action& action) const {
   ImGui::EndDisabled();
   if (!clicked) return;
   action.run();
-  if (action.group == "Help") ImGui::CloseCurrentPopup();  // what it shows lies below the menu
+  // What these show lies below the menu.
+  if (action.group == "Help" || action.group == "Training") ImGui::CloseCurrentPopup();
 }
 
 void WindowMenu::draw(const Frame& frame, const std::vector<Action>& actions) {

@@ -1,6 +1,6 @@
 #pragma once
 // The menu of the window itself, under a button of the toolbar: panels, themes, sizes. Its rows are actions of the
-// palette; a click on one leaves the menu open, so that several can be tried; the tour closes it.
+// palette; a click on one leaves the menu open, so that several can be tried; the tour and the start page close it.
 
 #include <vector>
 

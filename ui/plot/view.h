@@ -1,5 +1,6 @@
 #pragma once
-// What part of the data a plot shows, how wheel and mouse change it, and the room of the plot in pixels. No drawing here.
+// What part of the data a plot shows, how wheel and mouse change it, and the room of the plot in pixels. No drawing
+// here.
 
 #include <imgui.h>
 
@@ -34,8 +35,8 @@ void link_x(const View& from, View& to);
 /// logarithmic axis first > 0.
 void track_x(View& view, double first, double last);
 
-/// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive are left out:
-/// where there are some, y reaches down to the least positive one, and four decades at least.
+/// Sets y to `extent` with some air while `fit_y` is set. On a logarithmic axis values that are not positive are left
+/// out: where there are some, y reaches down to the least positive one, and four decades at least.
 void track_y(View& view, Extent extent, bool logarithmic);
 
 /// Narrows (factor < 1) or widens x around `center`, in ratios on a logarithmic axis. Widening beyond

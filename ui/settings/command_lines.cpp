@@ -12,18 +12,6 @@
 namespace warpscope::ui {
 namespace {
 
-// In quotes where a shell would not take it for one word.
-std::string quoted(const std::string& text) {
-  const auto plain = [](unsigned char letter) {
-    return std::isalnum(letter) != 0 || letter >= 0x80 ||
-           std::string_view("_-./:=,+@%").find(letter) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string result = "'";
-  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return result + "'";
-}
-
 std::string pictures_text(const training::LatentRequest& latents) {
   return latents.pictures.empty()
              ? "the latents"
@@ -106,7 +94,7 @@ class Line {
     return set.disturbed ? "Times are not compared: something else is being measured"
                          : "Times are compared again";
   }
-  std::string operator()(const training::Save& save) const { return "--save " + quoted(save.file); }
+  std::string operator()(const training::Save& save) const { return "--save " + shell_word(save.file); }
   std::string operator()(const training::Observe& observe) const {
     const std::string what = observed_text(observe.request);
     return what.empty() ? "Stop looking into the training" : "Look at " + what;
@@ -135,6 +123,17 @@ class Line {
 };
 
 }  // namespace
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter >= 0x80 ||
+           std::string_view("_-./:=,+@%").find(letter) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string result = "'";
+  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return result + "'";
+}
 
 std::string command_line(const training::Command& command, const training::Snapshot& snapshot,
                          const std::optional<Change>& change) {

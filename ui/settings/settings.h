@@ -78,8 +78,8 @@ struct Settings {
 std::filesystem::path settings_file();
 
 /// Reads `file`. What is missing, of the wrong type or out of range has its default; a broken file is as none, and so
-/// is one of another format, but for `remembered` and `problem`. A layout that cannot be is left out, and `problem` says
-/// why.
+/// is one of another format, but for `remembered` and `problem`. A layout that cannot be is left out, and `problem`
+/// says why.
 Settings load_settings(const std::filesystem::path& file);
 
 /// Writes `file` atomically and makes its folder. Throws core::Error.

@@ -20,8 +20,8 @@ class Undo {
   /// What `command` changes once the trainer has taken all that was sent before; nothing if it sets nothing new.
   std::optional<Change> change_by(const training::Command& command, const training::Snapshot& snapshot) const;
   /// A command goes to the trainer. If it sets something or ends a training, that can be undone from now on and nothing
-  /// can be redone. `own`: it is itself an undo or redo, which changes neither. Returns the number that it is to be sent
-  /// with.
+  /// can be redone. `own`: it is itself an undo or redo, which changes neither. Returns the number that it is to be
+  /// sent with.
   std::uint64_t sent(const training::Command& command, const training::Snapshot& snapshot, bool own = false);
   /// Looks at what became of it. A command that was refused leaves nothing to undo; nor does a training that is not
   /// kept any more. Divergence can be undone.

@@ -35,7 +35,8 @@ constexpr Column text_column(const char* label, const char* tip, float width, in
   return {.label = label, .tip = tip, .width = width, .rank = rank, .sort = sort};
 }
 
-/// The tool-tip of a column's header: the sentence of the term that its label stands for (ui/text/terms.h), then its `tip`.
+/// The tool-tip of a column's header: the sentence of the term that its label stands for (ui/text/terms.h), then its
+/// `tip`.
 std::string heading_tip(const Column& column);
 
 /// Which columns are shown: of those with a rank the highest are left out until the others fit into `room`

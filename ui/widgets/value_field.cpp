@@ -208,7 +208,7 @@ ValueEdit ValueField::draw_box(const Frame& frame, const ValueSpec& spec, double
   if (typing_ && !was_typing) first_ = shown;
   const bool left =
       was_typing && !typing_ && !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape), false);
-  // The text may have fewer digits than the value: Enter on what stands there changes nothing, nor does a look.
+  // The text may have fewer digits than the value: Enter on an unedited text changes nothing, nor does a look.
   if (!(entered || (left && text_ != first_)) || text_ == shown) return edit;
   // Every character reaches this: one that the box would drop makes another number of the rest.
   TypedValue typed = read_field(spec, text_);

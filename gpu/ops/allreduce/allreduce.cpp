@@ -6,7 +6,7 @@
 // same bits, so they go on with the same weights. The ranks and the weight are those of OpCall::context; without any
 // there is one rank, and all stays as it is.
 //
-// OpShape: count = number of parameters, in_channels = running statistics, linked, peers.
+// OpShape: count = number of parameters, in_channels = running statistics, linked, peers; batch = ranks, where peers.
 
 #include <array>
 
@@ -46,6 +46,6 @@ OpContract gradients_contract() {
 WARPSCOPE_VARIANTS(reference_gradients(),
                    loops_gradients()
                        WARPSCOPE_IF_CUDA(, host_mpi_gradients(), nccl_gradients(), nccl_plain_gradients(),
-                                         p2p_buckets_gradients(), p2p_two_shot_gradients()))
+                                         p2p_two_shot_gradients(), p2p_one_shot_gradients()))
 
 }  // namespace warpscope::ops::allreduce

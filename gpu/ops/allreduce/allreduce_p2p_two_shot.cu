@@ -2,8 +2,7 @@
 // as on one rank, and no library. Each block copies its part of the values into the rank's window; when the same block
 // of all ranks has come, it adds one rank's share of that part from all windows, by the tree of ranks::sum_over_ranks,
 // and writes it to all windows; when all have come again, it copies the sums back. So blocks wait for blocks of the
-// same number only, and each value crosses a link twice. `p2p_buckets` is the same kernel in few blocks, called for each
-// piece of the gradients while the backward pass makes the others; the order of a sum does not depend on the pieces.
+// same number only, and each value crosses a link twice.
 // Limits: 2 to 8 ranks of one host, whose GPUs reach each other's memory; where other work leaves no room for a block,
 // those of its number on other ranks hold theirs until there is. Source: allreduce.cpp; "two-shot": S. Li et al.,
 // NVIDIA's TensorRT-LLM custom all-reduce; PTX ISA, memory consistency model (release and acquire at system scope).
@@ -12,6 +11,7 @@
 #include <cstdint>
 
 #include "gpu/ops/allreduce/p2p_sum.h"
+#include "gpu/ops/allreduce/tree_sum.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
@@ -25,9 +25,6 @@ using ranks::kP2pBlocks;
 using ranks::P2pWindows;
 
 constexpr int kThreads = 512;
-/// Beside the backward pass, from whose kernels they take room.
-constexpr int kBlocksBeside = 16;
-constexpr std::int64_t kLeastPiece = 64 << 10;
 
 __device__ void store_release(std::uint32_t* to, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
@@ -55,22 +52,6 @@ __device__ void meet(const P2pWindows& windows, int point, std::uint32_t call) {
     }
   }
   __syncthreads();
-}
-
-__device__ float4 operator+(const float4& a, const float4& b) {
-  return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
-}
-
-/// The tree over the first `size` values: pairs first, then their sums in the same way.
-__device__ float4 tree_sum(float4 (&values)[kMostPeers], int size) {
-#pragma unroll
-  for (int step = 1; step < kMostPeers; step *= 2) {
-#pragma unroll
-    for (int i = 0; i + step < kMostPeers; i += 2 * step) {
-      if (i + step < size) values[i] = values[i] + values[i + step];
-    }
-  }
-  return values[0];
 }
 
 /// Values [begin, end) of the call are values[begin - first] and lie at the same places of the windows. `begin` is a
@@ -135,16 +116,15 @@ void gradients(const OpCall& call) {
   if (!share.sums) return;
   const P2pWindows& windows = share.sums->p2p()->windows();
   // What does not fit the window beside metrics and statistics comes in further calls.
-  const std::int64_t rest = call.early ? 0 : step::kMetrics + call.shape.in_channels;
+  const std::int64_t rest = step::kMetrics + call.shape.in_channels;
   const std::int64_t room = (ranks::kP2pFloats - rest) / 4 * 4 - 4;
   auto* gradients = call.operand<float>(Name::gradients);
-  const Launch launch{static_cast<unsigned>(call.early ? kBlocksBeside : kP2pBlocks), kThreads};
   std::int64_t done = 0;
   do {
     const std::int64_t count = std::min(room, call.shape.count - done);
     const bool last = done + count == call.shape.count;
-    run_kernel(call, launch, allreduce_p2p_two_shot, windows, share.weight, count, last ? rest : 0,
-               gradients + done, Name::metrics, Name::running);
+    run_kernel(call, {kP2pBlocks, kThreads}, allreduce_p2p_two_shot, windows, share.weight, count,
+               last ? rest : 0, gradients + done, Name::metrics, Name::running);
     done += count;
   } while (done < call.shape.count);
 }
@@ -168,15 +148,6 @@ Variant p2p_two_shot_gradients() {
                    "Our kernel: each rank adds a part from the memory of all and writes it to all, in one "
                    "fixed order.");
   variant.refuses = refuses;
-  return variant;
-}
-
-Variant p2p_buckets_gradients() {
-  Variant variant = p2p_two_shot_gradients();
-  variant.name = "p2p_buckets";
-  variant.summary =
-      "`p2p_two_shot` in buckets, each as soon as it is there, while the backward pass makes the next.";
-  variant.least_piece = kLeastPiece;
   return variant;
 }
 

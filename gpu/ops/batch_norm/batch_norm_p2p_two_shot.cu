@@ -1,6 +1,6 @@
-// batch_norm.allreduce_moments and allreduce_sums, variant `p2p_two_shot`: over `host_mpi` it adds that the values stay on
-// the GPUs, by the kernel of gradients.allreduce of that name; means first, then squares of distances from the mean of
-// all. Limits: those of that kernel. Workspace: 4 bytes a channel. Source: batch_norm_ranks.cpp; merge_ranks.h;
+// batch_norm.allreduce_moments and allreduce_sums, variant `p2p_two_shot`: over `host_mpi` it adds that the values stay
+// on the GPUs, by the kernel of gradients.allreduce of that name; means first, then squares of distances from the mean
+// of all. Limits: those of that kernel. Workspace: 4 bytes a channel. Source: batch_norm_ranks.cpp; merge_ranks.h;
 // moments_over_ranks.cuh; allreduce_p2p_two_shot.cu.
 
 #include <cstdint>

@@ -15,8 +15,9 @@
 // takes the mean of all ranks' gradients, which are alike for gamma and beta.
 //
 // `moments` and `statistics`: (2,C). dx may lie in the memory of dy. Ranks and share are those of OpCall::context; one
-// rank changes nothing. OpShape: batch, height, width, in_channels; of sums over ranks `linked` and `peers` too. Source:
-// T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+// rank changes nothing. OpShape: batch, height, width, in_channels; of sums over ranks `linked` and `peers` too.
+// Source: T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances"
+// (1979).
 
 #include <array>
 

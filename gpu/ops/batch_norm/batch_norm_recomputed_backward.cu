@@ -14,7 +14,7 @@
 // D is summed on tensor cores in one pass over dy, which a small kernel follows, in FP64. A warp has 32 filters and
 // takes units of tiles (recomputed_tiles.cuh). The first operand, dy, goes from memory to registers, some units ahead:
 // a pooled gradient to the half of a word that its place says, of others pairs of pixels are put together. The second
-// operand are the rows. As many blocks as the shape alone says leave their sums in the workspace, which are added in a
+// operand are the rows. As many blocks as only the shape says leave their sums in the workspace, which are added in a
 // fixed order.
 //
 // Limits: those of batch_norm_recomputed.cu. Bound by memory: dy is read once, with the places where it is pooled. At

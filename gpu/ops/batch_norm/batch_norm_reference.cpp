@@ -1,5 +1,5 @@
-// batch_norm, variant `reference`: the formulas of batch_norm.cpp and batch_norm_ranks.cpp, summed in double whatever the
-// element type. Limits: none. Source: batch_norm.cpp; batch_norm_ranks.cpp.
+// batch_norm, variant `reference`: the formulas of batch_norm.cpp and batch_norm_ranks.cpp, summed in double whatever
+// the element type. Limits: none. Source: batch_norm.cpp; batch_norm_ranks.cpp.
 
 #include <cstdint>
 #include <span>

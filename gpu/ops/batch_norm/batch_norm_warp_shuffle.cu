@@ -1,9 +1,9 @@
-// batch_norm.backward and its pieces, variant `warp_shuffle`: over `naive` it adds 16-byte reads, sums in registers that
-// shuffles and a second pass over spans of positions add up in an order that the shape alone fixes (norm_sums.cuh), and
-// that a thread keeps its channels while it writes. Limits: none on the shape; channels that are no multiple of 16 bytes,
-// and memory that does not start at one, go an element at a time. Bound by memory: x and dy are read twice. At most 72
-// registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source: batch_norm.cpp;
-// columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
+// batch_norm.backward and its pieces, variant `warp_shuffle`: over `naive` it adds 16-byte reads, sums in registers
+// that shuffles and a second pass over spans of positions add up in an order that only the shape fixes
+// (norm_sums.cuh), and that a thread keeps its channels while it writes. Limits: none on the shape; channels that are
+// no multiple of 16 bytes, and memory that does not start at one, go an element at a time. Bound by memory: x and dy
+// are read twice. At most 72 registers, 4 KiB of shared memory, no spills; workspace: at most 2 KiB a channel. Source:
+// batch_norm.cpp; columns.cuh; M. Harris, "Faster Parallel Reductions on Kepler" (2014).
 
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/norm_sums.cuh"

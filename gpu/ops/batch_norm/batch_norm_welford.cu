@@ -1,5 +1,5 @@
 // batch_norm.forward and moments, variant `welford`: mean and squares in one pass over x, 16 bytes at a time, by
-// Welford's updates (welford_moments.cuh); another pass writes y. The order is one that the shape alone fixes, so the
+// Welford's updates (welford_moments.cuh); another pass writes y. The order is one that only the shape fixes, so the
 // result is the same bits every time. Over `naive` it adds wide reads, one pass less, and enough blocks to fill a GPU
 // whatever the channels. A ReLU and an addition behind it run in the pass that writes y.
 //

@@ -2,7 +2,7 @@
 // operands are the same words. Each warp of a block takes a unit of a tile (recomputed_tiles.cuh) and of the symmetric
 // result the fragments that reach above the diagonal. The products of a unit are exact but for what FP32 rounds of 16
 // terms; they are added to those of other tiles as FP32 rounds to nearest, not as tensor cores do, which cut off.
-// Blocks, as many as the shape alone says, leave their sums in the workspace; a second kernel adds these in FP64.
+// Blocks, as many as only the shape says, leave their sums in the workspace; a second kernel adds these in FP64.
 //
 // Limits: compute capability 8.0; 16 bits. Bound by instructions that make the rows; the images are read once. At most
 // 72 registers, 24 KB of shared memory, no spills; workspace: 264 times the result, 0.8 MB for 3 channels.

@@ -1,7 +1,7 @@
 #pragma once
 // Mean and r of each channel of a batch in one pass over x, 16 bytes at a time. A thread adds its positions by
 // Welford's updates; lanes, warps and spans of positions are merged by Chan's formula, the spans by a second kernel.
-// The order is one that the shape alone fixes, so the result is the same bits every time. All is taken of x less the
+// The order is one that only the shape fixes, so the result is the same bits every time. All is taken of x less the
 // channel's first value, which is exact where the mean is many times the deviation: there FP32 would have no digits
 // left for what is summed. At most 60 registers, 4.1 KiB of shared memory, no spills; workspace: about 2 KiB a channel
 // at most. Source: B. Welford, "Note on a method for calculating corrected sums of squares and products" (1962);

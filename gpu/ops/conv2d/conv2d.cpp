@@ -147,6 +147,7 @@ WARPSCOPE_VARIANTS(
             WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(),
                                 hopper_backward_input(), hopper_unpooled_backward_input(),
                                 hopper_backward_weights(), hopper_rows_backward_weights())
-                WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_backward_input(), cudnn_backward_weights()))
+                WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
+                                   cudnn_backward_weights()))
 
 }  // namespace warpscope::ops::conv2d

@@ -17,7 +17,7 @@
 namespace warpscope::ops::conv2d {
 namespace {
 
-/// The filters' loaders take it as the problem of a plain convolution, of which they look at the kernel alone.
+/// The filters' loaders take it as the problem of a plain convolution, of which they look only at the kernel.
 struct GeneralProblem : ActivationsProblem {
   GeneralTaps general;
 };

@@ -261,7 +261,7 @@ void launch_wide(const WeightsCall<AnyTaps>& call) {
 
 template <class Math, class AnyTaps>
 void launch_math(const WeightsCall<AnyTaps>& call) {
-  // Contracts promise no alignment; the plan looks at the channels alone.
+  // Contracts promise no alignment; the plan looks only at the channels.
   const bool plain_vectors = takes_vectors(call.plain);
   const bool shifted_vectors = takes_vectors(call.shifted);
   const bool vectors = plain_vectors && shifted_vectors;

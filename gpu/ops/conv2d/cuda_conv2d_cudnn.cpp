@@ -1,8 +1,12 @@
-// conv2d, variant `cudnn`: NVIDIA's own kernels, the measure of ours. Forward, gradient of the input and
-// gradient of the weights, each an operation graph of one node over the NHWC tensors as they lie in memory;
-// the engine is the first in the order of cuDNN's heuristics (mode A, then B, then its fallbacks) that is
-// deterministic, sums in FP32, neither converts its inputs down nor transforms them (Winograd, FFT), and fits
-// the workspace. fp32 takes no engine on tensor cores, tf32 one of those where there is one.
+// conv2d, variants `cudnn` and `cudnn_fused`: NVIDIA's own kernels, the measure of ours. Forward, gradient of the input
+// and gradient of the weights, each an operation graph over the NHWC tensors as they lie in memory. Of the engines that
+// cuDNN's heuristics rank first, those that are deterministic, sum in FP32, neither convert their inputs down nor
+// transform them (Winograd, FFT) and fit the workspace are timed, and the fastest runs (cuda_cudnn_search.h). fp32
+// takes no engine on tensor cores; the others take one without only where there is no other.
+//
+// `cudnn_fused` adds the bias and ReLU that follow: in the same graph where a compiled engine computes that, else, or
+// where that is faster, by passes of our own over the output. Engines that cuDNN compiles at run time are left out
+// there: they take tenths of a second for each shape.
 //
 // Weight gradients in fp16 and bf16 are written in FP32 where an engine can (cuDNN 9.19 offers none on an
 // H100), else in 16 bits to the workspace and widened, at the cost of one more rounding.
@@ -15,13 +19,16 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/cuda_cudnn_graph.h"
+#include "gpu/ops/cuda_cudnn_search.h"
 #include "gpu/ops/cudnn_widen.h"
 #include "gpu/ops/variant.h"
 
@@ -36,7 +43,15 @@ constexpr std::size_t kSmallestLimit = 16 * kMebibyte;
 constexpr std::size_t kLargestLimit = 512 * kMebibyte;
 constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr std::int64_t kAlignment = 16;
-constexpr std::array<std::int64_t, 3> kIds{1, 2, 3};  ///< of the tensors, in the order of the operands
+/// Of the tensors: the op's operands in their order, then the bias.
+constexpr std::array<std::int64_t, 4> kIds{1, 2, 3, 4};
+constexpr std::int64_t kProductId = 5;
+constexpr std::int64_t kBiasedId = 6;
+constexpr std::size_t kMostWays = 5;   ///< that are timed
+constexpr std::size_t kMostFused = 2;  ///< of these, with bias and ReLU in the engine
+constexpr std::size_t kMostWide =
+    2;  ///< of these, that write weight gradients in FP32 where 16 bits are stored
+constexpr double kWorthTiming = 1e8;  ///< floating-point operations of a call
 
 /// Names of the attributes of one kind of convolution node, tensors in the order of the op's operands.
 struct Node {
@@ -84,7 +99,7 @@ const Node& node_of(Op op) {
 /// A tensor of (outermost, channels, rows, columns), in cuDNN's order of dimensions, with the channels
 /// innermost in memory: activations (N,H,W,C) and weights (K,R,S,C) alike.
 Descriptor tensor(std::int64_t id, cudnnDataType_t type, std::int64_t outermost, std::int64_t channels,
-                  std::int64_t rows, std::int64_t columns) {
+                  std::int64_t rows, std::int64_t columns, bool stored = true) {
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set_data_type(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
   made.set_integers(CUDNN_ATTR_TENSOR_DIMENSIONS, std::array{outermost, channels, rows, columns});
@@ -92,6 +107,8 @@ Descriptor tensor(std::int64_t id, cudnnDataType_t type, std::int64_t outermost,
                     std::array{rows * columns * channels, std::int64_t{1}, columns * channels, channels});
   made.set_integer(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   made.set_integer(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
+  const bool is_virtual = !stored;
+  made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
   made.finalize("a tensor");
   return made;
 }
@@ -113,41 +130,98 @@ Descriptor convolution(const OpShape& s) {
   return made;
 }
 
-/// The graph of `op` and what it is made of; the graph is the last.
-std::vector<Descriptor> build_graph(Op op, const OpShape& s, cudnnDataType_t storage, cudnnDataType_t result,
-                                    const cudnn::Handle& handle) {
-  const auto input = [&](std::int64_t id, cudnnDataType_t type) {
-    return tensor(id, type, s.batch, s.in_channels, s.height, s.width);
-  };
-  const auto output = [&](std::int64_t id, cudnnDataType_t type) {
-    return tensor(id, type, s.batch, s.out_channels, output_height(s), output_width(s));
-  };
-  const auto weights = [&](std::int64_t id, cudnnDataType_t type) {
-    return tensor(id, type, s.out_channels, s.in_channels, s.kernel_height, s.kernel_width);
-  };
-  std::vector<Descriptor> parts;
+/// to = mode(from, beside), in FP32; without `beside` where that is nullptr.
+Descriptor pointwise(cudnnPointwiseMode_t mode, const Descriptor& from, const Descriptor* beside,
+                     const Descriptor& to, std::vector<Descriptor>& parts) {
+  const auto propagate = CUDNN_PROPAGATE_NAN;
+  Descriptor operation(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+  operation.set_data_type(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+  if (beside == nullptr)
+    operation.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &propagate);
+  operation.finalize("a pointwise operation");
+  Descriptor node(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  node.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, operation);
+  node.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
+  if (beside != nullptr) node.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *beside);
+  node.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+  node.finalize("a pointwise node");
+  parts.push_back(std::move(operation));
+  return node;
+}
+
+/// The tensors of `op`, in the order of its operands.
+std::vector<Descriptor> tensors_of(Op op, const OpShape& s, cudnnDataType_t storage, cudnnDataType_t result) {
+  std::vector<Descriptor> tensors;
   for (const Operand& operand : contract(op).operands) {
-    const std::int64_t id = kIds[parts.size()];
+    const std::int64_t id = kIds[tensors.size()];
     const auto type = operand.access == Access::read ? storage : result;
     const bool is_weights = operand.name == Name::weights || operand.name == Name::weights_gradient;
     const bool is_input = operand.name == Name::input || operand.name == Name::input_gradient;
-    parts.push_back(is_weights ? weights(id, type) : is_input ? input(id, type) : output(id, type));
+    tensors.push_back(
+        is_weights ? tensor(id, type, s.out_channels, s.in_channels, s.kernel_height, s.kernel_width)
+        : is_input ? tensor(id, type, s.batch, s.in_channels, s.height, s.width)
+                   : tensor(id, type, s.batch, s.out_channels, output_height(s), output_width(s)));
   }
+  return tensors;
+}
+
+/// The node of `op` whose last tensor is `made`.
+Descriptor product_node(Op op, const OpShape& s, const std::vector<Descriptor>& tensors,
+                        const Descriptor& made, std::vector<Descriptor>& parts) {
   const Node& names = node_of(op);
   Descriptor node(names.type);
-  for (std::size_t i = 0; i < 3; ++i) node.set_descriptor(names.tensors[i], parts[i]);
+  node.set_descriptor(names.tensors[0], tensors[0]);
+  node.set_descriptor(names.tensors[1], tensors[1]);
+  node.set_descriptor(names.tensors[2], made);
   parts.push_back(convolution(s));
   node.set_descriptor(names.convolution, parts.back());
   node.set_float(names.alpha, 1.0f);
   node.set_float(names.beta, 0.0f);
   node.finalize("the convolution's node");
+  return node;
+}
+
+/// The graph of `nodes` and what it is made of; the graph is the last.
+std::vector<Descriptor> graph_of(std::vector<Descriptor> nodes, std::vector<Descriptor> parts,
+                                 const cudnn::Handle& handle) {
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph.set_handle(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle);
-  graph.set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, node);
+  graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, nodes);
   graph.finalize("the operation graph");
-  parts.push_back(std::move(node));
+  for (Descriptor& node : nodes) parts.push_back(std::move(node));
   parts.push_back(std::move(graph));
   return parts;
+}
+
+std::vector<Descriptor> plain_graph(Op op, const OpShape& s, cudnnDataType_t storage, cudnnDataType_t result,
+                                    const cudnn::Handle& handle) {
+  std::vector<Descriptor> parts = tensors_of(op, s, storage, result);
+  std::vector<Descriptor> more;
+  std::vector<Descriptor> nodes;
+  nodes.push_back(product_node(op, s, parts, parts[2], more));
+  for (Descriptor& part : more) parts.push_back(std::move(part));
+  return graph_of(std::move(nodes), std::move(parts), handle);
+}
+
+/// Of conv2d.forward with bias, and ReLU if the call covers it.
+std::vector<Descriptor> fused_graph(const OpShape& s, cudnnDataType_t storage, const cudnn::Handle& handle) {
+  const auto passing = [&](std::int64_t id) {
+    return tensor(id, CUDNN_DATA_FLOAT, s.batch, s.out_channels, output_height(s), output_width(s), false);
+  };
+  const bool has_relu = s.covered.has(Op::relu_forward);
+  std::vector<Descriptor> parts = tensors_of(Op::conv2d_forward, s, storage, storage);
+  Descriptor bias = tensor(kIds[3], storage, 1, s.out_channels, 1, 1);
+  Descriptor product = passing(kProductId);
+  Descriptor biased = passing(kBiasedId);
+  std::vector<Descriptor> more;
+  std::vector<Descriptor> nodes;
+  nodes.push_back(product_node(Op::conv2d_forward, s, parts, product, more));
+  nodes.push_back(pointwise(CUDNN_POINTWISE_ADD, product, &bias, has_relu ? biased : parts[2], more));
+  if (has_relu) nodes.push_back(pointwise(CUDNN_POINTWISE_RELU_FWD, biased, nullptr, parts[2], more));
+  for (Descriptor* each : {&bias, &product, &biased}) parts.push_back(std::move(*each));
+  for (Descriptor& part : more) parts.push_back(std::move(part));
+  return graph_of(std::move(nodes), std::move(parts), handle);
 }
 
 std::int64_t weights_count(const OpShape& s) {
@@ -178,81 +252,209 @@ std::size_t workspace(const OpShape& shape, core::Precision precision) {
   return engine_workspace<Which>(shape, precision) + narrow_gradient_bytes(Which, shape, precision);
 }
 
-class Convolution final : public Prepared {
- public:
-  Convolution(Op op, const OpShape& shape, core::Precision precision, std::size_t workspace_limit,
-              core::Device& device)
-      : op_(op),
-        narrow_bytes_(narrow_gradient_bytes(op, shape, precision)),
-        handle_(cudnn::shared_handle(device)) {
-    device.make_current();
-    const std::lock_guard lock(handle_->mutex);
-    const auto storage = storage_of(precision);
-    const bool narrow_possible = narrow_bytes_ > 0;
-    std::string why;
-    if (choose(shape, precision, storage, narrow_possible ? CUDNN_DATA_FLOAT : storage, workspace_limit,
-               why)) {
-      return;
-    }
-    widens_ = narrow_possible;
-    if (widens_ && choose(shape, precision, storage, storage, workspace_limit, why)) return;
-    throw core::BadInput(fmt::format("{} cudnn has no engine for {} in {} ({}); choose another variant",
-                                     to_string(op), describe(op, shape), core::to_string(precision), why));
-  }
+std::string key_of(const OpCall& call) {
+  const OpShape& s = call.shape;
+  return fmt::format("{} {} {}x{}x{}x{}>{} {}x{} stride {} dilation {} {}{}{}", to_string(call.variant->op),
+                     core::to_string(call.precision), s.batch, s.height, s.width, s.in_channels,
+                     s.out_channels, s.kernel_height, s.kernel_width, s.stride, s.dilation,
+                     s.valid ? "valid" : "same", call.covers(Op::bias_forward) ? " bias" : "",
+                     call.covers(Op::relu_forward) ? " relu" : "");
+}
 
-  void run(const OpCall& call) {
-    std::array<void*, 3> tensors;
-    const auto own = contract(op_).operands;
-    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i] = call.operands[own[i].name];
-    auto* const scratch = static_cast<std::byte*>(call.workspace);
-    if (widens_) tensors.back() = scratch;
-    for (const void* pointer : tensors) {
-      if (reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0) continue;
-      throw core::Error(
-          fmt::format("{} cudnn: an operand is not aligned to {} bytes", to_string(op_), kAlignment));
+/// The fastest variant of ours of an op that works element by element.
+const Variant& own_variant(const OpCall& call, Op op, const OpShape& shape) {
+  const auto all = variants_of(*call.context->variants, op, core::DeviceKind::cuda);
+  for (const Variant* each : std::views::reverse(all)) {
+    const Variant& variant = *each;
+    const bool simple =
+        !variant.library && variant.chain.empty() && !variant.prepare && !variant.workspace_bytes;
+    if (simple && unavailable_reason(variant, call.context->device->info(), call.precision, &shape).empty()) {
+      return variant;
     }
-    void* const workspace = scratch + (widens_ ? narrow_bytes_ : 0);
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set_integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, kIds);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, tensors.data());
-    pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
-    pack.finalize("the variant pack");
-    cudnn::execute(*handle_, chosen_.plan(), pack, *call.stream);
-    if (widens_) {
-      cudnn::widen({scratch}, call.precision, call.operand<float>(Name::weights_gradient),
-                   weights_count(call.shape), *call.stream, "conv2d.backward_weights cudnn");
+  }
+  throw core::BadInput(
+      fmt::format("{} has no variant that runs behind cudnn; choose another variant than "
+                  "cudnn_fused",
+                  to_string(op)));
+}
+
+/// One way to compute a call.
+struct Way {
+  cudnn::ExecutionPlan plan;
+  bool fused = false;   ///< bias and ReLU are in the plan
+  bool widens = false;  ///< it writes a weight gradient in 16 bits
+};
+
+/// Memory for calls that are timed.
+class Room {
+ public:
+  /// A call like `call`, with memory.
+  OpCall make(const OpCall& call) {
+    const auto rounded = [](std::size_t bytes) {
+      return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+    };
+    const std::vector<CallOperand> operands = operands_of(*call.variant, call.shape);
+    std::size_t bytes = workspace_bytes(*call.variant, call.shape, call.precision);
+    for (const CallOperand& each : operands) bytes += rounded(bytes_of(each, call.precision));
+    memory_ = core::Buffer(call.context->device, bytes);
+    auto* next = memory_.as<std::byte>();
+    OpCall made = call;
+    for (const CallOperand& each : operands) {
+      made.operands[each.name] = next;
+      next += rounded(bytes_of(each, call.precision));
     }
+    made.workspace = next;
+    return made;
   }
 
  private:
-  bool choose(const OpShape& shape, core::Precision precision, cudnnDataType_t storage,
-              cudnnDataType_t result, std::size_t workspace_limit, std::string& why) {
-    graph_ = build_graph(op_, shape, storage, result, *handle_);
-    cudnn::EnginePolicy policy;
-    policy.workspace_limit = workspace_limit;
-    policy.tensor_cores_allowed = precision != core::Precision::fp32;
-    policy.tensor_cores_required = precision == core::Precision::tf32;
-    chosen_ = cudnn::choose_plan(*handle_, graph_.back(), policy, why);
-    if (chosen_.parts.empty() && policy.tensor_cores_required) {
-      policy.tensor_cores_required = false;
-      chosen_ = cudnn::choose_plan(*handle_, graph_.back(), policy, why);
+  core::Buffer memory_;
+};
+
+class Convolution final : public Prepared {
+ public:
+  Convolution(const OpCall& call, std::size_t workspace_limit)
+      : op_(call.variant->op),
+        narrow_bytes_(narrow_gradient_bytes(op_, call.shape, call.precision)),
+        variants_(call.context->variants),
+        handle_(cudnn::shared_handle(*call.context->device)) {
+    call.context->device->make_current();
+    for (const Op op : {Op::bias_forward, Op::relu_forward}) {
+      if (call.covers(op)) passes_.push_back(&own_variant(call, op, result_shape(call.shape)));
     }
-    return !chosen_.parts.empty();
+    const bool timed = contract(op_).flops(call.shape) >= kWorthTiming;
+    const cudnn::Search search(*call.context->device, key_of(call));
+    make_ways(call, workspace_limit, timed ? search.worth_making(kMostWays) : 1);
+    if (timed) keep(fastest(call, search));
+    if (!timed) keep(0);
+  }
+
+  void run(const OpCall& call) { run(call, ways_.front()); }
+
+ private:
+  void make_ways(const OpCall& call, std::size_t workspace_limit, std::size_t most);
+  void add_fused(const OpCall& call, cudnn::EnginePolicy policy, std::size_t most);
+  void add_plain(const OpCall& call, const cudnn::EnginePolicy& policy, bool narrow, std::size_t most,
+                 std::string& why);
+  std::size_t fastest(const OpCall& call, const cudnn::Search& search);
+  void run(const OpCall& call, const Way& way) const;
+  void run_passes(const OpCall& call) const;
+
+  /// Lets the others go.
+  void keep(std::size_t way) {
+    if (way > 0) std::swap(ways_.front(), ways_[way]);
+    ways_.erase(ways_.begin() + 1, ways_.end());
   }
 
   Op op_;
   std::size_t narrow_bytes_;
-  bool widens_ = false;
+  Variants variants_;
+  std::vector<const Variant*> passes_;     ///< bias and ReLU, where an engine computes only the product
   std::shared_ptr<cudnn::Handle> handle_;  // before what was made with it: freed after
-  std::vector<Descriptor> graph_;
-  cudnn::ExecutionPlan chosen_;
+  std::vector<std::vector<Descriptor>> graphs_;
+  std::vector<Way> ways_;
 };
+
+void Convolution::make_ways(const OpCall& call, std::size_t workspace_limit, std::size_t most) {
+  const std::lock_guard lock(handle_->mutex);
+  const bool tensor_cores = call.precision != core::Precision::fp32;
+  cudnn::EnginePolicy policy;
+  policy.workspace_limit = workspace_limit;
+  policy.tensor_cores_allowed = policy.tensor_cores_required = tensor_cores;
+  if (!passes_.empty()) add_fused(call, policy, std::min(most, kMostFused));
+  const std::size_t fused = ways_.size();
+  const std::size_t wide = narrow_bytes_ > 0 ? std::min(most, kMostWide) : most;
+  std::string why;
+  for (const bool required : {true, false}) {
+    if ((required && !tensor_cores) || ways_.size() > fused) continue;
+    policy.tensor_cores_required = required;
+    add_plain(call, policy, false, wide, why);
+    if (narrow_bytes_ > 0) add_plain(call, policy, true, most, why);
+  }
+  if (!ways_.empty()) return;
+  throw core::BadInput(fmt::format("{} {} has no engine for {} in {} ({}); choose another variant",
+                                   to_string(op_), call.variant->name, describe(op_, call.shape),
+                                   core::to_string(call.precision), why));
+}
+
+/// Where cuDNN does not take such a graph, there are passes.
+void Convolution::add_fused(const OpCall& call, cudnn::EnginePolicy policy, std::size_t most) {
+  policy.compiles_allowed = false;
+  try {
+    auto graph = fused_graph(call.shape, storage_of(call.precision), *handle_);
+    std::string why;
+    for (auto& plan : cudnn::plans_of(*handle_, graph.back(), policy, most, why)) {
+      ways_.push_back({.plan = std::move(plan), .fused = true});
+    }
+    graphs_.push_back(std::move(graph));
+  } catch (const core::Error&) {
+    return;
+  }
+}
+
+void Convolution::add_plain(const OpCall& call, const cudnn::EnginePolicy& policy, bool narrow,
+                            std::size_t most, std::string& why) {
+  if (ways_.size() >= most) return;
+  const auto storage = storage_of(call.precision);
+  const auto result = narrow_bytes_ > 0 && !narrow ? CUDNN_DATA_FLOAT : storage;
+  auto graph = plain_graph(op_, call.shape, storage, result, *handle_);
+  for (auto& plan : cudnn::plans_of(*handle_, graph.back(), policy, most - ways_.size(), why)) {
+    ways_.push_back({.plan = std::move(plan), .widens = narrow});
+  }
+  graphs_.push_back(std::move(graph));
+}
+
+std::size_t Convolution::fastest(const OpCall& call, const cudnn::Search& search) {
+  Room room;
+  OpCall timed = call;
+  return search.fastest(
+      ways_.size(), [&] { timed = room.make(call); },
+      [&](std::size_t way, core::Stream& stream) {
+        timed.stream = &stream;
+        run(timed, ways_[way]);
+      });
+}
+
+void Convolution::run(const OpCall& call, const Way& way) const {
+  std::vector<void*> tensors;
+  for (const Operand& operand : contract(op_).operands) tensors.push_back(call.operands[operand.name]);
+  auto* const scratch = static_cast<std::byte*>(call.workspace);
+  if (way.widens) tensors.back() = scratch;
+  if (way.fused) tensors.push_back(call.operands[Name::bias]);
+  for (const void* pointer : tensors) {
+    if (reinterpret_cast<std::uintptr_t>(pointer) % kAlignment == 0) continue;
+    throw core::Error(fmt::format("{} {}: an operand is not aligned to {} bytes", to_string(op_),
+                                  call.variant->name, kAlignment));
+  }
+  void* const workspace = scratch + (way.widens ? narrow_bytes_ : 0);
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set_integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span(kIds).first(tensors.size()));
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+           static_cast<std::int64_t>(tensors.size()), tensors.data());
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  pack.finalize("the variant pack");
+  cudnn::execute(*handle_, way.plan.plan(), pack, *call.stream);
+  if (way.widens) {
+    cudnn::widen({scratch}, call.precision, call.operand<float>(Name::weights_gradient),
+                 weights_count(call.shape), *call.stream, "conv2d.backward_weights cudnn");
+  }
+  if (!way.fused) run_passes(call);
+}
+
+/// Over the output in its place.
+void Convolution::run_passes(const OpCall& call) const {
+  for (const Variant* variant : passes_) {
+    OpCall pass{variant, call.context, result_shape(call.shape), call.precision};
+    pass.operands[Name::input] = pass.operands[Name::output] = call.operands[Name::output];
+    if (variant->op == Op::bias_forward) pass.operands[Name::bias] = call.operands[Name::bias];
+    pass.stream = call.stream;
+    variant->launch(pass);
+  }
+}
 
 template <Op Which>
 std::unique_ptr<Prepared> prepare(const OpCall& call) {
-  return std::make_unique<Convolution>(Which, call.shape, call.precision,
-                                       engine_workspace<Which>(call.shape, call.precision),
-                                       *call.context->device);
+  return std::make_unique<Convolution>(call, engine_workspace<Which>(call.shape, call.precision));
 }
 
 template <Op Which>
@@ -268,23 +470,29 @@ std::string refuses(const OpShape&) {
   return cudnn::unavailable_reason();
 }
 
-template <Op Which>
+template <Op Which, bool Fused = false>
 Variant cudnn_variant() {
   using enum core::Precision;
-  return cuda_variant(Which, "cudnn", launch<Which>,
-                      "cuDNN's kernels, the deterministic one that its heuristics rank first.",
-                      {.precisions = {fp32, tf32, fp16, bf16},
-                       .library = true,
-                       .presets = {{"cudnn", true}},
-                       .workspace_bytes = workspace<Which>,
-                       .refuses = refuses,
-                       .prepare = prepare<Which>});
+  return cuda_variant(
+      Which, Fused ? "cudnn_fused" : "cudnn", launch<Which>,
+      Fused ? "cuDNN's kernels with bias and ReLU, in the engine or behind it, whichever is faster."
+            : "cuDNN's kernels: the fastest of the deterministic ones that it ranks first.",
+      {.precisions = {fp32, tf32, fp16, bf16},
+       .library = true,
+       .chain = Fused ? bias_and_relu_after(Which) : std::vector<Link>{},
+       .presets = {{"cudnn", true}},
+       .workspace_bytes = workspace<Which>,
+       .refuses = refuses,
+       .prepare = prepare<Which>});
 }
 
 }  // namespace
 
 Variant cudnn_forward() {
   return cudnn_variant<Op::conv2d_forward>();
+}
+Variant cudnn_fused_forward() {
+  return cudnn_variant<Op::conv2d_forward, true>();
 }
 Variant cudnn_backward_input() {
   return cudnn_variant<Op::conv2d_backward_input>();

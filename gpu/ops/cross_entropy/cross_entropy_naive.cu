@@ -1,10 +1,10 @@
 // cross_entropy and mixed_cross_entropy, variant `naive`: the first rung on CUDA. One thread per image walks its
 // logits: once for the largest, once for the sum, and in backward once more for the gradient. A second kernel of one
-// block adds the images; each thread adds its share, then shuffles add the threads, so the result is the same bits every
-// time. The largest exponential, which is 1, and those of the labels stay out of the sums, so that an image that is all
-// but certain keeps its digits. Limits: neighbouring threads read logits that lie a row apart, and a small batch leaves
-// most of the GPU idle. At most 32 registers (54 on compute capability 7.5, mixed 57), 256 bytes of shared memory, no
-// spills. Source: cross_entropy.cpp; block_sum.cuh.
+// block adds the images; each thread adds its share, then shuffles add the threads, so the result is the same bits
+// every time. The largest exponential, which is 1, and those of the labels stay out of the sums, so that an image that
+// is all but certain keeps its digits. Limits: neighbouring threads read logits that lie a row apart, and a small batch
+// leaves most of the GPU idle. At most 32 registers (54 on compute capability 7.5, mixed 57), 256 bytes of shared
+// memory, no spills. Source: cross_entropy.cpp; block_sum.cuh.
 
 #include "gpu/ops/block_sum.cuh"
 #include "gpu/ops/cross_entropy/labels.h"

@@ -1,8 +1,8 @@
 // cross_entropy and mixed_cross_entropy, variant `reference`: the formulas of cross_entropy.cpp, in double whatever the
 // element type; without mixed images the share of an image's own label is 1. The largest exponential, which is 1, and
-// the one of each class stay out of the sums, so that the loss and the gradient of an image that is all but certain keep
-// their digits: log(1 + r) by log1p, and softmax - w as (1 - w) times the class's own share less w times that of the
-// others. Limits: none. Source: cross_entropy.cpp.
+// the one of each class stay out of the sums, so that the loss and the gradient of an image that is all but certain
+// keep their digits: log(1 + r) by log1p, and softmax - w as (1 - w) times the class's own share less w times that of
+// the others. Limits: none. Source: cross_entropy.cpp.
 
 #include <cmath>
 #include <cstdint>

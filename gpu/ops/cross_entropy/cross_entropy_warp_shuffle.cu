@@ -1,12 +1,13 @@
 // cross_entropy and mixed_cross_entropy, variants `warp_shuffle` and `warp_shuffle_fused`: 8, 16 or 32 lanes of a warp
 // take an image together. Over `naive` it adds that neighbouring lanes read neighbouring logits, once, into registers;
 // that lanes exchange the largest logit and the sum by shuffles; and that forward is one launch: each block leaves the
-// sum of its images, and the block that arrives last adds those of all, in an order that the shape alone fixes, so the
+// sum of its images, and the block that arrives last adds those of all, in an order that only the shape fixes, so the
 // result is the same bits every time. The count of arrived blocks lives beside the call and is back at 0 after each.
 // `warp_shuffle_fused` of forward writes the gradient as well, from the same registers: one launch instead of two. The
 // largest exponential, which is 1, and those of the labels stay out of the sums, so that an image that is all but
-// certain keeps its digits. Limits: at most 256 classes. Bound by memory in large batches, by its latency in small ones.
-// At most 38 registers (41 on compute capability 7.5), mixed 60 (62), 260 bytes of shared memory, no spills; workspace:
+// certain keeps its digits. Limits: at most 256 classes. Bound by memory in large batches, by its latency in small
+// ones. At most 38 registers (41 on compute capability 7.5), mixed 60 (62), 260 bytes of shared memory, no spills;
+// workspace:
 // 8 bytes a block. Source: cross_entropy.cpp; logits.cuh.
 
 #include <memory>

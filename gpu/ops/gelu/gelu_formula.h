@@ -1,6 +1,6 @@
 #pragma once
-// The formulas of gelu.cpp for pointwise variants (pointwise/pointwise.h). `reference` has its own in double. erff: "CUDA
-// Math API".
+// The formulas of gelu.cpp for pointwise variants (pointwise/pointwise.h). `reference` has its own in double. erff:
+// "CUDA Math API".
 
 #include <cmath>
 
@@ -12,13 +12,23 @@ namespace warpscope::ops::gelu {
 inline constexpr float kRootOfHalf = 0.70710678118654752f;      ///< 1 / sqrt(2)
 inline constexpr float kHighestDensity = 0.39894228040143268f;  ///< phi(0) = 1 / sqrt(2 pi)
 
+/// x Phi(x)
+WARPSCOPE_BOTH inline float value(float x) {
+  return 0.5f * x * (1.0f + erff(x * kRootOfHalf));
+}
+
+/// Its derivative, Phi(x) + x phi(x)
+WARPSCOPE_BOTH inline float slope(float x) {
+  const float below = 0.5f * (1.0f + erff(x * kRootOfHalf));
+  return below + x * kHighestDensity * expf(-0.5f * x * x);
+}
+
 struct Forward {
   static constexpr Op kOp = Op::gelu_forward;
   static constexpr Name kFrom = Name::input;
   static constexpr Name kTo = Name::output;
   explicit Forward(const OpCall&) {}
-  /// x Phi(x)
-  WARPSCOPE_BOTH float operator()(float x) const { return 0.5f * x * (1.0f + erff(x * kRootOfHalf)); }
+  WARPSCOPE_BOTH float operator()(float x) const { return value(x); }
 };
 
 struct Backward {
@@ -28,11 +38,7 @@ struct Backward {
   static constexpr Name kTo = Name::input_gradient;
   static constexpr bool kReadsOnce = false;
   explicit Backward(const OpCall&) {}
-  /// dy (Phi(x) + x phi(x)), the derivative of x Phi(x)
-  WARPSCOPE_BOTH float operator()(float dy, float x) const {
-    const float below = 0.5f * (1.0f + erff(x * kRootOfHalf));
-    return dy * (below + x * kHighestDensity * expf(-0.5f * x * x));
-  }
+  WARPSCOPE_BOTH float operator()(float dy, float x) const { return dy * slope(x); }
 };
 
 }  // namespace warpscope::ops::gelu

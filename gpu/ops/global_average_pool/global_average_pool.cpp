@@ -3,7 +3,7 @@
 //   forward   y[n,c] = 1 / (H W) sum over h, w of x[n,h,w,c]
 //   backward  dx[n,h,w,c] = dy[n,c] / (H W)
 //
-// x, dx: (N,H,W,C); y, dy: (N,1,1,C). Sums are taken in FP32 (double in fp64) in an order that the shape alone fixes,
+// x, dx: (N,H,W,C); y, dy: (N,1,1,C). Sums are taken in FP32 (double in fp64) in an order that only the shape fixes,
 // so that they have the same bits every time. OpShape: batch, height and width of x, in_channels. Source: M. Lin, Q.
 // Chen, S. Yan, "Network in network" (2014).
 

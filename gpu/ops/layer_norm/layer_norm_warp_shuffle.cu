@@ -1,9 +1,9 @@
 // layer_norm, variant `warp_shuffle`. Over `naive` it adds, of forward and backward_input: 8, 16 or 32 lanes of a
 // warp take a position together, 16 bytes at a time, so that neighbouring lanes read neighbouring channels; up to
 // 512 channels stay in registers, so that memory is read once; lanes exchange sums by shuffles. More channels
-// take a block each, which reads them three times, mostly from its cache. A ReLU behind forward runs in it. Of
+// take a block each, which reads them three times, mostly from its cache. An activation behind forward runs in it. Of
 // backward_weights: blocks add spans of positions, a second kernel adds the spans (norm_sums.cuh). All sums are
-// taken in an order that the shape alone fixes, so the result is the same bits every time.
+// taken in an order that only the shape fixes, so the result is the same bits every time.
 //
 // Limits: none on the shape; channels that are no multiple of 16 bytes, and memory that does not start at one, are
 // read an element at a time. Bound by memory. At most 77 registers, 4 KiB of shared memory, no spills; workspace:
@@ -32,8 +32,15 @@ struct Forward {
   T* y;
   float* means;
   float* factors;
-  bool relu;  ///< follows; a NaN stays
+  Activation activation;  ///< follows; a NaN stays
+  T* kept;  ///< takes what it reads, where its derivative does and somebody else reads it; else nullptr
 };
+
+/// What the call writes of one number: of activations whose derivative reads their input, from that rounded.
+template <class A, class T>
+__device__ __forceinline__ float activated(float z) {
+  return A::value(A::kReadsInput ? to_float(from_float<T>(z)) : z);
+}
 
 /// The same of backward_input; dy and dx may be the same memory.
 template <class T>
@@ -69,9 +76,16 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_forward_groups(For
 #pragma unroll
     for (int i = 0; i < G::kWidth; ++i) {
       row.at[k][i] = (row.at[k][i] - rest) * factor * gamma.at[k][i] + beta.at[k][i];
-      if (call.relu && row.at[k][i] < 0.0f) row.at[k][i] = 0.0f;
     }
   }
+  if (call.kept != nullptr) row.store(call.kept + p * call.channels, channels);
+  with_activation(call.activation, [&]<class A>(A) {
+#pragma unroll
+    for (int k = 0; k < G::kVectors; ++k) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth; ++i) row.at[k][i] = activated<A, T>(row.at[k][i]);
+    }
+  });
   row.store(call.y + p * call.channels, channels);
   if (channels == 0 || threadIdx.x % G::kLanes != 0) return;
   call.means[p] = mean + rest;
@@ -116,8 +130,12 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_forward_blocks(For
 #pragma unroll
     for (int i = 0; i < Width; ++i) {
       values[i] = ((values[i] - mean) - rest) * factor * gamma[i] + beta[i];
-      if (call.relu && values[i] < 0.0f) values[i] = 0.0f;
     }
+    if (call.kept != nullptr) store_floats(call.kept + p * call.channels + c, values);
+    with_activation(call.activation, [&]<class A>(A) {
+#pragma unroll
+      for (int i = 0; i < Width; ++i) values[i] = activated<A, T>(values[i]);
+    });
     store_floats(call.y + p * call.channels + c, values);
   }
   if (threadIdx.x != 0) return;
@@ -229,9 +247,10 @@ void forward(const OpCall& call) {
                          call.operand<T>(Name::output),
                          statistics,
                          statistics + positions,
-                         call.covers(Op::relu_forward)};
+                         activation_of(call.shape.covered),
+                         call.operand<T>(Name::unactivated)};
     with_lanes<T>(
-        positions, channels, aligned_16(all.x, all.gamma, all.beta, all.y),
+        positions, channels, aligned_16(all.x, all.gamma, all.beta, all.y, all.kept),
         [&](auto group, unsigned blocks) {
           run_kernel(call, {blocks}, layer_norm_forward_groups<decltype(group), T>, all);
         },
@@ -278,10 +297,11 @@ std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
 }  // namespace
 
 Variant warp_shuffle_forward() {
-  return cuda_variant(Op::layer_norm_forward, "warp_shuffle", forward,
-                      "Up to a warp per position holds its channels in registers, sums go by shuffles; a "
-                      "ReLU behind it runs in the same pass.",
-                      {.chain = relu_after(Op::layer_norm_forward)});
+  return cuda_variant(
+      Op::layer_norm_forward, "warp_shuffle", forward,
+      "Up to a warp per position holds its channels in registers, sums go by shuffles; an "
+      "activation behind it runs in the same pass.",
+      {.chain = own_and_activation(Op::layer_norm_forward), .stored_for_others = {Name::unactivated}});
 }
 Variant warp_shuffle_backward_input() {
   return cuda_variant(Op::layer_norm_backward_input, "warp_shuffle", backward_input,

@@ -66,12 +66,14 @@ std::unique_ptr<Prepared> prepare(const OpCall& call) {
 }
 
 template <Op Which>
-Variant hopper_variant(const std::vector<Link>& chain, const char* summary) {
+Variant hopper_variant(const std::vector<Link>& chain, const char* summary,
+                       const std::vector<Name>& stored = {}) {
   return cuda_variant(Which, "hopper", launch<Which>, summary,
                       {.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16},
                        .minimum_compute_capability = 90,
                        .maximum_compute_capability = 90,
                        .chain = chain,
+                       .stored_for_others = stored,
                        .workspace_bytes = workspace<Which>,
                        .prepare = prepare<Which>});
 }
@@ -117,9 +119,10 @@ bool takes(const OpShape& s) {
 
 Variant hopper_forward() {
   return hopper::hopper_variant<Op::linear_forward>(
-      bias_and_relu_after(Op::linear_forward),
+      bias_and_activation_after(Op::linear_forward),
       "wgmma fed by TMA for layers of at least 2^21 weights, or "
-      "2^20 and many rows, elsewhere as split_k_fused.");
+      "2^20 and many rows, elsewhere as split_k_fused.",
+      {Name::unactivated});
 }
 Variant hopper_backward_weights() {
   return hopper::hopper_variant<Op::linear_backward_weights>(

@@ -47,12 +47,14 @@ void launch(const OpCall& call) {
 }
 
 template <Op Which>
-Variant split_k_variant(const std::vector<Link>& chain, const char* summary) {
+Variant split_k_variant(const std::vector<Link>& chain, const char* summary,
+                        const std::vector<Name>& stored = {}) {
   return cuda_variant(Which, chain.empty() ? "split_k" : "split_k_fused", launch<Which>, summary,
                       {.precisions = {core::Precision::fp32, core::Precision::tf32, core::Precision::fp16,
                                       core::Precision::bf16},
                        .minimum_compute_capability = 80,
                        .chain = chain,
+                       .stored_for_others = stored,
                        .workspace_bytes = workspace<Which>,
                        .prepare = prepare<Which>});
 }
@@ -67,8 +69,9 @@ Variant split_k_forward() {
   return split_k_variant<Op::linear_forward>({}, kSummary);
 }
 Variant split_k_fused_forward() {
-  return split_k_variant<Op::linear_forward>(bias_and_relu_after(Op::linear_forward),
-                                             "The bias and the ReLU join the sums in registers.");
+  return split_k_variant<Op::linear_forward>(bias_and_activation_after(Op::linear_forward),
+                                             "The bias and the activation join the sums in registers.",
+                                             {Name::unactivated});
 }
 Variant split_k_backward_input() {
   return split_k_variant<Op::linear_backward_input>({}, kSummary);

@@ -4,7 +4,8 @@
 //   dW[o,i] = sum_n dy[n,o] x[n,i]                    both turned by the tensor cores
 //   db[o]   = sum_n dy[n,o]                           where linear.backward_bias is covered
 //   dx[n,i] = sum_o dy[n,o] W[o,i], 0 where x <= 0    where linear.backward_input is covered; the mask where
-//                                                     relu.backward is, W turned
+//                                                     relu.backward is, W turned. Of other activations times the
+//                                                     derivative (ops/activated.cuh)
 //
 // x, dx (N,I), dy (N,O), W (O,I) in FP16 or BF16, dW (O,I) and db (O) in FP32, all row-major; sums in FP32, dx rounded
 // once, to nearest even.
@@ -150,7 +151,11 @@ void launch_backward_in(const OpCall& call) {
   const auto* dy = call.operand<const Storage>(Name::output_gradient);
   const auto* x = call.operand<const Storage>(Name::input);
   const auto* w = call.operand<const Storage>(Name::weights);
-  const Finish<Math> finish{nullptr, false, call.covers(Op::relu_backward) ? x : nullptr};
+  const Activation activation = derivative_of(s.covered);
+  Finish<Math> finish{nullptr, false, activation == Activation::relu ? x : nullptr};
+  if (reads_input(activation)) {
+    finish.activated = {activation, nullptr, call.operand<const Storage>(Name::unactivated)};
+  }
   const BackwardProblem<Math> problem{
       weights_cut(s),
       input_cut(s),
@@ -179,6 +184,7 @@ std::size_t backward_workspace(const OpShape& shape, core::Precision) {
 void launch_backward(const OpCall& call) {
   require_aligned(call, Name::weights_gradient);
   require_aligned(call, Name::input_gradient);
+  require_aligned(call, Name::unactivated);
   if (call.precision == core::Precision::fp16) {
     launch_backward_in<mma::Fp16>(call);
   } else {

@@ -1,7 +1,8 @@
 // linear.forward, variant `hopper`: over `split_k_fused` it adds wgmma, which multiplies from shared memory, and the
 // tensor memory accelerator, which fills that.
 //
-//   y[n,o] = max(sum_i x[n,i] W[o,i] + b[o], 0)       bias and ReLU where they are covered; a NaN stays
+//   y[n,o] = max(sum_i x[n,i] W[o,i] + b[o], 0)       bias and ReLU where they are covered; a NaN stays. Other
+//                                                     activations work from the rounded sum (ops/activated.cuh)
 //
 // x (N,I), W (O,I), y (N,O), all row-major in FP16 or BF16; sums, bias and ReLU in FP32, rounded once, to nearest
 // even.
@@ -66,9 +67,10 @@ void launch_forward_in(const OpCall& call) {
   using Storage = typename Math::Storage;
   const OpShape& s = call.shape;
   const Cut cut = forward_cut(s);
-  const Result<Math> y{{call.operand<const Storage>(Name::bias), call.covers(Op::relu_forward)},
-                       call.operand<Storage>(Name::output),
-                       static_cast<float*>(call.workspace)};
+  const Activation activation = activation_of(s.covered);
+  Finish<Math> finish{call.operand<const Storage>(Name::bias), activation == Activation::relu};
+  if (reads_input(activation)) finish.activated = {activation, call.operand<Storage>(Name::unactivated)};
+  const Result<Math> y{finish, call.operand<Storage>(Name::output), static_cast<float*>(call.workspace)};
   const auto blocks = static_cast<unsigned>(cut.clusters() * S::cluster);
   run_kernel(call, {blocks, kThreads, S::shared_bytes}, linear_hopper_forward<S>, cut,
              map_of(call.operand<const void>(Name::input), s.batch, s.in_channels, call.precision),
@@ -85,6 +87,7 @@ std::size_t forward_workspace(const OpShape& shape, core::Precision) {
 
 void launch_forward(const OpCall& call) {
   require_aligned(call, Name::output);
+  require_aligned(call, Name::unactivated);
   if (call.precision == core::Precision::fp16) {
     launch_forward_in<mma::Fp16>(call);
   } else {

@@ -24,6 +24,7 @@
 
 #include <cuda_runtime.h>
 
+#include "gpu/ops/activated.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_epilogue.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
 #include "gpu/ops/kernel_launch.cuh"
@@ -255,7 +256,8 @@ struct Finish {
   using Storage = typename Math::Storage;
   const Storage* bias = nullptr;  ///< of the columns
   bool relu = false;
-  const Storage* mask = nullptr;  ///< as C: the result is zero where this is not above zero
+  const Storage* mask = nullptr;   ///< as C: the result is zero where this is not above zero
+  Activated<Math> activated = {};  ///< what follows of other activations than ReLU
 
   /// Two neighbours in a row of C.
   __device__ __forceinline__ unsigned rounded(int column, float low, float high) const {
@@ -270,6 +272,14 @@ struct Finish {
     const bool low = mma::widen(Math{}, static_cast<Storage>(mask & 0xffff)) > 0.0f;
     const bool high = mma::widen(Math{}, static_cast<Storage>(mask >> 16)) > 0.0f;
     return word & ((low ? 0x0000ffffu : 0u) | (high ? 0xffff0000u : 0u));
+  }
+
+  /// Writes eight neighbours in a row of C.
+  __device__ __forceinline__ void write(Storage* to, std::int64_t element, const unsigned (&w)[4]) const {
+    if (activated.kind == Activation::none) return tiles::write_chunk(to + element, w);
+    const uint4 words{w[0], w[1], w[2], w[3]};
+    activated.with_change(
+        [&](auto change) { activated.write(to, static_cast<unsigned>(element), words, change); });
   }
 };
 
@@ -303,7 +313,7 @@ __device__ __forceinline__ void write_halves(const float (&sums)[kSums], const C
 #pragma unroll
         for (int i = 0; i < 4; ++i) w[i] = finish.masked(w[i], masks[i]);
       }
-      if (exists) tiles::write_chunk(to + element, w);
+      if (exists) finish.write(to, element, w);
     }
   }
 }
@@ -354,7 +364,13 @@ __global__ void __launch_bounds__(kSumThreads)
     const uint2 mask = __ldg(reinterpret_cast<const uint2*>(finish.mask + element));
     words = {finish.masked(words.x, mask.x), finish.masked(words.y, mask.y)};
   }
-  *reinterpret_cast<uint2*>(result.to + element) = words;
+  if (finish.activated.kind == Activation::none) {
+    *reinterpret_cast<uint2*>(result.to + element) = words;
+  } else {
+    finish.activated.with_change([&](auto change) {
+      finish.activated.write(result.to, static_cast<unsigned>(element), words, change);
+    });
+  }
 }
 
 template <class Math>

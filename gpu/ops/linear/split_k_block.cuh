@@ -4,36 +4,59 @@
 // tile's part in the workspace and finishes it only if it is the last of the tile to do so, from all parts in
 // their order.
 
+#include <type_traits>
+
+#include "gpu/ops/activation.h"
 #include "gpu/ops/linear/split_k_strips.cuh"
 #include "gpu/ops/vectorized.cuh"
 
 namespace warpscope::ops::linear::split_k {
 
-/// What becomes of a forward sum. Without `bias` it stays as it is.
-template <class T>
-struct BiasAndRelu {
+/// The bias and the activation: kRelu: ReLU or none, in fewer instructions; a NaN stays.
+template <class T, bool kRelu>
+struct BiasAndActivation {
   using Out = T;
   static constexpr bool kRowSums = false;
   const T* bias = nullptr;
-  bool relu = false;
+  Activation activation = Activation::none;
+  /// Takes what an activation reads whose derivative reads that, where somebody else does.
+  T* kept = nullptr;
 
-  __device__ __forceinline__ float operator()(float sum, std::uint64_t, unsigned column) const {
+  __device__ __forceinline__ float operator()(float sum, std::uint64_t element, unsigned column) const {
     if (bias != nullptr) sum += to_float(bias[column]);
-    return relu && sum < 0.0f ? 0.0f : sum;  // a NaN compares false and passes through
+    if constexpr (kRelu) return activation == Activation::relu ? activations::Relu::value(sum) : sum;
+    with_kept_activation(activation, [&]<class A>(A) {
+      const T rounded = from_float<T>(sum);  // as the derivative reads it
+      if (kept != nullptr) kept[element] = rounded;
+      sum = A::value(to_float(rounded));
+    });
+    return sum;
   }
 };
 
-/// The gradient of a ReLU's input: zero where its output was.
-template <class T>
-struct Mask {
+/// The gradient of an activation's input: kRelu: of ReLU's, or of none, in fewer instructions.
+template <class T, bool kRelu>
+struct Derivative {
   using Out = T;
   static constexpr bool kRowSums = false;
-  const T* output = nullptr;  ///< of the ReLU; nullptr: there is none
+  Activation activation = Activation::none;
+  const T* beside = nullptr;  ///< what the derivative reads
 
   __device__ __forceinline__ float operator()(float sum, std::uint64_t element, unsigned) const {
-    return output == nullptr || to_float(output[element]) > 0.0f ? sum : 0.0f;
+    if constexpr (kRelu) {
+      return beside == nullptr ? sum : activations::Relu::gradient(sum, to_float(beside[element]));
+    }
+    with_kept_activation(activation, [&]<class A>(A) { sum = A::gradient(sum, to_float(beside[element])); });
+    return sum;
   }
 };
+
+/// Calls f with the kRelu of the functors above, as a type.
+template <class F>
+void with_relu_or_more(Activation kind, F f) {
+  if (reads_input(kind)) return f(std::false_type{});
+  f(std::true_type{});
+}
 
 /// A gradient of weights, and with `to` that of the bias: the sums over the depth of the rows of A.
 struct RowSums {

@@ -8,20 +8,14 @@
 //   clip_value > 0:  g = clamp(g, -clip_value, clip_value)        (after the norm)
 //   d = first_decay, e = second_decay, decay = weight_decay, rate = learning_rate
 //
-//   sgd        g += decay p;  p -= rate g
-//   momentum   g += decay p;  v = d v + g;  p -= rate v
-//   nesterov   g += decay p;  v = d v + g;  p -= rate (g + d v)
-//   adam       g += decay p;  m = d m + (1 - d) g;  s = e s + (1 - e) g^2
-//              p -= rate / (1 - d^t) m / (sqrt(s) / sqrt(1 - e^t) + epsilon)
-//   adamw      p *= 1 - rate decay;  then as adam without decay
-//   rmsprop    g += decay p;  s = e s + (1 - e) g^2;  p -= rate g / (sqrt(s) + epsilon)
-//   lion       p *= 1 - rate decay;  p -= rate sign(d m + (1 - d) g);  m = e m + (1 - e) g
+//   decoupled rules:  p *= 1 - rate decay;  others:  g += decay p
+//   then the formula of the rule's row (update_rule.h), with m' = m / (1 - d^t) and s' = s / (1 - e^t)
 //
 // first_state holds v, m (adam, adamw, lion) or s (rmsprop); second_state s of adam and adamw. A step that
 // step::skips_update() names leaves parameters and state as they are. Statistics (step.h) are written either
 // way, in slices of ops::slice_length: the gradient's before clipping and after dividing by the loss scale;
 // the update's of the change as computed, before it is rounded into the parameters, and 0 if skipped.
-// norm_parts are read only where clip_norm > 0; metrics for the loss alone. Decays lie in [0, 1). 1 - d^t and
+// norm_parts are read only where clip_norm > 0; metrics only for the loss. Decays lie in [0, 1). 1 - d^t and
 // 1 - rate decay are computed in double and rounded once.
 //
 // optimizer.update_per_sample: the historic faulty scheme, kept so that one can watch it fail. `gradients`

@@ -32,10 +32,11 @@ struct RuleRow {
   UpdateRule rule;
   const char* name;     ///< "adamw"
   const char* summary;  ///< in a few words, for people
-  const char* formula;  ///< as in optimizer.cpp, on one line
+  const char* formula;  ///< on one line; optimizer.cpp says what its letters are
   RuleState states[kMostStates] = {};
   double flops = 0;            ///< for each parameter, without weight decay and clipping
   bool decoupled = false;      ///< weight decay shrinks the parameter and does not go through the gradient
+  bool takes_sign = false;     ///< of a sum, which rounding can turn round: tests allow for that
   bool corrects_bias = false;  ///< the rate is divided by 1 - d^t, the second state by 1 - e^t
   float learning_rate = 0.001f;
   double warmup =
@@ -115,6 +116,7 @@ inline constexpr RuleRow kUpdateRules[] = {
      .states = {{"exp_avg"}},
      .flops = 9,
      .decoupled = true,
+     .takes_sign = true,
      .learning_rate = 0.0001f,
      .warmup = kAdaptiveWarmup,
      .first_decay = {"beta1", 0.9f},

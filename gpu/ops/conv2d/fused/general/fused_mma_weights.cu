@@ -109,7 +109,7 @@ void launch_tile(const Weights& call) {
 
 template <class Math>
 void launch_math(const Weights& call) {
-  // Contracts promise no alignment; the plan looks at the channels alone.
+  // Contracts promise no alignment; the plan looks only at the channels.
   const bool plain = conv2d::takes_vectors(call.input);
   const bool both = plain && conv2d::takes_vectors(call.gradient);
   using conv2d::tensor_cores::WideTile;

@@ -99,8 +99,8 @@ struct Places {
   __device__ SharedAddress empty(int i) const { return barrier_at(base + S::barriers_at, S::stages + i); }
 };
 
-/// Warp `part` of the kWarps that add up a slice: the sums over the split's pixels of its part of 64 filters. A lane has
-/// eight of them, of every fourth pixel, of two warps of every eighth.
+/// Warp `part` of the kWarps that add up a slice: the sums over the split's pixels of its part of 64 filters. A lane
+/// has eight of them, of every fourth pixel, of two warps of every eighth.
 template <class Math, class S, int kWarps>
 __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, const unsigned char* tiles,
                               float* partial, int slice, int part, int lane) {

@@ -1,5 +1,5 @@
-// The kernel that adds the partial sums of conv2d.backward_weights `hopper` (hopper_weights_sum.cuh). A thread adds four
-// neighbouring sums; where there are many splits, several threads share these four and add up in order.
+// The kernel that adds the partial sums of conv2d.backward_weights `hopper` (hopper_weights_sum.cuh). A thread adds
+// four neighbouring sums; where there are many splits, several threads share these four and add up in order.
 
 #include <cstdint>
 

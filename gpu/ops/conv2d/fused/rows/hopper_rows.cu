@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 // ---- the plan ----
 
-/// How a call is split. The shape alone fixes it.
+/// How a call is split. Only the shape fixes it.
 struct RowsPlan {
   int tap_groups;
   int groups;

@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 2 : 1)
 #endif
 }
 
-/// How a call is split. The shape alone fixes it.
+/// How a call is split. Only the shape fixes it.
 struct Plan {
   int rows;
   int rounds;

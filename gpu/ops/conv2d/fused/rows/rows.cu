@@ -1,12 +1,13 @@
-// conv2d, variants `gather_rows` and `scatter_rows`: rows.h. Over the product of one-hot characters and weights they add
-// that nothing is multiplied with zeros, C times fewer additions, and that the one-hot characters are never written.
+// conv2d, variants `gather_rows` and `scatter_rows`: rows.h. Over the product of one-hot characters and weights they
+// add that nothing is multiplied with zeros, C times fewer additions, and that the one-hot characters are never
+// written.
 //
-// gather_rows: a first kernel makes rows of the weights. A thread then adds, in FP32, 16 bytes of the row of each tap: 4
-// or 8 filters of one pixel; a block takes 64 filters, so that the rows that it reads again and again stay in the cache.
-// Bias and ReLU are done to the sums. Bound by that cache. scatter_rows: row_sums.cuh, a table in shared memory for each
-// tap, channel group and span of pixels, added by a second kernel in a fixed order. Bound by reading dy once a tap.
-// Limits: first layers over one_hot; filters that do not fill whole vectors go one by one. At most 32 KB of shared memory.
-// Source: rows.h; "CUDA C++ Programming Guide".
+// gather_rows: a first kernel makes rows of the weights. A thread then adds, in FP32, 16 bytes of the row of each tap:
+// 4 or 8 filters of one pixel; a block takes 64 filters, so that the rows that it reads again and again stay in the
+// cache. Bias and ReLU are done to the sums. Bound by that cache. scatter_rows: row_sums.cuh, a table in shared memory
+// for each tap, channel group and span of pixels, added by a second kernel in a fixed order. Bound by reading dy once a
+// tap. Limits: first layers over one_hot; filters that do not fill whole vectors go one by one. At most 32 KB of shared
+// memory. Source: rows.h; "CUDA C++ Programming Guide".
 
 #include <algorithm>
 #include <cstdint>

@@ -2,19 +2,20 @@
 // The sums of the rows of positions that shared_rows_normed pools, by tensor cores, from a table in shared memory.
 //
 // For 16 filters and 8 positions D[16][8] = C + A[16][16] * B[16][8], where the columns of A are the rows of two
-// positions, 8 slots each: the taps, the bias, zeros; B holds ones where a slot belongs to a column. After four products
-// with columns of their own 8 positions are complete. ldmatrix gathers A from shared memory, where the 16 bytes number c
-// of the row of slot s lie at c xor s, so that the 8 rows of a matrix lie in 8 different banks. A warp takes 24 positions
-// next to each other, a lane 6 of them and 16 filters:
+// positions, 8 slots each: the taps, the bias, zeros; B holds ones where a slot belongs to a column. After four
+// products with columns of their own 8 positions are complete. ldmatrix gathers A from shared memory, where the 16
+// bytes number c of the row of slot s lie at c xor s, so that the 8 rows of a matrix lie in 8 different banks. A warp
+// takes 24 positions next to each other, a lane 6 of them and 16 filters:
 //
 //   lane 4 g + m: positions 6 m + 0..5; filters 64 u + 8 g + i of its block's 128, u = 0, 1, i = 0..7
 //   product of 16 filters (u, j): i = 2 j in row g of D, i = 2 j + 1 in row g + 8
 //   product n of 8 positions: 6 m + 2 n and 6 m + 2 n + 1 in columns 2 m and 2 m + 1
 //
-// The table holds of a symbol the row of each tap and one more, of the means of these over all filters: two numbers of 16
-// bits, whose sum is the mean, in rows g and g + 8 of one more product. That gives every lane the means of its positions
-// at once, and C of the other products is what they make negative: D is centred. Symbol 0 and filters that do not exist
-// have zeros; the bias stands where the first tap of one more symbol would, and is read by the slot behind the taps.
+// The table holds of a symbol the row of each tap and one more, of the means of these over all filters: two numbers of
+// 16 bits, whose sum is the mean, in rows g and g + 8 of one more product. That gives every lane the means of its
+// positions at once, and C of the other products is what they make negative: D is centred. Symbol 0 and filters that do
+// not exist have zeros; the bias stands where the first tap of one more symbol would, and is read by the slot behind
+// the taps.
 //
 // B is zero where a position does not use a row, so a row that is not finite makes all eight positions of its product
 // NaN, not only those that use it.

@@ -1,0 +1,18 @@
+#pragma once
+// What a window begins trainings with: all checks by which one may be refused come before the present one is left.
+
+#include "gpu/data/sets.h"
+#include "gpu/runs/checkpoint.h"
+#include "gpu/training/trainer.h"
+#include "ui/jobs/start_services.h"
+
+namespace warpscope::app {
+
+/// Reads the data of a training. `order`: where a run that goes on is in them. Throws core::BadInput as
+/// data::find_data(), and for other data than those of the run.
+void read_data(training::TrainerOptions& options, const training::OrderState* order,
+               const data::Stopped& stopped);
+
+ui::StartServices start_services();
+
+}  // namespace warpscope::app

@@ -1,0 +1,81 @@
+#pragma once
+// An activation of results that are rounded already, or its derivative, on their way from shared memory to the tensor:
+// forward writes what the activation reads, and works from that, so that it and the backward pass see the same numbers.
+// Source: NVIDIA, "CUTLASS documentation", "Efficient GEMM in CUDA", section "Epilogue".
+
+#include <cuda_runtime.h>
+
+#include "gpu/ops/activation.h"
+#include "gpu/ops/mma.cuh"
+
+namespace warpscope::ops {
+
+/// Two elements of 16 bits or one of 32 after change(value, the number beside it).
+template <class Out, class Change>
+__device__ __forceinline__ unsigned changed_word(unsigned word, unsigned beside, Change change) {
+  using Storage = typename Out::Storage;
+  if constexpr (sizeof(Storage) == 2) {
+    const auto low = [](unsigned w) { return mma::widen(Out{}, static_cast<Storage>(w & 0xffffu)); };
+    const auto high = [](unsigned w) { return mma::widen(Out{}, static_cast<Storage>(w >> 16)); };
+    return mma::narrow_pair(Out{}, change(low(word), low(beside)), change(high(word), high(beside)));
+  } else {
+    return __float_as_uint(change(__uint_as_float(word), __uint_as_float(beside)));
+  }
+}
+
+/// `beside` and `kept` have as many elements as the result.
+template <class Out>
+struct Activated {
+  using Storage = typename Out::Storage;
+  Activation kind = Activation::none;  ///< forward: of those that read their input alone
+  Storage* kept = nullptr;  ///< forward: takes what the activation reads, where somebody else reads it
+  const Storage* beside = nullptr;  ///< backward: what the derivative reads
+
+  /// Calls f with the change of each element; of no activation nothing happens.
+  template <class F>
+  __device__ __forceinline__ void with_change(F f) const {
+    if (beside == nullptr) {
+      with_kept_activation(kind, [&]<class A>(A) { f([](float z, float) { return A::value(z); }); });
+    } else {
+      with_activation(kind, [&]<class A>(A) { f([](float dy, float x) { return A::gradient(dy, x); }); });
+    }
+  }
+
+  /// Writes 16 bytes of the result from `element` on.
+  template <class Change>
+  __device__ __forceinline__ void write(Storage* out, unsigned element, uint4 words, Change change) const {
+    uint4 other{};
+    if (beside != nullptr) {
+      other = *reinterpret_cast<const uint4*>(beside + element);
+    } else if (kept != nullptr) {
+      *reinterpret_cast<uint4*>(kept + element) = words;
+    }
+    *reinterpret_cast<uint4*>(out + element) =
+        uint4{changed_word<Out>(words.x, other.x, change), changed_word<Out>(words.y, other.y, change),
+              changed_word<Out>(words.z, other.z, change), changed_word<Out>(words.w, other.w, change)};
+  }
+
+  /// The same of 8 bytes.
+  template <class Change>
+  __device__ __forceinline__ void write(Storage* out, unsigned element, uint2 words, Change change) const {
+    uint2 other{};
+    if (beside != nullptr) {
+      other = *reinterpret_cast<const uint2*>(beside + element);
+    } else if (kept != nullptr) {
+      *reinterpret_cast<uint2*>(kept + element) = words;
+    }
+    *reinterpret_cast<uint2*>(out + element) =
+        uint2{changed_word<Out>(words.x, other.x, change), changed_word<Out>(words.y, other.y, change)};
+  }
+
+  /// Writes one element.
+  template <class Change>
+  __device__ __forceinline__ void write_one(Storage* out, unsigned element, Storage value,
+                                            Change change) const {
+    const Storage other = beside != nullptr ? beside[element] : Storage{0};
+    if (kept != nullptr) kept[element] = value;
+    out[element] = static_cast<Storage>(changed_word<Out>(value, other, change));
+  }
+};
+
+}  // namespace warpscope::ops

@@ -1,0 +1,14 @@
+#pragma once
+// Ranks that Slurm's srun has started without MPI, as it does where `--mpi=none` is its default.
+
+#include <optional>
+
+#include "gpu/ranks/group.h"
+
+namespace warpscope::ranks {
+
+/// Which of several processes of a step this is, by the environment that srun sets; nothing in other processes, in
+/// batch scripts among them. Where srun speaks PMI it says the same, so ask started_by_mpi() first.
+std::optional<Place> place_in_slurm_step();
+
+}  // namespace warpscope::ranks

@@ -1,0 +1,113 @@
+#include "ui/panels/challenge_rows.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+#include <gtest/gtest.h>
+
+#include "gpu/plan/presets.h"
+#include "ui/panels/panel_table.h"
+
+namespace warpscope::ui::challenge_rows_test {
+namespace {
+
+using training::Metric;
+using training::Snapshot;
+using training::TrainerState;
+
+const ChallengeRow& row(const std::string& id) {
+  const auto rows = challenges();
+  return *std::find_if(rows.begin(), rows.end(), [&](const ChallengeRow& each) { return each.id == id; });
+}
+
+Snapshot running(std::uint64_t step, float loss) {
+  Snapshot snapshot;
+  snapshot.state = TrainerState::running;
+  snapshot.step = step;
+  snapshot.last[Metric::loss] = loss;
+  return snapshot;
+}
+
+/// Shows steps of one loss; true if any command came back.
+bool train(Challenge& challenge, Snapshot& snapshot, std::uint64_t to, float loss) {
+  bool any = false;
+  snapshot.last[Metric::loss] = loss;
+  for (snapshot.step = std::min(snapshot.step + 5, to); snapshot.step < to; snapshot.step += 5)
+    any = !challenge.follow(snapshot).empty() || any;
+  snapshot.step = to;
+  return !challenge.follow(snapshot).empty() || any;
+}
+
+TEST(Challenges, NameAPanelAndSayWhatIsToBeReached) {
+  EXPECT_EQ(challenges().size(), 3U);
+  for (const ChallengeRow& each : challenges()) {
+    EXPECT_NE(find_panel(each.panel), nullptr) << each.id;
+    EXPECT_EQ(std::string(each.goal).back(), '.') << each.id;
+    Snapshot preparing;
+    EXPECT_NE(each.why_not(preparing), "") << each.id;
+  }
+}
+
+TEST(Challenges, TenTimesAsFastIsHeldAgainstTheSlowKernels) {
+  Snapshot snapshot = running(10, 1);
+  Challenge challenge(row("faster"), snapshot);
+  const auto commands = row("faster").begin(snapshot);
+  snapshot.selection = std::get<training::Select>(commands.front()).selection;
+  const auto with = [&](double speed) {
+    training::LadderEntry entry;
+    entry.selection = snapshot.selection;
+    entry.batch = snapshot.settings->batch;
+    entry.images_per_second = speed;
+    entry.timed = 9;
+    snapshot.ladder = std::make_shared<const std::vector<training::LadderEntry>>(1, entry);
+    challenge.follow(snapshot);
+  };
+  with(100);
+  snapshot.selection.variants.clear();
+  with(900);
+  EXPECT_FALSE(challenge.done()) << challenge.told();
+  EXPECT_NEAR(challenge.part(), 0.9, 1e-9);
+  with(1001);
+  EXPECT_TRUE(challenge.done()) << challenge.told();
+}
+
+TEST(Challenges, ADivergedTrainingIsBroughtBelowTheLossThatItHad) {
+  Snapshot snapshot = running(100, 0.5f);
+  Challenge challenge(row("diverge"), snapshot);
+  train(challenge, snapshot, 150, 0.1f);
+  EXPECT_FALSE(challenge.done()) << "the guard has not paused it";
+  snapshot.divergence.id = 1;
+  snapshot.state = TrainerState::paused;
+  challenge.follow(snapshot);
+  snapshot.state = TrainerState::running;
+  train(challenge, snapshot, 300, 0.6f);
+  EXPECT_FALSE(challenge.done()) << challenge.told();
+  train(challenge, snapshot, 500, 0.4f);
+  EXPECT_TRUE(challenge.done()) << challenge.told();
+}
+
+TEST(Challenges, AdamIsBeatenByItsLossInFewerSteps) {
+  Snapshot snapshot = running(100, 0.5f);
+  Challenge challenge(row("adam"), snapshot);
+  snapshot.generation = 1;
+  snapshot.step = 0;
+  EXPECT_TRUE(train(challenge, snapshot, 205, 0.3f)) << "Adam has ended: the weights are reset";
+  snapshot.generation = 2;
+  snapshot.step = 0;
+  train(challenge, snapshot, 250, 0.2f);
+  const bool early = challenge.done();
+  EXPECT_TRUE(early) << challenge.told();
+  Challenge late(row("adam"), running(100, 0.5f));
+  snapshot.generation = 1;
+  snapshot.step = 0;
+  train(late, snapshot, 205, 0.3f);
+  snapshot.generation = 2;
+  snapshot.step = 0;
+  train(late, snapshot, 200, 0.4f);
+  train(late, snapshot, 400, 0.1f);
+  EXPECT_FALSE(late.done()) << "it took more steps";
+}
+
+}  // namespace
+}  // namespace warpscope::ui::challenge_rows_test

@@ -1,0 +1,99 @@
+#include "ui/panels/start_rows.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/core/error.h"
+#include "tests/core/temporary_folder.h"
+#include "ui/panels/start_desk.h"
+
+namespace warpscope::ui::start_rows_test {
+namespace {
+
+const StartRow* find(const std::vector<StartRow>& rows, const std::string& label) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const StartRow& row) { return row.label == label; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+TEST(StartRows, DefaultsAreTheCommandWithoutOptions) {
+  EXPECT_EQ(command_line_of({}), "warpscope");
+  EXPECT_TRUE(configuration_of({}).empty());
+}
+
+TEST(StartRows, ChoicesAreTheSameAsSettingsAndAsACommandLine) {
+  StartChoices choices{.data = "/my pictures", .network = "mlp", .init = {}, .goal_text = "90 %"};
+  choices.goal = Goal::accuracy;
+  choices.device = "cpu";
+  add_choice(choices, "seed", "4");
+  add_choice(choices, "precision", "fp32");
+  EXPECT_EQ(command_line_of(choices),
+            "warpscope --model mlp --data '/my pictures' --target-accuracy 0.9 --device cpu --precision fp32 "
+            "--seed 4");
+  const training::Configuration configuration = configuration_of(choices);
+  EXPECT_EQ(configuration.number("target_accuracy"), 0.9);
+  EXPECT_EQ(configuration.text("data_source"), "/my pictures");
+}
+
+TEST(StartRows, AFlagHasNoValueOnTheCommandLine) {
+  StartChoices choices;
+  add_choice(choices, "deterministic", "true");
+  add_choice(choices, "record", "false");
+  EXPECT_EQ(command_line_of(choices), "warpscope --deterministic --no-record");
+  const training::Configuration configuration = configuration_of(choices);
+  EXPECT_EQ(*configuration.find("deterministic"), training::Value(true));
+  EXPECT_EQ(*configuration.find("record"), training::Value(false));
+}
+
+TEST(StartRows, AGoalThatIsNoneSaysWhy) {
+  const models::Model autoencoder = models::find_model("autoencoder");
+  const models::Model classifier = models::find_model("classifier");
+  StartChoices choices;
+  EXPECT_EQ(goal_refusal(choices, autoencoder), "");
+  choices.goal = Goal::epochs;
+  EXPECT_NE(goal_refusal(choices, autoencoder), "") << "nothing is typed";
+  choices.goal_text = "many";
+  EXPECT_NE(goal_refusal(choices, autoencoder), "");
+  choices.goal_text = "3";
+  EXPECT_EQ(goal_refusal(choices, autoencoder), "");
+  choices.goal = Goal::accuracy;
+  choices.goal_text = "0.9";
+  EXPECT_EQ(goal_refusal(choices, classifier), "");
+  EXPECT_NE(goal_refusal(choices, autoencoder).find("does not classify"), std::string::npos);
+}
+
+TEST(StartRows, NetworksThatDoNotSuitTheDataSayWhy) {
+  data::Inventory inventory;
+  inventory.option = "mnist";
+  inventory.title = "MNIST";
+  inventory.shape = {28, 28, 1};
+  inventory.classes = std::vector<std::string>(10, "digit");
+  const auto rows = network_rows(&inventory, {});
+  ASSERT_NE(find(rows, "mlp"), nullptr);
+  EXPECT_EQ(find(rows, "mlp")->why_not, "");
+  EXPECT_NE(find(rows, "autoencoder")->why_not.find("28x28x1"), std::string::npos);
+  EXPECT_NE(find(rows, "char_cnn")->why_not.find("takes texts"), std::string::npos);
+  EXPECT_EQ(find(network_rows(nullptr, {}), "autoencoder")->why_not, "") << "nobody knows the data yet";
+  EXPECT_NE(find(network_rows(nullptr, {.network = "mine.toml"}), "mine.toml"), nullptr);
+}
+
+TEST(StartRows, PathsAreToldApartByWhatTheyHold) {
+  const tests::TemporaryFolder folder;
+  tests::write_text(folder.path() / "run" / "run.json", "{}");
+  tests::write_text(folder.path() / "net.toml", "");
+  tests::write_text(folder.path() / "w.safetensors", "");
+  tests::write_text(folder.path() / "texts" / "train.csv", "a,b\n");
+  std::filesystem::create_directories(folder.path() / "empty");
+  EXPECT_EQ(kind_of(folder.path() / "run"), PathKind::run);
+  EXPECT_EQ(kind_of(folder.path() / "net.toml"), PathKind::network);
+  EXPECT_EQ(kind_of(folder.path() / "w.safetensors"), PathKind::weights);
+  EXPECT_EQ(kind_of(folder.path() / "texts"), PathKind::data);
+  EXPECT_EQ(kind_of(folder.path() / "empty"), PathKind::pictures);
+  EXPECT_EQ(kind_of(folder.path() / "gone"), PathKind::nothing);
+}
+
+}  // namespace
+}  // namespace warpscope::ui::start_rows_test
