@@ -316,15 +316,14 @@ void StartPage::draw_command(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, 4 * frame.scale));
   form_label(frame, "command", "What does the same in a terminal.");
   const std::string line = command_line_of(desk_.choices());
-  const float copy = text_button_width(frame, "Copy") + 8 * frame.scale;
-  const float room = ImGui::GetContentRegionAvail().x - copy;
-  row_text(frame, frame.fonts.numbers, frame.palette.text,
-           ellipsize(frame.fonts.numbers, files::escaped(line), room));
-  trace_item("start.command");
+  if (text_button(frame, "start.copy", "Copy", "Copies the command line")) {
+    ImGui::SetClipboardText(line.c_str());
+    trace_event("copied", fmt::format("\"text\":{}", json_string(line)));
+  }
   ImGui::SameLine(0, 8 * frame.scale);
-  if (!text_button(frame, "start.copy", "Copy", "Copies the command line")) return;
-  ImGui::SetClipboardText(line.c_str());
-  trace_event("copied", fmt::format("\"text\":{}", json_string(line)));
+  row_text(frame, frame.fonts.numbers, frame.palette.text,
+           ellipsize(frame.fonts.numbers, files::escaped(line), ImGui::GetContentRegionAvail().x));
+  trace_item("start.command");
 }
 
 void StartPage::draw_start(const Frame& frame) {
