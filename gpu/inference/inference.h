@@ -143,7 +143,7 @@ struct Outcome {
   int batch = 0;
   std::int64_t batches = 0;
   /// From reading the first image to the last answer, without what comes between batches while the device has none:
-  /// passes that time layers, and GoOn. Of several ranks, which begin together: until rank 0 has the answers of all.
+  /// passes that time layers, and GoOn. Several ranks begin together; their time ends when rank 0 has all answers.
   double seconds = 0;
   RankTimes times;               ///< of this rank, where there is one
   double device_seconds = 0;     ///< RankTimes::device of all batches, by the events of the device

@@ -67,15 +67,6 @@ struct Activated {
     *reinterpret_cast<uint2*>(out + element) =
         uint2{changed_word<Out>(words.x, other.x, change), changed_word<Out>(words.y, other.y, change)};
   }
-
-  /// Writes one element.
-  template <class Change>
-  __device__ __forceinline__ void write_one(Storage* out, unsigned element, Storage value,
-                                            Change change) const {
-    const Storage other = beside != nullptr ? beside[element] : Storage{0};
-    if (kept != nullptr) kept[element] = value;
-    out[element] = static_cast<Storage>(changed_word<Out>(value, other, change));
-  }
 };
 
 }  // namespace warpscope::ops

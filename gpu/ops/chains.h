@@ -114,13 +114,6 @@ inline std::vector<Link> derivative_after(OpShape (*shape)(const OpShape&), cons
   return chain;
 }
 
-/// `own`, a product's gradient by its input, and what may follow it: [relu.backward | gelu.backward].
-inline std::vector<Link> input_gradient_and_derivative(Op own) {
-  std::vector<Link> chain{{.op = own, .renames = {{Name::input_gradient, Name::unmasked_gradient}}}};
-  for (Link& each : derivative_after(input_shape)) chain.push_back(std::move(each));
-  return chain;
-}
-
 /// What the derivative in a call of such a chain reads; nullptr: there is none.
 inline void* derivative_operand(const OpCall& call) {
   const Activation kind = derivative_of(call.shape.covered);

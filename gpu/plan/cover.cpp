@@ -204,10 +204,9 @@ void Coverer::match(std::size_t n) {
   attempt.match = match_chain(program_, n, attempt.variant(), attempt.left_out, selection_);
   if (attempt.match.failure.empty()) return;
   const bool chosen = selection_.variants.find(program_.nodes[n].op) != selection_.variants.end();
-  const bool elsewhere = attempt.match.absent || attempt.variant().special;
-  if (elsewhere && attempt.left_out.empty() && attempt.candidate == 0 && !chosen &&
+  if (attempt.match.absent && attempt.left_out.empty() && attempt.candidate == 0 && !chosen &&
       attempt.candidates.size() > 1) {
-    // It is made for another place in a network or other shapes, which is nothing that anybody has to be told.
+    // It is made for another place in a network, which is nothing that anybody has to be told.
     attempt.candidates.erase(attempt.candidates.begin());
     attempt.measured.clear();
     return match(n);

@@ -2,7 +2,7 @@
 
     random_networks.py N [--seed S] [--folder FOLDER] [--program WARPSCOPE]
 
-Of each four one is a residual classifier, one a plain classifier, one an autoencoder of images, one a classifier of
+Every four are a residual classifier, a plain classifier, an autoencoder of images and a classifier of
 texts. Writes them into the folder; with a program each trains one step on the CPU by it. Needs no PyTorch.
 """
 import argparse

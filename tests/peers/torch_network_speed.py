@@ -57,7 +57,7 @@ class ChannelNorm(torch.nn.LayerNorm):
 
 
 class TextEmbedding(torch.nn.Embedding):
-    """Of the numbers of characters."""
+    """Rows for the numbers of characters."""
 
     def forward(self, x):
         return super().forward(x[:, 0].long()).movedim(2, 1)
@@ -272,7 +272,7 @@ def safe_name(name):
 
 
 def first_losses(arguments, description, path, kind, precision):
-    """Of the first step with the same weights on the same images, in PyTorch and in Warpscope."""
+    """Losses of the first step with the same weights on the same images, in PyTorch and in Warpscope."""
     from torch_curve import write_safetensors
     from torch_networks import write_idx
     torch.manual_seed(1)

@@ -2,6 +2,7 @@
 // somebody reads it.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -71,8 +72,10 @@ TEST(Activations, ReluStoresNothing) {
 }
 
 TEST(Activations, AGradientCoversTheDerivativeBeforeIt) {
-  const Variant backward = chain_variant(Op::conv2d_backward_input, "epilogue",
-                                         ops::input_gradient_and_derivative(Op::conv2d_backward_input));
+  std::vector<ops::Link> chain{
+      {.op = Op::conv2d_backward_input, .renames = {{Name::input_gradient, Name::unmasked_gradient}}}};
+  for (ops::Link& each : ops::derivative_after(ops::input_shape)) chain.push_back(std::move(each));
+  const Variant backward = chain_variant(Op::conv2d_backward_input, "epilogue", std::move(chain));
   const models::Model tiny = tests::tiny_model();
   for (models::Model model : {tiny, with_gelu()}) {
     const bool gelu = model.layers[1].kind == models::LayerKind::gelu;

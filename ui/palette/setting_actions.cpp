@@ -114,7 +114,7 @@ void complete(Action& action, const ActionScene& scene, const Setting& setting, 
     const bool is_file = setting.settle != nullptr && text.ends_with(".toml");
     if (!is_file) action.why_not = sentence(value_refusal(setting, text, value));
     action.title = fmt::format("New training with {} {} ...", label_of(setting), text);
-    // Of what a field or a flag takes in other ways, such as "on", as settings have it.
+    // A field or a flag also takes other words, such as "on": here as settings have them.
     const bool is_text = setting.field.kind == training::Kind::text;
     action.run = [start = scene.start_with, name = std::string(setting.name),
                   taken = is_text ? text : training::to_string(value)] { start(name, taken); };

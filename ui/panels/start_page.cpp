@@ -144,7 +144,7 @@ void StartPage::draw_form(const Frame& frame) {
   form_label(frame, "device", "Where it trains.");
   draw_start_choice(frame, "start.device", device_rows(desk_.at_hand().devices), choices.device,
                     "Automatic: the first GPU, else the CPU");
-  form_label(frame, "precision", "Of the operands of matrix products.");
+  form_label(frame, "precision", "The precision of matrix products.");
   draw_start_choice(frame, "start.precision", precision_rows(desk_.at_hand().devices, choices.device),
                     choices.precision, "Automatic: the fastest that is as good");
   draw_more(frame, choices);

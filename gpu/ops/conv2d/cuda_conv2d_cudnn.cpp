@@ -1,8 +1,8 @@
 // conv2d, variants `cudnn` and `cudnn_fused`: NVIDIA's own kernels, the measure of ours. Forward, gradient of the input
-// and gradient of the weights, each an operation graph over the NHWC tensors as they lie in memory. Of the engines that
-// cuDNN's heuristics rank first, those that are deterministic, sum in FP32, neither convert their inputs down nor
-// transform them (Winograd, FFT) and fit the workspace are timed, and the fastest runs (cuda_cudnn_search.h). fp32
-// takes no engine on tensor cores; the others take one without only where there is no other.
+// and gradient of the weights, each an operation graph over the NHWC tensors as they lie in memory. The engines that
+// cuDNN's heuristics rank first are timed if they are deterministic, sum in FP32, neither convert their inputs down nor
+// transform them (Winograd, FFT) and fit the workspace; the fastest runs (cuda_cudnn_search.h). fp32 takes no engine on
+// tensor cores; the others take one without only where there is no other.
 //
 // `cudnn_fused` adds the bias and ReLU that follow: in the same graph where a compiled engine computes that, else, or
 // where that is faster, by passes of our own over the output. Engines that cuDNN compiles at run time are left out
@@ -43,7 +43,7 @@ constexpr std::size_t kSmallestLimit = 16 * kMebibyte;
 constexpr std::size_t kLargestLimit = 512 * kMebibyte;
 constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr std::int64_t kAlignment = 16;
-/// Of the tensors: the op's operands in their order, then the bias.
+/// Tensors of a graph: the op's operands in their order, then the bias.
 constexpr std::array<std::int64_t, 4> kIds{1, 2, 3, 4};
 constexpr std::int64_t kProductId = 5;
 constexpr std::int64_t kBiasedId = 6;

@@ -4,8 +4,8 @@
 //   dW[o,i] = sum_n dy[n,o] x[n,i]                    both turned by the tensor cores
 //   db[o]   = sum_n dy[n,o]                           where linear.backward_bias is covered
 //   dx[n,i] = sum_o dy[n,o] W[o,i], 0 where x <= 0    where linear.backward_input is covered; the mask where
-//                                                     relu.backward is, W turned. Of other activations times the
-//                                                     derivative (ops/activated.cuh)
+//                                                     relu.backward is, W turned. Other activations multiply by
+//                                                     their derivative (ops/activated.cuh)
 //
 // x, dx (N,I), dy (N,O), W (O,I) in FP16 or BF16, dW (O,I) and db (O) in FP32, all row-major; sums in FP32, dx rounded
 // once, to nearest even.
