@@ -235,7 +235,7 @@ void check(const BenchArguments& arguments) {
 
 /// The precisions that were asked for, else all in which the device can train.
 std::vector<Precision> precisions_of(const Choices& chosen) {
-  return chosen.precisions.empty() ? plan::training_precisions(chosen.device->info()) : chosen.precisions;
+  return chosen.precisions.empty() ? plan::training_precisions(chosen.context()) : chosen.precisions;
 }
 
 /// The model has no linear layer; the one that would follow its encoder in a classifier stands for them.
@@ -273,7 +273,7 @@ std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Choices& 
   }
   if (!arguments.shapes.empty()) return cases;
   for (const Precision precision : precisions) {
-    const auto of_step = profiling::cases_of(model, batch, precision, chosen.device->info());
+    const auto of_step = profiling::cases_of(model, batch, precision, chosen.context());
     for (const BenchCase& what : of_step) {
       const auto& ops = chosen.ops;
       if (!ops.empty() && std::ranges::find(ops, what.op) == ops.end()) continue;
@@ -315,9 +315,9 @@ std::vector<profiling::Advice> advice_of(const Choices& chosen, const models::Mo
     const std::string text = fmt::format("whole steps in turns, {}", core::to_string(precision));
     const auto go_on = [&] { return progress(0, 1, text); };
     plan::Selection present{precision, {}};
-    plan::apply(present, arguments.select, report.device);
+    plan::apply(present, arguments.select, chosen.context());
     if (!go_on()) break;
-    auto advice = profiling::advise(chosen.device, model, setup, present, report.steps, options, go_on);
+    auto advice = profiling::advise(chosen.context(), model, setup, present, report.steps, options, go_on);
     if (!advice) break;
     all.push_back(std::move(*advice));
   }
@@ -340,7 +340,7 @@ int measure(const BenchArguments& arguments) {
       arguments.batch > 0 ? arguments.batch : plan::standard_batch(chosen.device->info(), model);
   const auto precisions = precisions_of(chosen);
   plan::Selection present;
-  plan::apply(present, arguments.select, chosen.device->info());  // refused before anything is measured
+  plan::apply(present, arguments.select, chosen.context());  // refused before anything is measured
   std::vector<BenchCase> cases;
   if (arguments.variants) {
     cases = cases_of(arguments, chosen, model, batch, precisions);
@@ -371,7 +371,7 @@ int measure(const BenchArguments& arguments) {
     options.precisions = precisions;
     options.only = chosen.variant;
     options.samples = arguments.samples.value_or(options.samples);
-    report.rows = profiling::bench(chosen.device, cases, report.peaks, options, progress);
+    report.rows = profiling::bench(chosen.context(), cases, report.peaks, options, progress);
   }
   if (wants_steps(arguments) && !interrupted) {
     report.in_step = calls_of_step(report.rows, model, batch, report.device);
@@ -379,12 +379,12 @@ int measure(const BenchArguments& arguments) {
     steps.precisions = precisions;
     steps.samples = arguments.samples.value_or(steps.samples);
     steps.energy = steps.samples >= profiling::kLeastSamples;
-    report.steps = profiling::bench_steps(chosen.device, model, setup, report.rows, steps, progress);
+    report.steps = profiling::bench_steps(chosen.context(), model, setup, report.rows, steps, progress);
     report.advice = advice_of(chosen, model, setup, report, arguments, progress);
   }
   std::string measured;
   if (wants_steps(arguments) && !interrupted) {
-    measured = measured_text(chosen.device, model, setup, precisions, arguments.measure);
+    measured = measured_text(chosen.context(), model, setup, precisions, arguments.measure);
   }
   line.clear();
   report.complete = !interrupted;

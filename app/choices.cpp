@@ -13,8 +13,9 @@ namespace warpscope::app {
 namespace {
 
 /// Throws unless `part` occurs in the name of a variant, of any kind of device.
-void check_variant_name(const std::string& part, std::vector<std::string> names) {
-  for (const ops::Variant& variant : *ops::built_in_variants()) {
+void check_variant_name(const std::string& part, const ops::VariantTable& variants,
+                        std::vector<std::string> names) {
+  for (const ops::Variant& variant : variants) {
     if (std::ranges::find(names, variant.name) == names.end()) names.push_back(variant.name);
   }
   const bool found = std::ranges::any_of(
@@ -36,8 +37,12 @@ Choices choices(const ChoiceArguments& arguments, const std::vector<std::string>
     made.precisions.push_back(core::parse_precision(precision));
   }
   made.variant = arguments.variant;
-  if (!made.variant.empty()) check_variant_name(made.variant, also);
+  if (!made.variant.empty() && arguments.kernels.files.empty())
+    check_variant_name(made.variant, *made.variants, also);
   made.device = core::open_device(arguments.device);
+  if (arguments.kernels.files.empty()) return made;
+  made.variants = use_kernels(arguments.kernels, arguments.device).variants;
+  if (!made.variant.empty()) check_variant_name(made.variant, *made.variants, also);
   return made;
 }
 

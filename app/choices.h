@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/user_kernels.h"
 #include "gpu/core/device.h"
 #include "gpu/ops/variant.h"
 
@@ -22,6 +23,7 @@ struct ChoiceArguments {
   std::vector<std::string> ops;
   std::vector<std::string> precisions;
   std::string variant;
+  KernelArguments kernels;
 };
 
 struct Choices {
@@ -29,9 +31,12 @@ struct Choices {
   std::vector<ops::Op> ops;                 ///< empty: all
   std::vector<core::Precision> precisions;  ///< empty: all
   std::string variant;                      ///< "": all
+  ops::Variants variants = ops::built_in_variants();
+
+  ops::Context context() const { return {device, variants}; }
 };
 
-/// Adds --device, --op, --variant and --precision (options.cpp, beside the other options).
+/// Adds --device, --op, --variant, --precision and --kernel (options.cpp, beside the other options).
 void add_choice_options(CLI::App& app, ChoiceArguments& arguments);
 
 /// Throws core::BadInput for unknown names, listing the valid ones; so too if no variant's name contains

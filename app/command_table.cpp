@@ -7,7 +7,8 @@ namespace warpscope::app {
 // Each is defined in the file named for its command.
 Run train(CLI::App&app), config(CLI::App&app), fetch(CLI::App&app), verify(CLI::App&app), bench(CLI::App&app),
     runs(CLI::App&app), export_runs(CLI::App&app), models(CLI::App&app), features(CLI::App&app),
-    infer(CLI::App&app), map(CLI::App&app), classify(CLI::App&app), view(CLI::App&app), devices(CLI::App&app);
+    infer(CLI::App&app), map(CLI::App&app), classify(CLI::App&app), view(CLI::App&app), devices(CLI::App&app),
+    kernel(CLI::App&app);
 
 namespace {
 
@@ -25,6 +26,7 @@ constexpr std::array kCommands{
     Command{"map", "Map what a trained network makes of images into the plane", map},
     Command{"classify", "Judge what a trained network makes of images by a classifier", classify},
     Command{"view", "Open the window on a run that another process writes or has written", view},
+    Command{"kernel", "Start, prove and time a kernel of your own", kernel},
     Command{"devices", "List devices and the variants each can run", devices},
 };
 

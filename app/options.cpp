@@ -255,6 +255,7 @@ void add_choice_options(CLI::App& app, ChoiceArguments& arguments) {
   app.add_option("--precision", arguments.precisions, "Precisions: fp32,tf32,fp16,bf16 (default: all)")
       ->type_name("P,...")
       ->delimiter(',');
+  add_kernel_options(app, arguments.kernels);
 }
 
 Configuration parse(const TrainingArguments& arguments) {

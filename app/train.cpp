@@ -27,6 +27,7 @@
 #include "app/judged.h"
 #include "app/options.h"
 #include "app/ranks.h"
+#include "app/user_kernels.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/phases.h"
 #include "gpu/files/streams.h"
@@ -219,7 +220,7 @@ class Follower {
 
 /// The preset, or what is chosen.
 std::string selection_text(const Snapshot& end) {
-  const std::string preset = plan::preset_of(end.selection, end.device);
+  const std::string preset = plan::preset_of(end.selection, {end.device, *end.variants});
   const std::string_view precision = core::to_string(end.selection.precision);
   if (!preset.empty()) return fmt::format("{}, preset {}", precision, preset);
   const std::string chosen = plan::selection_text(end.selection);
@@ -419,19 +420,23 @@ Run train(CLI::App& app) {
   struct Arguments {
     TrainingArguments training;
     RankArguments ranks;
+    KernelArguments kernels;
     std::string then;
   };
   const auto a = std::make_shared<Arguments>();
   add_training_options(app, a->training);
   add_rank_options(app, a->ranks);
+  add_kernel_options(app, a->kernels);
   app.add_option("--then", a->then,
                  "Then judge what the trained network makes of the images by this classifier (svm: rbf); "
                  "warpscope classify has more")
       ->type_name("CLASSIFIER");
   return [a] {
     training::TrainerOptions options = training_options(a->training);
+    refuse_with_ranks(a->kernels, a->ranks);
     const OtherRanks others(a->ranks, options);
     if (others.exit_code()) return *others.exit_code();
+    use_kernels(a->kernels, options);
     return train_headless(std::move(options), a->then);
   };
 }

@@ -185,10 +185,11 @@ int prove(const VerifyArguments& arguments) {
   const std::atomic<bool>& interrupted = catch_interrupts();
   {
     ProgressLine line;
-    report.rows = verify::verify(chosen.device, options, [&](int done, int total, const std::string& text) {
-      line.show(done, total, text);
-      return !interrupted;
-    });
+    report.rows =
+        verify::verify(chosen.context(), options, [&](int done, int total, const std::string& text) {
+          line.show(done, total, text);
+          return !interrupted;
+        });
   }
   report.complete = !interrupted;
   report.seconds = core::seconds_since(start);

@@ -8,8 +8,8 @@
 #include "app/start_services.h"
 #include "app/window_options.h"
 #include "gpu/core/error.h"
-#include "gpu/jobs/viewed_run.h"
 #include "gpu/runs/head_snapshot.h"
+#include "gpu/training/viewed_run.h"
 
 namespace warpscope::app {
 namespace {
@@ -33,7 +33,7 @@ int view_run(const std::string& run, const WindowArguments& arguments) {
   const std::filesystem::path folder = find_run(run, kRunsFolder);
   ui::WindowOptions window = window_options(arguments);
   window.training.model = model_of(folder);
-  window.source = std::make_shared<jobs::ViewedRun>(folder);
+  window.source = std::make_shared<training::ViewedRun>(folder);
   window.start.view = start_services().view;
   try {
     return ui::run_window(window);

@@ -78,12 +78,19 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
           "trainings of another format are kept in {}: {}; only the Warpscope that wrote them goes on with "
           "them";
       window.notice = others > 0 ? fmt::format(kOthers, unsaved.string(), others) : "";
-      std::optional<training::TrainerOptions> go_on;
+      std::optional<ui::NextTraining> go_on;
       const int code = ui::run_window(window, go_on);
       if (!go_on || *window.leave) return code;
+      const bool has_ranks = options.rank_supply.start && go_on->options.device == "auto";
+      window.ranks = has_ranks ? go_on->ranks : 1;
+      if (has_ranks && !options.devices.empty()) go_on->options.device = options.devices.front();
       training::RankSupply supply = std::move(options.rank_supply);
-      options = std::move(*go_on);
+      const ops::Variants variants = options.variants;
+      std::vector<runs::KernelFile> kernels = std::move(options.kernels);
+      options = std::move(go_on->options);
       options.rank_supply = std::move(supply);
+      options.variants = variants;
+      options.kernels = std::move(kernels);
       window.start_page = false;
     }
   } catch (const ui::NoDisplay&) {

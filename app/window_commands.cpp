@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/options.h"
 #include "app/ranks.h"
+#include "app/user_kernels.h"
 #include "app/window_arguments.h"
 
 namespace warpscope::app {
@@ -31,16 +32,20 @@ Run window(CLI::App& app) {
   struct Arguments {
     TrainingArguments training;
     RankArguments ranks;
+    KernelArguments kernels;
     WindowArguments window;
   };
   const auto a = std::make_shared<Arguments>();
   add_training_options(app, a->training);
   add_rank_options(app, a->ranks);
+  add_kernel_options(app, a->kernels);
   add_window_options(app, a->window);
   return [a] {
     training::TrainerOptions options = training_options(a->training);
+    refuse_with_ranks(a->kernels, a->ranks);
     const OtherRanks others(a->ranks, options);
     if (others.exit_code()) return *others.exit_code();
+    use_kernels(a->kernels, options);
     const TrainingArguments& training = a->training;
     a->window.bare = training.given.empty() && training.config.empty() && training.resume.empty();
     return open_window(std::move(options), a->window);

@@ -14,7 +14,7 @@ run_packages=(
 )
 test_packages=(libgtest-dev xvfb xdotool imagemagick python3 python3-numpy python3-pil python3-venv x11-utils
   openmpi-bin)
-ci_packages=(clang-format shellcheck lld desktop-file-utils file groff-base)
+ci_packages=(clang-format clang-19 libclang-rt-19-dev shellcheck lld desktop-file-utils file groff-base)
 
 say() { printf 'warpscope: %s\n' "$*" >&2; }
 

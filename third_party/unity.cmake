@@ -20,6 +20,7 @@ set_source_files_properties(
   gpu/runs/run_view.cpp
   gpu/runs/summary.cpp
   gpu/settings/optimizer_settings.cpp
+  ui/interop/cuda_shared_images.cpp
   ui/paint/x11_presenter.cpp
   ui/panels/determinism_panel.cpp
   ui/panels/kernel_cells.cpp
@@ -45,21 +46,20 @@ function(warpscope_spread name list)
 endfunction()
 
 # warpscope_join_kernels(NAME LIST): in a unity build the kernel files of NAME in LIST give way to files that include several
-# each, since half of the time of a small one goes to headers. CMake itself joins none for CUDA. Only those of ops: elsewhere,
-# and for convolutions and linear layers, many have one namespace.
+# each, since most of the time of a small one goes to headers. CMake itself joins none for CUDA. Left out are the large ones,
+# and classifiers, of which many have one namespace.
 function(warpscope_join_kernels name list)
   if(NOT CMAKE_UNITY_BUILD)
     return()
   endif()
   set(small ${${list}})
-  list(FILTER small INCLUDE REGEX "/gpu/ops/")
-  list(FILTER small EXCLUDE REGEX "/(conv2d|linear)/")
+  list(FILTER small EXCLUDE REGEX "/(classifiers|profiling|fused/(general|rows))/|_(mma|split_k)[a-z_]*\\.cu$")
   list(LENGTH small count)
   if(count LESS 2)
     return()
   endif()
   list(REMOVE_ITEM ${list} ${small})
-  math(EXPR stride "(${count} + 5) / 6")
+  math(EXPR stride "(${count} + 5) / 6") # more than any op has: its files share names
   set(index 0)
   foreach(file IN LISTS small)
     math(EXPR group "${index} % ${stride}")

@@ -13,6 +13,7 @@
 #include "gpu/engine/head.h"
 #include "gpu/engine/recipe.h"
 #include "gpu/models/model.h"
+#include "gpu/ranks/sums.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {

@@ -27,7 +27,7 @@ std::uint64_t step_of(const std::string& name) {
 Subject loaded(const Subject& subject) {
   if (subject.run.empty()) return subject;
   Subject found;
-  runs::TrainedNetwork network = runs::load_trained_network(subject.run, "last");
+  runs::TrainedNetwork network = runs::load_trained_network(subject.run, subject.checkpoint);
   const auto device = core::open_device(subject.device);
   const auto able = plan::training_precisions(device->info());
   auto& precision = network.settings.precision;

@@ -17,9 +17,10 @@
 
 namespace warpscope::features {
 
-/// Either all of it is given, or only `run` and `device`: then the run's newest checkpoint and its data set are read.
+/// Either all of it is given, or only `run` and `device`: then its `checkpoint` and its data set are read.
 struct Subject {
   std::filesystem::path run;  ///< folder of a run; empty where the rest is given
+  std::string checkpoint;     ///< of `run`, as runs::find_checkpoint() takes it; "" for the newest
   std::string device;         ///< as core::open_device() takes it
   models::Model model;
   core::Precision precision = core::Precision::fp32;

@@ -1,10 +1,12 @@
 #include "gpu/jobs/desks.h"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "gpu/core/error.h"
+#include "gpu/runs/checkpoint_store.h"
 
 namespace warpscope::jobs {
 namespace {
@@ -14,7 +16,7 @@ constexpr auto kLook = std::chrono::milliseconds(5);
 }  // namespace
 
 Desks::Desks(training::Source& source, std::filesystem::path run)
-    : source_(source), run_(std::move(run)), laboratory_(&source) {}
+    : source_(source), run_(std::move(run)), laboratory_(run_.empty() ? &source : nullptr) {}
 
 void Desks::ask(Request request) {
   std::visit([this](auto& what) { start(std::move(what)); }, request);
@@ -68,9 +70,11 @@ features::TrialRequest Desks::trial_of(Judge request) const {
 
 features::FindSubject Desks::network_of_now() {
   if (run_.empty()) return [this](const classifiers::Watch& watch) { return wait_for_weights(watch); };
-  return [run = run_](const classifiers::Watch& /*watch*/) {
+  return [run = run_, step = step_.load()](const classifiers::Watch& /*watch*/) {
     features::Subject subject;
     subject.run = run;
+    const auto nearest = step > 0 ? training::nearest_checkpoint(run, step) : std::nullopt;
+    if (nearest) subject.checkpoint = nearest->path.filename().string();
     subject.device = "auto";
     return features::loaded(subject);
   };

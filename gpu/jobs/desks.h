@@ -14,12 +14,14 @@ namespace warpscope::jobs {
 
 class Desks final : public Jobs {
  public:
-  /// Beside the training of `source`, which outlives it; or, of a window that shows a run, for the newest checkpoint in
-  /// the folder `run`.
+  /// Beside the training of `source`, which outlives it; or, of a window that shows a run, for a checkpoint in the
+  /// folder `run`, whose process nothing here makes pause.
   explicit Desks(training::Source& source, std::filesystem::path run = {});
 
   void ask(Request request) override;
   States states() const override;
+  /// Beside a run: from now on for the checkpoint nearest to this step; 0: for the newest.
+  void look_at(std::uint64_t step) { step_ = step; }
 
  private:
   void start(Judge request);
@@ -37,6 +39,7 @@ class Desks final : public Jobs {
 
   training::Source& source_;
   const std::filesystem::path run_;
+  std::atomic<std::uint64_t> step_ = 0;                           ///< look_at()
   std::mutex asking_;                                             ///< of the next
   std::uint64_t asked_ = 0;                                       ///< number of the last weights
   std::mutex mutex_;                                              ///< of the next

@@ -8,10 +8,10 @@
 namespace warpscope::maps {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / static_cast<int>(ops::kWarpThreads);
+constexpr int kStepThreads = 256;
+constexpr int kWarps = kStepThreads / static_cast<int>(ops::kWarpThreads);
 
-__global__ void __launch_bounds__(kThreads) follow_edges(UmapMemory memory, UmapStep step) {
+__global__ void __launch_bounds__(kStepThreads) follow_edges(UmapMemory memory, UmapStep step) {
   const int i = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x / ops::kWarpThreads);
   if (i >= memory.points) return;  // a whole warp
   const int lane = static_cast<int>(threadIdx.x % ops::kWarpThreads);
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads) follow_edges(UmapMemory memory, Umap
 
 void move_along_edges_cuda(core::Stream& stream, const UmapMemory& memory, const UmapStep& step) {
   const auto blocks = static_cast<unsigned>((memory.points + kWarps - 1) / kWarps);
-  follow_edges<<<blocks, kThreads, 0, core::cuda_stream(stream)>>>(memory, step);
+  follow_edges<<<blocks, kStepThreads, 0, core::cuda_stream(stream)>>>(memory, step);
   core::check_launch("umap: step");
 }
 

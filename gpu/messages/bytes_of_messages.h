@@ -72,7 +72,8 @@ auto members_of(T& s) {
   return std::tie(base_of<EngineSettings>(s), s.data, s.validation, s.device, s.precision, s.select,
                   s.measure, s.schedule, s.stop, s.test_every, s.spikes, s.epochs, s.steps, s.probe,
                   s.pause_on_divergence, s.go_on_without_ranks, s.rank_timeout, s.checkpoint_epochs,
-                  s.keep_checkpoints, s.moments_mib, s.run_dir, s.record, s.save_file);
+                  s.keep_checkpoints, s.moments_mib, s.moments_disk_mib, s.keep_history_mib, s.run_dir,
+                  s.record, s.save_file);
 }
 
 template <class T>
@@ -84,7 +85,7 @@ auto members_of(T& s) {
                   s.total_epochs, s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes,
                   s.timings, s.step_microseconds, s.ranks, s.most_ranks, s.ladder, s.determinism, s.data_name,
                   s.data_notice, s.data, s.rate_search, s.divergence, s.checkpoint_step, s.train_images,
-                  s.validation_images, s.test_images, s.test_views, s.run_dir, s.can, s.answers);
+                  s.validation_images, s.test_images, s.test_views, s.run_dir, s.can, s.answers, s.revival);
 }
 
 // A member that is not listed is found wherever this is included, not only where messages are sent.

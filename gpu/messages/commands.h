@@ -77,6 +77,11 @@ struct Observe {
 struct CopyWeights {
   std::uint64_t number = 0;
 };
+/// What is shown of the inside of a run that is only looked at (Snapshot::revival) is from now on that of the checkpoint
+/// nearest to this step; 0: of the newest, and of each newer one that comes.
+struct LookAt {
+  std::uint64_t step = 0;
+};
 /// While `disturbed` something else is measured on the same machine: no times are taken that would be compared.
 struct SetDisturbed {
   bool disturbed = false;
@@ -93,7 +98,7 @@ struct Leave {};
 using Command =
     std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
                  CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism, MeasureLinks,
-                 Observe, CopyWeights, SetDisturbed, Record, Finish, Leave, SetRanks, RewindTo>;
+                 Observe, CopyWeights, SetDisturbed, Record, Finish, Leave, SetRanks, RewindTo, LookAt>;
 
 /// As Source::send() takes it.
 struct NumberedCommand {

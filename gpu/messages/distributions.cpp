@@ -1,6 +1,6 @@
 #include "gpu/messages/distributions.h"
 
-#include <cmath>
+#include <utility>
 
 namespace warpscope::training {
 
@@ -28,33 +28,19 @@ std::size_t DistributionMoment::bytes() const {
          dead.size() * (sizeof(DeadUnits) + kNode);
 }
 
-/// Steps of different places are at least `ratio_` apart, or 1.
-double DistributionHistory::place(std::uint64_t step) const {
-  const std::uint64_t since = step - moments_.front()->step;
-  return std::floor(std::log(static_cast<double>(since) + 1) / std::log(ratio_));
-}
-
 void DistributionHistory::add(std::uint64_t generation, std::shared_ptr<const DistributionMoment> moment) {
   if (generation != generation_) moments_.clear();
   generation_ = generation;
-  std::erase_if(moments_, [&](const auto& one) { return one->step >= moment->step; });
-  if (moments_.empty()) ratio_ = kFirstRatio;
-  // The newest of before stays if it is the first of its place.
-  const std::size_t count = moments_.size();
-  if (count > 1 && place(moments_[count - 1]->step) <= place(moments_[count - 2]->step)) moments_.pop_back();
-  moments_.push_back(std::move(moment));
-  while (moments_.size() > 2 && moments_.size() * moments_.back()->bytes() > most_bytes_) thin();
+  const std::uint64_t step = moment->step;
+  const std::size_t bytes = moment->bytes();
+  moments_.add(step, bytes, std::move(moment));
+  while (moments_.bytes() > most_bytes_ && moments_.thin()) continue;
 }
 
-/// Half as many places; of each the first stays, and the newest of all.
-void DistributionHistory::thin() {
-  ratio_ *= ratio_;
-  std::vector<std::shared_ptr<const DistributionMoment>> kept;
-  for (const auto& one : moments_) {
-    const bool newest = one == moments_.back();
-    if (newest || kept.empty() || place(one->step) > place(kept.back()->step)) kept.push_back(one);
-  }
-  moments_ = std::move(kept);
+std::vector<std::shared_ptr<const DistributionMoment>> DistributionHistory::moments() const {
+  std::vector<std::shared_ptr<const DistributionMoment>> result;
+  for (const auto& one : moments_.entries()) result.push_back(one.kept);
+  return result;
 }
 
 }  // namespace warpscope::training

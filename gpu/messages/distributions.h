@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/messages/step_history.h"
 #include "gpu/statistics/distribution.h"
 
 namespace warpscope::training {
@@ -68,18 +69,14 @@ class DistributionHistory {
   /// Adds a moment; what was seen at later steps, from which a training was rolled back, is dropped. One of another
   /// generation begins anew.
   void add(std::uint64_t generation, std::shared_ptr<const DistributionMoment> moment);
-  const std::vector<std::shared_ptr<const DistributionMoment>>& moments() const { return moments_; }
+  /// By step, the newest last.
+  std::vector<std::shared_ptr<const DistributionMoment>> moments() const;
   std::uint64_t generation() const { return generation_; }
 
  private:
-  double place(std::uint64_t step) const;
-  void thin();
-
   std::size_t most_bytes_;
   std::uint64_t generation_ = 0;
-  double ratio_ = kFirstRatio;  ///< of neighbouring places
-  std::vector<std::shared_ptr<const DistributionMoment>> moments_;
-  static constexpr double kFirstRatio = 1.02;
+  StepHistory<std::shared_ptr<const DistributionMoment>> moments_;
 };
 
 }  // namespace warpscope::training

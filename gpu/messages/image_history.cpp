@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 namespace warpscope::training {
@@ -44,76 +43,50 @@ std::vector<float> widen(const std::vector<std::uint16_t>& values) {
   return result;
 }
 
-/// The place of a step on the logarithm. Steps of different places are at least `ratio` apart, or 1.
-double place(std::uint64_t step, double ratio) {
-  return std::floor(std::log(static_cast<double>(step) + 1) / std::log(ratio));
-}
-
 }  // namespace
 
 bool ImageHistory::wants(std::uint64_t step) const {
   const std::lock_guard lock(mutex_);
-  if (moments_.empty()) return true;
-  const std::uint64_t last = moments_.back().step;
-  return step < last || place(step, ratio_) > place(last, ratio_);
+  return moments_.wants(step);
 }
 
 void ImageHistory::add(const ShownImages& images) {
   auto values = std::make_shared<const std::vector<std::uint16_t>>(narrow(images.reconstruction));
   const std::lock_guard lock(mutex_);
-  Moment moment{images.step, version_ + 1, std::move(values), images.errors};
+  Moment moment{version_ + 1, std::move(values), images.errors};
   const bool same = images.shape == shape_ && images.generation == generation_;
-  if (!same || moments_.empty()) {
+  if (!same || moments_.entries().empty()) {
     moments_.clear();
-    ratio_ = 1.05;
     shape_ = images.shape;
     generation_ = images.generation;
     original_ = images.original;
   }
-  // A training that was rolled back goes on from an earlier step.
-  std::erase_if(moments_, [&](const Moment& one) { return one.step >= images.step; });
-  moments_.push_back(std::move(moment));
-  const std::size_t bytes = shape_.elements() * sizeof(std::uint16_t);
-  while (moments_.size() > 2 && moments_.size() * bytes > most_bytes_) thin();
+  moments_.add(images.step, shape_.elements() * sizeof(std::uint16_t), std::move(moment));
+  while (moments_.bytes() > most_bytes_ && moments_.thin()) continue;
   ++version_;
-}
-
-/// Half as many places; of each the first stays, and the newest of all.
-void ImageHistory::thin() {
-  ratio_ *= ratio_;
-  std::vector<Moment> kept;
-  for (Moment& one : moments_) {
-    const bool newest = &one == &moments_.back();
-    if (newest || kept.empty() || place(one.step, ratio_) > place(kept.back().step, ratio_)) {
-      kept.push_back(std::move(one));
-    }
-  }
-  moments_ = std::move(kept);
 }
 
 std::vector<std::uint64_t> ImageHistory::steps() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::uint64_t> result;
-  for (const Moment& one : moments_) result.push_back(one.step);
+  for (const auto& one : moments_.entries()) result.push_back(one.step);
   return result;
 }
 
 std::shared_ptr<const ShownImages> ImageHistory::at(std::uint64_t step) const {
   std::unique_lock lock(mutex_);
-  if (moments_.empty()) return nullptr;
-  auto found = std::upper_bound(moments_.begin(), moments_.end(), step,
-                                [](std::uint64_t wanted, const Moment& one) { return wanted < one.step; });
-  if (found != moments_.begin()) --found;
+  const auto* const found = moments_.nearest(step);
+  if (found == nullptr) return nullptr;
+  const std::uint64_t number = found->kept.number;
   const auto known = std::find_if(widened_.begin(), widened_.end(),
-                                  [&](const Widened& one) { return one.number == found->number; });
+                                  [number](const Widened& one) { return one.number == number; });
   if (known != widened_.end()) {
     std::rotate(known, known + 1, widened_.end());
     return widened_.back().images;
   }
-  const auto values = found->values;
-  const std::uint64_t number = found->number;
+  const auto values = found->kept.values;
   auto images = std::make_shared<ShownImages>(
-      ShownImages{shape_, found->step, generation_, original_, {}, found->errors});
+      ShownImages{shape_, found->step, generation_, original_, {}, found->kept.errors});
   lock.unlock();  // the trainer, which adds, need not wait for the rest
   images->reconstruction = widen(*values);
   lock.lock();
@@ -125,7 +98,7 @@ std::shared_ptr<const ShownImages> ImageHistory::at(std::uint64_t step) const {
 std::vector<ImageHistory::Errors> ImageHistory::errors() const {
   const std::lock_guard lock(mutex_);
   std::vector<Errors> result;
-  for (const Moment& one : moments_) result.push_back({one.step, one.errors});
+  for (const auto& one : moments_.entries()) result.push_back({one.step, one.kept.errors});
   return result;
 }
 

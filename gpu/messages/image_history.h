@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/messages/image_exchange.h"
+#include "gpu/messages/step_history.h"
 
 namespace warpscope::training {
 
@@ -28,8 +29,8 @@ class ImageHistory {
 
   /// The steps that are there, ascending.
   std::vector<std::uint64_t> steps() const;
-  /// The pictures of the last of these steps that is not after `step`; of the first if all are. nullptr if there is
-  /// nothing. For the moments asked for last it is the same object as long as the pictures are the same.
+  /// The pictures of the nearest of these steps. nullptr if there is nothing. For the moments asked for last it is the
+  /// same object as long as the pictures are the same.
   std::shared_ptr<const ShownImages> at(std::uint64_t step) const;
   /// The mean squared error of each image at each of the steps.
   struct Errors {
@@ -42,7 +43,6 @@ class ImageHistory {
 
  private:
   struct Moment {
-    std::uint64_t step = 0;
     std::uint64_t number = 0;  ///< of each another
     std::shared_ptr<const std::vector<std::uint16_t>> values;
     std::vector<float> errors;
@@ -52,17 +52,16 @@ class ImageHistory {
     std::uint64_t number = 0;
     std::shared_ptr<const ShownImages> images;
   };
+  static constexpr double kFirstRatio = 1.05;
   static constexpr std::size_t kWidened = 2;  ///< those of an earlier step and of the one below the slider
-  void thin();
 
   const std::size_t most_bytes_;
   mutable std::mutex mutex_;  ///< of everything below
   ImageShape shape_;
   std::uint64_t generation_ = 0;
   std::vector<float> original_;
-  std::vector<Moment> moments_;
+  StepHistory<Moment> moments_{kFirstRatio};
   mutable std::vector<Widened> widened_;  ///< asked for last, the newest at the end
-  double ratio_ = 1.05;                   ///< of neighbouring places
   std::uint64_t version_ = 0;
 };
 

@@ -50,10 +50,12 @@ struct ObservationRequest {
   std::optional<ComparisonRequest> comparison;  ///< Observations::comparison
   /// What comparison may become next: its networks, any number, are built once ahead, so that it comes sooner.
   std::optional<ComparisonRequest> likely_comparison;
-  std::uint64_t weights = 0;                   ///< CopyWeights::number, whatever a window writes here
-  bool feature_probe = false;                  ///< Observations::probe
-  std::optional<std::size_t> activations_of;   ///< counts in Inspection::outputs: Observations::activations
-  bool augmented = false;                      ///< Observations::augmented
+  std::uint64_t weights = 0;                  ///< CopyWeights::number, whatever a window writes here
+  bool feature_probe = false;                 ///< Observations::probe
+  std::optional<std::size_t> activations_of;  ///< counts in Inspection::outputs: Observations::activations
+  bool augmented = false;                     ///< Observations::augmented
+  /// Pictures and predictions of the checkpoint of a run that is only looked at; a training shows its own unasked.
+  bool results = false;
   std::optional<TypedText> typed_text;         ///< Observations::typed_text
   std::optional<HeldOutTexts> held_out_texts;  ///< Observations::held_out_texts
 

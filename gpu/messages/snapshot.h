@@ -141,6 +141,19 @@ struct Progress {
   RunFigures figures;                 ///< as at the end of run.json, so far
 };
 
+/// The inside of a run that is only looked at: what Observe shows is computed here, from a checkpoint of the run, once
+/// somebody asks.
+struct Revival {
+  std::vector<std::uint64_t> steps;  ///< of the checkpoints that LookAt can choose, rising
+  std::uint64_t chosen = 0;          ///< LookAt::step
+  std::uint64_t step = 0;            ///< of the checkpoint that is looked at, once it is `ready`
+  bool asked = false;                ///< somebody has asked, so that it is ready soon, or there is a problem
+  bool ready = false;
+  std::string problem;  ///< why nothing can be looked into, in a sentence; "" if it can, as far as is known
+
+  bool operator==(const Revival&) const = default;
+};
+
 /// What a window may ask of the source of a snapshot.
 struct Capabilities {
   bool steer = true;        ///< commands change the training
@@ -227,6 +240,7 @@ struct Snapshot : Progress {
   std::string run_dir;           ///< "" if no run is written
   Capabilities can;
   Answers answers;
+  std::optional<Revival> revival;  ///< nothing of a training
 };
 
 /// What selections of this training choose for. A view of the snapshot.

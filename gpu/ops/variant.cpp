@@ -31,7 +31,8 @@ void put(VariantTable& table, Variant added) {
                        core::to_string(added.device), why);
   };
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (added.name.empty() || !std::all_of(added.name.begin(), added.name.end(), fits)) {
+  const std::string_view own = std::string_view(added.name).substr(is_users(added) ? kUsers.size() : 0);
+  if (own.empty() || !std::all_of(own.begin(), own.end(), fits)) {
     throw core::BadInput(where("has a name of other characters than a-z, 0-9 and _"));
   }
   if (find_variant(table, added.op, added.device, added.name) != nullptr) {
@@ -94,10 +95,22 @@ Variants built_in_variants() {
   return all;
 }
 
+bool is_users(const Variant& variant) {
+  return variant.name.starts_with(kUsers);
+}
+
 Variants with_variant(const VariantTable& table, Variant added) {
   VariantTable more = table;
   put(more, std::move(added));
   return std::make_shared<const VariantTable>(std::move(more));
+}
+
+Variants with_new_version(const VariantTable& table, Variant added) {
+  VariantTable others = table;
+  std::erase_if(others, [&](const Variant& each) {
+    return each.op == added.op && each.device == added.device && each.name == added.name;
+  });
+  return with_variant(others, std::move(added));
 }
 
 std::vector<core::Precision> precisions_of(const Variant& variant) {

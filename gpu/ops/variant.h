@@ -15,7 +15,7 @@
 #include "gpu/core/device.h"
 #include "gpu/core/types.h"
 #include "gpu/ops/op.h"
-#include "gpu/ranks/sums.h"
+#include "gpu/ranks/share.h"
 
 namespace warpscope::ops {
 
@@ -36,9 +36,17 @@ using Variants = std::shared_ptr<const VariantTable>;
 /// Those of this build, of which there is one table.
 Variants built_in_variants();
 
+/// What the names of variants begin with that a person wrote: "user:my_conv". They run only where they are chosen.
+inline constexpr std::string_view kUsers = "user:";
+bool is_users(const Variant& variant);
+
 /// `table` with `added` as the fastest of its op and device. Throws core::BadInput if it has no name, one that is taken
-/// or one with other characters than a-z, 0-9 and _, or nothing to launch.
+/// or one with other characters than a-z, 0-9 and _ (behind kUsers, if it begins so), or nothing to launch.
 Variants with_variant(const VariantTable& table, Variant added);
+
+/// The same where one of its name may be there, in whose place it comes. Plans, proofs and benches that were given
+/// `table` go on with the one before, which is let go with the last of them.
+Variants with_new_version(const VariantTable& table, Variant added);
 
 /// What the calls of a plan, a proof or a bench have in common.
 struct Context {

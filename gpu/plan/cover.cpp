@@ -176,7 +176,7 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
             own);
   for (const bool library : {false, true}) {
     for (const Variant* each : all) {
-      if (each->library != library) continue;
+      if (each->library != library || ops::is_users(*each)) continue;
       if (ops::unavailable_reason(*each, device_, selection_.precision).empty()) candidates.push_back(each);
     }
   }

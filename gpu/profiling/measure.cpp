@@ -102,7 +102,8 @@ class Measuring {
   }
 
   bool may_be_tried(const ops::Variant& variant, const plan::PlanNode& node) const {
-    if (&variant == node.variant || !variant.deterministic || !variant.far_means || variant.name == kProof)
+    if (&variant == node.variant || !variant.deterministic || !variant.far_means || variant.name == kProof ||
+        ops::is_users(variant))
       return false;
     const core::DeviceInfo& device = context_.device->info();
     const ops::OpShape own = ops::by_itself(node.shape);

@@ -185,6 +185,7 @@ class Judge {
     for (const auto& [library, needs_others] : {std::pair(true, false), {false, false}, {false, true}}) {
       for (const Variant& variant : all_) {
         if (variant.op != op || variant.device != device_.kind || variant.library != library) continue;
+        if (ops::is_users(variant)) continue;
         if (ops::needs_others(variant) == needs_others && can_run(variant, place)) last = &variant;
       }
     }

@@ -13,6 +13,7 @@
 #include "gpu/ranks/group.h"
 #include "gpu/ranks/nccl.h"
 #include "gpu/ranks/p2p.h"
+#include "gpu/ranks/share.h"
 
 namespace warpscope::ranks {
 
@@ -57,12 +58,6 @@ class Sums {
   std::condition_variable ends_;
   bool ending_ = false;
   std::thread watcher_;
-};
-
-/// The part of each step that a rank has.
-struct Share {
-  std::shared_ptr<Sums> sums;  ///< nullptr: there is one rank, which has all
-  float weight = 1;            ///< images of this rank over all
 };
 
 }  // namespace warpscope::ranks

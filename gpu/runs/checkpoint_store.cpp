@@ -63,6 +63,19 @@ std::vector<CheckpointFile> list_checkpoints(const fs::path& run) {
   return files;
 }
 
+std::optional<CheckpointFile> nearest_checkpoint(const fs::path& run, std::uint64_t step) {
+  const auto distance = [step](const CheckpointFile& file) {
+    return file.step > step ? file.step - step : step - file.step;
+  };
+  const std::vector<CheckpointFile> files =
+      list_checkpoints(run);  // newest first: the last of two is the earlier
+  std::optional<CheckpointFile> nearest;
+  for (const CheckpointFile& file : files) {
+    if (!nearest || distance(file) <= distance(*nearest)) nearest = file;
+  }
+  return nearest;
+}
+
 NewestCheckpoint newest_valid(const fs::path& run, const models::Model& model) {
   NewestCheckpoint newest;
   for (const CheckpointFile& file : list_checkpoints(run)) {
@@ -79,6 +92,15 @@ NewestCheckpoint to_go_on_from(const fs::path& run, const models::Model& model) 
   if (found.checkpoint) return found;
   throw core::BadInput(fmt::format("{} has no checkpoint to go on from{}", run.string(),
                                    found.skipped.empty() ? "" : ": " + found.skipped.front()));
+}
+
+Checkpoint to_look_at(const fs::path& run, std::uint64_t step, const models::Model& model) {
+  const auto nearest = step > 0 ? nearest_checkpoint(run, step) : std::nullopt;
+  if (nearest) return load_checkpoint(nearest->path, model);
+  NewestCheckpoint found = newest_valid(run, model);
+  if (found.checkpoint) return std::move(*found.checkpoint);
+  throw core::BadInput(found.skipped.empty() ? std::string("the run has no checkpoint to look into")
+                                             : found.skipped.front());
 }
 
 CheckpointStore::CheckpointStore(const fs::path& run, models::Model model, int keep)

@@ -31,6 +31,9 @@ std::filesystem::path checkpoint_folder(const std::filesystem::path& run);
 /// not looked at.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& run);
 
+/// The file whose step is nearest to `step`, the earlier of two; nothing if there are none.
+std::optional<CheckpointFile> nearest_checkpoint(const std::filesystem::path& run, std::uint64_t step);
+
 struct NewestCheckpoint {
   std::optional<Checkpoint> checkpoint;  ///< none if there is none that loads
   std::filesystem::path path;
@@ -43,6 +46,9 @@ NewestCheckpoint newest_valid(const std::filesystem::path& run, const models::Mo
 
 /// The same; throws core::BadInput, with the reason, if there is none.
 NewestCheckpoint to_go_on_from(const std::filesystem::path& run, const models::Model& model);
+
+/// A checkpoint to look at: the nearest one to `step`, or with 0 as to_go_on_from(). Throws core::BadInput likewise.
+Checkpoint to_look_at(const std::filesystem::path& run, std::uint64_t step, const models::Model& model);
 
 /// The checkpoints of a run that only this process writes (RunFolder holds the lock). Not for several
 /// threads at once.

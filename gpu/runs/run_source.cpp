@@ -45,10 +45,15 @@ void RunSource::stop() {
 }
 
 void RunSource::queue(training::Command /*command*/, std::uint64_t number) {
+  answer(number, false, kRefusal);
+}
+
+void RunSource::answer(std::uint64_t number, bool taken, std::string told) {
   {
     const std::lock_guard lock(mutex_);
-    ++refused_;
-    if (number > 0) answers_.note(number, false);
+    if (!told.empty()) to_tell_.push_back(std::move(told));
+    if (number > 0) answers_.note(number, taken);
+    answered_ = true;
   }
   wake_.notify_all();
 }
@@ -78,14 +83,13 @@ std::shared_ptr<const training::ImageHistory> RunSource::history() const {
 
 void RunSource::work(const std::stop_token& stop) {
   RunView view(follower_.run().folder, reads_);
-  bool refused = false;
+  bool answered = false;
+  std::vector<std::string> to_tell;
   while (!stop.stop_requested()) {
     bool more = false;
     try {
-      if (refused) {
-        view.notice(kRefusal);
-        publish(view);
-      }
+      for (const std::string& text : std::exchange(to_tell, {})) view.notice(text);
+      if (std::exchange(answered, false)) publish(view);
       more = read(view);
     } catch (const std::exception& error) {
       // No memory, no device: it is told, and tried again. What was half read is of no use.
@@ -100,8 +104,9 @@ void RunSource::work(const std::stop_token& stop) {
       more = false;
     }
     std::unique_lock lock(mutex_);
-    if (!more) wake_.wait_for(lock, stop, kInterval, [this] { return refused_ > 0; });
-    refused = std::exchange(refused_, 0) > 0;
+    if (!more) wake_.wait_for(lock, stop, kInterval, [this] { return answered_; });
+    answered = std::exchange(answered_, false);
+    to_tell = std::exchange(to_tell_, {});
   }
 }
 

@@ -38,9 +38,13 @@ class RunSource : public training::Source {
   std::shared_ptr<const training::ImageHistory> history() const override;
   void stop() override;
 
- private:
+ protected:
   /// Refused, with a notice: another process trains the run.
   void queue(training::Command command, std::uint64_t number) override;
+  /// What became of a command; `told`, if it is a sentence, comes as a notice.
+  void answer(std::uint64_t number, bool taken, std::string told = "");
+
+ private:
   void work(const std::stop_token& stop);
   bool read(RunView& view);
   void publish(RunView& view);
@@ -50,7 +54,8 @@ class RunSource : public training::Source {
   bool restarted_ = false;    ///< what is read anew is not told yet; the thread's
   mutable std::mutex mutex_;  ///< of everything below
   std::condition_variable_any wake_;
-  std::uint64_t refused_ = 0;  ///< commands
+  std::vector<std::string> to_tell_;
+  bool answered_ = false;  ///< a command, since the last snapshot
   training::Answers answers_;
   std::shared_ptr<const training::Snapshot> published_;
   std::shared_ptr<training::ImageExchange> exchange_;

@@ -181,6 +181,26 @@ constexpr auto kRunRows = of_table(
                 .field = field([](auto& s) -> auto& { return s.moments_mib; }),
                 .changes = Changes::at_start,
                 .zero = "none are kept"},
+        Setting{
+            .key = "moments_disk",
+            .meaning =
+                "disk space for moments that host memory has no room for: in the run's folder, else among "
+                "the user's cached files as long as the training lasts",
+            .unit = "MiB",
+            .range = kSmallCount,
+            .field = field([](auto& s) -> auto& { return s.moments_disk_mib; }),
+            .changes = Changes::at_start,
+            .zero = "none"},
+        Setting{.key = "keep_history",
+                .meaning =
+                    "host memory for what a window's views show at earlier steps: activations, "
+                    "distributions (16 MiB at most), latents, kernel times, predictions; pictures have "
+                    "64 MiB of their own",
+                .unit = "MiB",
+                .range = kSmallCount,
+                .field = field([](auto& s) -> auto& { return s.keep_history_mib; }),
+                .changes = Changes::at_start,
+                .zero = "only what is newest"},
         Setting{.key = "deterministic",
                 .meaning =
                     "the same weights, bit for bit, on 1, 2, 4 and 8 ranks: each batch is eight parts, whose "

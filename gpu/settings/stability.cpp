@@ -191,6 +191,8 @@ std::string stop_after_evaluations(const StopRules& rules, const StopState& stat
     return fmt::format("the {} loss {:.6g} has reached its target of {:g}", which, *state.last,
                        *rules.target_loss);
   }
+  if (std::string reached = stop_at_accuracy(rules, state.accuracy.value_or(0), which); !reached.empty())
+    return reached;
   if (rules.patience > 0 && state.without >= rules.patience) {
     return fmt::format("the {} loss has not improved for {} evaluation{}", which, state.without,
                        state.without == 1 ? "" : "s");
@@ -210,9 +212,10 @@ std::string stop_after_time(const StopRules& rules, double seconds) {
 }
 
 void to_json(nlohmann::json& json, const StopState& state) {
-  json = {{"best", nullptr}, {"without", state.without}, {"last", nullptr}};
+  json = {{"best", nullptr}, {"without", state.without}, {"last", nullptr}, {"accuracy", nullptr}};
   if (state.best.has_value()) json["best"] = *state.best;
   if (state.last.has_value()) json["last"] = *state.last;
+  if (state.accuracy.has_value()) json["accuracy"] = *state.accuracy;
 }
 
 void from_json(const nlohmann::json& json, StopState& state) {
@@ -220,7 +223,9 @@ void from_json(const nlohmann::json& json, StopState& state) {
   StopState read;
   read.best = optional_number_field(json, "best", kWhere);
   read.without = static_cast<int>(count_field(json, "without", kWhere, std::numeric_limits<int>::max() - 1));
-  if (json.contains("last")) read.last = optional_number_field(json, "last", kWhere);  // older ones have none
+  // Older ones have none of these.
+  if (json.contains("last")) read.last = optional_number_field(json, "last", kWhere);
+  if (json.contains("accuracy")) read.accuracy = optional_number_field(json, "accuracy", kWhere);
   state = read;
 }
 

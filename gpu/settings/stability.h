@@ -131,6 +131,7 @@ struct StopState {
   int without = 0;  ///< evaluations since
   /// That of the newest evaluation; nothing before the first, or where it was not finite.
   std::optional<double> last = std::nullopt;
+  std::optional<double> accuracy = std::nullopt;  ///< of the newest evaluation, of a run that classifies
 
   bool operator==(const StopState&) const = default;
 };

@@ -65,14 +65,16 @@ struct TrainingSettings : EngineSettings {
   bool probe = false;               ///< judge the latents by a small classifier while it trains
   bool pause_on_divergence = true;  ///< a loss that is no number, or a spike, pauses instead of failing
   bool go_on_without_ranks =
-      true;                   ///< that are missing, where they can be started anew; else the training fails
-  double rank_timeout = 30;   ///< seconds after which a rank that stands still is missing; 0: never
-  int checkpoint_epochs = 1;  ///< a checkpoint every so many epochs; 0: only at the end
-  int keep_checkpoints = 3;   ///< beside the best one
-  int moments_mib = 1024;     ///< of host memory for moments to go back to; 0: none are kept
-  std::string run_dir;        ///< run folder; "" writes no run
-  bool record = true;         ///< a window records by itself where run_dir is ""
-  std::string save_file;      ///< safetensors written at the end; "" for none
+      true;                     ///< that are missing, where they can be started anew; else the training fails
+  double rank_timeout = 30;     ///< seconds after which a rank that stands still is missing; 0: never
+  int checkpoint_epochs = 1;    ///< a checkpoint every so many epochs; 0: only at the end
+  int keep_checkpoints = 3;     ///< beside the best one
+  int moments_mib = 1024;       ///< of host memory for moments to go back to; 0: none are kept
+  int moments_disk_mib = 2048;  ///< on the disk for those that memory has no room for; 0: none
+  int keep_history_mib = 64;    ///< of host memory for what a window's views show at earlier steps
+  std::string run_dir;          ///< run folder; "" writes no run
+  bool record = true;           ///< a window records by itself where run_dir is ""
+  std::string save_file;        ///< safetensors written at the end; "" for none
 
   bool operator==(const TrainingSettings&) const = default;
 };

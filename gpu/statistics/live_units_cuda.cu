@@ -8,7 +8,7 @@
 namespace warpscope::statistics {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kUnitThreads = 256;
 
 __device__ bool is_live(const UnitTensor& tensor, std::int64_t i) {
   if (tensor.type == core::ElementType::f32) return static_cast<const float*>(tensor.values)[i] != 0.0f;
@@ -25,13 +25,13 @@ __device__ const UnitTensor& tensor_of(const UnitCall& call, std::int64_t chunk)
   return call.tensors[low];
 }
 
-__global__ void __launch_bounds__(kThreads) search_chunks(UnitCall call) {
+__global__ void __launch_bounds__(kUnitThreads) search_chunks(UnitCall call) {
   const std::int64_t chunk = blockIdx.x;
   const UnitTensor tensor = tensor_of(call, chunk);
   const std::int64_t first = (chunk - tensor.first_chunk) * kChunkUnits;
   const std::int64_t end = min(tensor.units, first + kChunkUnits);
   std::uint32_t live[1] = {0};
-  for (std::int64_t unit = first + threadIdx.x; unit < end; unit += kThreads) {
+  for (std::int64_t unit = first + threadIdx.x; unit < end; unit += kUnitThreads) {
     bool found = false;
     for (std::int64_t image = 0; image < tensor.batch && !found; ++image) {
       found = is_live(tensor, image * tensor.units + unit);
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) search_chunks(UnitCall call) {
 
 void find_live_units_cuda(core::Stream& stream, const UnitCall& call) {
   if (call.chunks == 0) return;
-  search_chunks<<<static_cast<unsigned>(call.chunks), kThreads, 0, core::cuda_stream(stream)>>>(call);
+  search_chunks<<<static_cast<unsigned>(call.chunks), kUnitThreads, 0, core::cuda_stream(stream)>>>(call);
   core::check_launch("find_live_units");
 }
 

@@ -13,11 +13,8 @@ constexpr double kMattersTimes = 8;
 /// Each arrival looks at all of them.
 constexpr std::size_t kMostMoments = 1024;
 
-std::size_t bytes_of_state(const EngineState& state) {
-  std::size_t floats = state.parameters.size();
-  for (const std::vector<float>& each : state.states) floats += each.size();
-  return floats * sizeof(float) + sizeof(state);
-}
+/// Share of the budget for those that wait for the disk.
+constexpr std::size_t kShareOfWaiting = 8;
 
 }  // namespace
 
@@ -37,8 +34,15 @@ std::size_t thinned_out(std::span<const MomentPlace> places) {
   return least;
 }
 
+std::size_t Moment::bytes() const {
+  if (!engine) return 0;
+  std::size_t floats = engine->parameters.size();
+  for (const std::vector<float>& each : engine->states) floats += each.size();
+  return floats * sizeof(float) + sizeof(*engine);
+}
+
 void Moments::clear() {
-  kept_.clear();
+  while (!kept_.empty()) erase(kept_.size() - 1);
   coming_.reset();
   changes_.clear();
   evaluations_.clear();
@@ -47,6 +51,7 @@ void Moments::clear() {
 
 void Moments::give_up() {
   clear();
+  files_.reset();
   budget_ = 0;
 }
 
@@ -112,6 +117,7 @@ void Moments::arrive(EngineState state) {
 
 void Moments::keep_if_whole() {
   if (!coming_noted_ || !coming_->engine) return;
+  coming_->number = next_number_++;
   kept_.push_back(std::move(*coming_));
   coming_.reset();
   list_changed_ = true;
@@ -142,7 +148,9 @@ void Moments::drop_old_notes() {
   if (bytes <= budget_ / 8) return;
   const std::size_t gone = evaluations_.size() / 2;
   const auto is_old = [&](const Moment& moment) { return moment.evaluations < gone; };
-  std::erase_if(kept_, is_old);
+  for (std::size_t i = kept_.size(); i-- > 0;) {
+    if (is_old(kept_[i])) erase(i);
+  }
   if (coming_ && is_old(*coming_)) coming_.reset();
   std::size_t changes = changes_.size();
   for (const Moment& moment : kept_) changes = std::min(changes, moment.changes);
@@ -200,8 +208,7 @@ std::shared_ptr<const std::vector<std::uint64_t>> Moments::take_list() {
   if (!std::exchange(list_changed_, false)) return nullptr;
   auto steps = std::make_shared<std::vector<std::uint64_t>>();
   for (const Moment& moment : kept_) {
-    const auto limit = limit_of(moment.generation);
-    if (limit && moment.step <= *limit) steps->push_back(moment.step);
+    if (is_past(moment)) steps->push_back(moment.step);
   }
   std::sort(steps->begin(), steps->end());
   steps->erase(std::unique(steps->begin(), steps->end()), steps->end());
@@ -210,26 +217,104 @@ std::shared_ptr<const std::vector<std::uint64_t>> Moments::take_list() {
 
 std::size_t Moments::bytes() const {
   std::size_t bytes = 0;
-  for (const Moment& moment : kept_) bytes += bytes_of_state(*moment.engine);
+  for (const Moment& moment : kept_) bytes += moment.bytes();
   return bytes;
 }
 
-/// Those that are not this training's past go first, the oldest before the others.
+bool Moments::is_past(const Moment& moment) const {
+  const auto limit = limit_of(moment.generation);
+  return limit && moment.step <= *limit;
+}
+
+Moment* Moments::with_number(std::uint64_t number) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [number](const Moment& moment) { return moment.number == number; });
+  return found == kept_.end() ? nullptr : &*found;
+}
+
+std::string Moments::settle_files() {
+  if (!files_) return "";
+  const MomentFiles::News news = files_->take_news();
+  for (const std::uint64_t number : news.written) {
+    Moment* const moment = with_number(number);
+    if (moment == nullptr) continue;
+    moment->leaving = false;
+    moment->engine.reset();
+  }
+  for (const std::uint64_t number : news.failed) {
+    if (Moment* const moment = with_number(number)) moment->leaving = false;
+  }
+  if (!news.failed.empty()) thin();
+  return news.error;
+}
+
+std::shared_ptr<const EngineState> Moments::state_of(const Moment& moment) const {
+  if (moment.engine) return moment.engine;
+  return std::make_shared<const EngineState>(files_->read(moment));
+}
+
+void Moments::lose(std::uint64_t number) {
+  if (Moment* const moment = with_number(number)) erase(static_cast<std::size_t>(moment - kept_.data()));
+}
+
+std::shared_ptr<const std::vector<float>> Moments::shared(std::vector<float> first_weights) const {
+  if (!kept_.empty() && kept_.back().first_weights && *kept_.back().first_weights == first_weights)
+    return kept_.back().first_weights;
+  return std::make_shared<const std::vector<float>>(std::move(first_weights));
+}
+
+void Moments::erase(std::size_t place) {
+  if (files_) files_->remove(kept_[place].number);
+  kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(place));
+  list_changed_ = true;
+}
+
+/// Of those that may go: what is not this training's past, the oldest before the others; then as thinned_out() says.
+template <class MayGo>
+std::optional<std::size_t> Moments::first_to_go(MayGo may_go) const {
+  std::vector<std::size_t> where;
+  std::vector<MomentPlace> places;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!may_go(kept_[i])) continue;
+    if (!is_past(kept_[i])) return i;
+    where.push_back(i);
+    places.push_back({kept_[i].step, kept_[i].matters});
+  }
+  if (places.empty()) return std::nullopt;
+  return where[thinned_out(places)];
+}
+
 void Moments::thin() {
-  std::size_t held = bytes();
-  while ((held > budget_ || kept_.size() > kMostMoments) && !kept_.empty()) {
-    const auto is_past = [this](const Moment& moment) {
-      const auto limit = limit_of(moment.generation);
-      return limit && moment.step <= *limit;
-    };
-    auto gone = std::find_if_not(kept_.begin(), kept_.end(), is_past);
-    if (gone == kept_.end()) {
-      std::vector<MomentPlace> places;
-      for (const Moment& moment : kept_) places.push_back({moment.step, moment.matters});
-      gone = kept_.begin() + static_cast<std::ptrdiff_t>(thinned_out(places));
+  thin_memory();
+  while (kept_.size() > kMostMoments) erase(*first_to_go([](const Moment&) { return true; }));
+  while (files_ && files_->bytes() > files_->budget()) {
+    const auto gone = first_to_go([](const Moment& moment) { return moment.leaving || !moment.engine; });
+    if (!gone) return;
+    erase(*gone);
+  }
+}
+
+/// What goes waits for the disk, in a part of the budget; where it cannot, it has room until the budget is full.
+void Moments::thin_memory() {
+  const auto stays = [](const Moment& moment) { return moment.engine && !moment.leaving; };
+  const std::size_t waiting = files_ && files_->writes() ? budget_ / kShareOfWaiting : 0;
+  std::size_t all = 0, held = 0;
+  for (const Moment& moment : kept_) {
+    all += moment.bytes();
+    if (stays(moment)) held += moment.bytes();
+  }
+  while (held > budget_ - waiting) {
+    const std::size_t gone = *first_to_go(stays);
+    const std::size_t bytes = kept_[gone].bytes();
+    if (files_ && files_->write(kept_[gone], waiting)) {
+      kept_[gone].leaving = true;
+    } else if (all > budget_) {
+      erase(gone);
+      all -= bytes;
+    } else {
+      return;
     }
-    held -= bytes_of_state(*gone->engine);
-    kept_.erase(gone);
+    held -= bytes;
   }
 }
 

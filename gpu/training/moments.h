@@ -1,13 +1,14 @@
 #pragma once
 // Moments: the training after some of its steps, as it was then, and what was changed and tested between them, so that
 // the steps behind one can be made again. They are kept within a budget of bytes: the more recent the closer, those
-// before a change longer than others.
+// before a change longer than others. What memory has no room for goes to the disk, if there are MomentFiles.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gpu/engine/engine_state.h"
@@ -15,6 +16,7 @@
 #include "gpu/messages/snapshot.h"
 #include "gpu/plan/selection.h"
 #include "gpu/runs/run_figures.h"
+#include "gpu/training/moment_files.h"
 #include "gpu/training/steering.h"
 
 namespace warpscope::training {
@@ -22,11 +24,15 @@ namespace warpscope::training {
 inline constexpr std::uint64_t kNoLastStep = ~std::uint64_t{0};
 
 struct Moment {
+  std::uint64_t number = 0;  ///< among all that were kept
   std::uint64_t generation = 0;
   std::uint64_t step = 0;
-  bool matters = false;               ///< before or after a change: kept longer
-  std::uint64_t reach = kNoLastStep;  ///< the last step that can be made again from it
-  std::shared_ptr<const EngineState> engine;
+  bool matters = false;                       ///< before or after a change: kept longer
+  std::uint64_t reach = kNoLastStep;          ///< the last step that can be made again from it
+  std::shared_ptr<const EngineState> engine;  ///< nullptr if it is on the disk only
+  bool leaving = false;                       ///< it is on its way there
+  int head_classes = 0;                       ///< of the network's head, then
+  std::uint64_t regroupings = 0;              ///< of ranks, before it
   std::shared_ptr<const std::vector<float>> first_weights;
   std::shared_ptr<const TrainingSettings> settings;
   plan::Selection selection;
@@ -34,6 +40,9 @@ struct Moment {
   Progress progress;
   FigureTally::Mark tally;
   std::size_t changes = 0, evaluations = 0;  ///< that had been noted by then
+
+  /// Of the state; 0 if it is not in memory.
+  std::size_t bytes() const;
 };
 
 /// From `step` on, steps are made with these.
@@ -65,8 +74,10 @@ std::size_t thinned_out(std::span<const MomentPlace> places);
 
 class Moments {
  public:
-  /// Bytes of the engine's states. 0: none are kept.
+  /// Bytes of the engine's states in memory. 0: none are kept.
   explicit Moments(std::size_t budget) : budget_(budget) {}
+  /// Where those go that memory has no room for; without, they are dropped.
+  void use(std::unique_ptr<MomentFiles> files) { files_ = std::move(files); }
 
   bool wanted() const { return budget_ > 0; }
   std::size_t budget() const { return budget_; }
@@ -87,6 +98,8 @@ class Moments {
   /// A moment whose state is still to come, as are losses of steps that are under way. There is no other such.
   void expect(Moment moment);
   bool expects() const { return coming_.has_value(); }
+  /// The one that is expected is not to be trusted.
+  void drop_expected() { coming_.reset(); }
   void matters() { coming_->matters = true; }
   /// The one after so many steps matters now; false if there is none.
   bool keep_longer(std::uint64_t step);
@@ -113,7 +126,16 @@ class Moments {
   const Moment* next(std::uint64_t step) const;
   /// For Snapshot::moments; nullptr if it has not changed since the last call.
   std::shared_ptr<const std::vector<std::uint64_t>> take_list();
+  /// Of those in memory.
   std::size_t bytes() const;
+  /// What the disk has taken is dropped from memory. Returns why it takes no more, in a sentence to be told; else "".
+  std::string settle_files();
+  /// The state of one that is kept, from the disk if it is there. Throws as MomentFiles::read().
+  std::shared_ptr<const EngineState> state_of(const Moment& moment) const;
+  /// One that cannot be read is kept no more.
+  void lose(std::uint64_t number);
+  /// These, or the same that moments have already.
+  std::shared_ptr<const std::vector<float>> shared(std::vector<float> first_weights) const;
 
  private:
   struct Past {
@@ -122,12 +144,20 @@ class Moments {
     std::uint64_t step = 0;
   };
   std::optional<std::uint64_t> limit_of(std::uint64_t generation) const;
+  bool is_past(const Moment& moment) const;
+  Moment* with_number(std::uint64_t number);
+  template <class MayGo>
+  std::optional<std::size_t> first_to_go(MayGo may_go) const;
+  void erase(std::size_t place);
   void keep_if_whole();
   void thin();
+  void thin_memory();
   void drop_old_notes();
 
   std::size_t budget_;
-  std::vector<Moment> kept_;  ///< in the order in which they were taken
+  std::uint64_t next_number_ = 0;
+  std::unique_ptr<MomentFiles> files_;  ///< nullptr: none go to the disk
+  std::vector<Moment> kept_;            ///< in the order in which they were taken
   std::optional<Moment> coming_;
   bool coming_noted_ = false;
   std::vector<Past> pasts_;  ///< the newest last

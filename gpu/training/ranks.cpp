@@ -12,6 +12,7 @@
 #include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
 #include "gpu/files/streams.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::training {
 namespace {

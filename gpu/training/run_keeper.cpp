@@ -13,6 +13,7 @@
 #include "gpu/models/parameters.h"
 #include "gpu/profiling/measured_store.h"
 #include "gpu/runs/references.h"
+#include "gpu/runs/run_kernels.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/runs/user_runs.h"
 
@@ -60,6 +61,8 @@ void RunKeeper::begin() {
 }
 
 void RunKeeper::open_checkpoints() {
+  if (!around_.kernels.empty())
+    recorder_->set(runs::kKernels, runs::keep_kernels(settings().run_dir, around_.kernels));
   recorder_->status().watch([this] { return publishing_.snapshot(); });
   // Nothing of the curve before a checkpoint is lost with the process that goes on from it.
   CheckpointStore store(settings().run_dir, settings().model, settings().keep_checkpoints);
@@ -198,6 +201,7 @@ void RunKeeper::keep_unsaved(const Steering& steering) {
     points->push(publishing_.kept_points()->items());
     nlohmann::json described = head(path);
     described["current"] = described["configuration"];
+    if (!around_.kernels.empty()) described[runs::kKernels] = runs::keep_kernels(path, around_.kernels);
     described.update(begun_);
     RunRecorder(std::move(folder), std::move(points), std::move(described)).finish("finished", "");
   } catch (...) {

@@ -38,6 +38,9 @@ class RunKeeper {
   /// Goes on with the run of Surroundings::resume_dir, from its newest checkpoint that loads: the engine, what is
   /// published and `steering` are as they were then. Throws core::BadInput with a sentence.
   void resume(Steering& steering);
+  /// A checkpoint of the run in Surroundings::viewed_run takes the place of what there is, as to_look_at() finds it:
+  /// the engine, what is published and `steering` are as they were then. Throws core::BadInput with a sentence.
+  void look_at(std::uint64_t step, Steering& steering);
 
   /// nullptr where no run is written.
   RunRecorder* recorder() { return recorder_.get(); }

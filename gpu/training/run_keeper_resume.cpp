@@ -14,34 +14,13 @@
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_reader.h"
+#include "gpu/training/engine_checkpoint.h"
 #include "gpu/training/run_keeper.h"
 
 namespace warpscope::training {
 namespace {
 
 constexpr std::size_t kToldAtOnce = 2000;  ///< items of the feed
-
-std::vector<OptimizerState> named_states(ops::UpdateRule rule, std::vector<std::vector<float>> states) {
-  std::vector<OptimizerState> named;
-  const std::vector<std::string> names = state_names(rule);
-  for (std::size_t i = 0; i < states.size(); ++i) named.push_back({names[i], std::move(states[i])});
-  return named;
-}
-
-EngineState engine_state(Checkpoint checkpoint) {
-  EngineState state;
-  state.parameters = std::move(checkpoint.weights);
-  state.rule = checkpoint.rule;
-  for (OptimizerState& each : checkpoint.optimizer) state.states.push_back(std::move(each.values));
-  state.control.loss_scale = checkpoint.control.loss_scale;
-  state.control.good_steps = checkpoint.control.good_steps;
-  state.control.growth_interval = checkpoint.control.growth_interval;
-  state.control.updates = checkpoint.control.updates;
-  state.steps = checkpoint.step;
-  state.epochs_done = checkpoint.order.epoch;
-  state.position = checkpoint.order.position;
-  return state;
-}
 
 /// Cuts off what the network has no head for; what a head lacks is as it begins. Another rule begins with fresh state.
 void fit(EngineState& state, const EngineState& fresh) {
@@ -111,6 +90,12 @@ void RunKeeper::tell_before(RunFolder& run, std::uint64_t step) {
   publishing_.send();
 }
 
+void RunKeeper::look_at(std::uint64_t step, Steering& steering) {
+  Checkpoint checkpoint = to_look_at(around_.viewed_run, step, settings().model);
+  publishing_.view.generation = checkpoint.generation;
+  take_up(std::move(checkpoint), steering);
+}
+
 /// Goes on where the checkpoint was taken.
 void RunKeeper::take_up(Checkpoint checkpoint, Steering& steering) {
   const OrderState& order = checkpoint.order;
@@ -134,29 +119,12 @@ void RunKeeper::take_up(Checkpoint checkpoint, Steering& steering) {
 }
 
 Checkpoint RunKeeper::checkpoint_now(const Steering& steering) {
-  EngineState state = engine_.state();
-  const ops::step::StepControl& control = state.control;
-  Checkpoint checkpoint;
-  checkpoint.model = settings().model.name;
-  checkpoint.step = state.steps;
+  Checkpoint checkpoint = checkpoint_without_state(settings(), steering, publishing_.view);
   checkpoint.epochs = engine_.epoch();
   checkpoint.generation = publishing_.view.generation;
-  checkpoint.weights = std::move(state.parameters);
   checkpoint.head_classes = engine_.model().head_classes;
-  checkpoint.rule = state.rule;
-  checkpoint.optimizer = named_states(state.rule, std::move(state.states));
-  checkpoint.control = {control.loss_scale, control.good_steps, control.growth_interval, control.updates};
-  checkpoint.order = {data_->train.count,
-                      settings().seed,
-                      state.epochs_done,
-                      state.position,
-                      static_cast<std::uint32_t>(engine_.images_of_step()),
-                      settings().shuffle};
-  checkpoint.training = steering.written();
-  checkpoint.training["seconds"] = publishing_.view.seconds;
-  checkpoint.training["skipped_steps"] = publishing_.view.skipped_steps;
-  checkpoint.training["test_mirrored"] = settings().test_mirrored;
-  checkpoint.training["test_shift"] = settings().test_shift;
+  checkpoint.order.images = data_->train.count;
+  take_state(checkpoint, engine_.state());
   return checkpoint;
 }
 

@@ -42,10 +42,9 @@ std::string Steering::judge(const TrainingSettings& settings, const Evaluation& 
     if (after != before) change = fmt::format("plateau: learning rate {:g} -> {:g}", before, after);
   }
   if (stop_reason_.empty()) {
+    stops_.accuracy = evaluation.accuracy;
     stop_reason_ = stop_after_evaluation(settings.stop, stops_, evaluation.loss, to_string(evaluation.split));
   }
-  if (stop_reason_.empty())
-    stop_reason_ = stop_at_accuracy(settings.stop, evaluation.accuracy, to_string(evaluation.split));
   return change;
 }
 

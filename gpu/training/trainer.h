@@ -14,6 +14,7 @@
 #include "gpu/data/known_data.h"
 #include "gpu/messages/source.h"
 #include "gpu/ranks/group.h"
+#include "gpu/runs/run_kernels.h"
 #include "gpu/settings/training_settings.h"
 
 namespace warpscope::training {
@@ -39,6 +40,7 @@ struct RankSupply {
 /// What surrounds a training, as long as it lasts.
 struct Surroundings {
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
+  std::vector<runs::KernelFile> kernels;              ///< of those that people wrote: the run keeps them
   std::shared_ptr<const data::DataSet> data_set;      ///< used instead of `data` if set
   data::KnownData
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
@@ -47,8 +49,12 @@ struct Surroundings {
   std::string settings_file;           ///< TOML file that SaveSettings replaces; "" for none
   std::string resume_dir;              ///< run folder to go on with, from its newest checkpoint; "" for none
   std::shared_ptr<RunFolder> resumed;  ///< that one, if it is held already; the trainer takes it
-  std::string measured_dir;            ///< where measured choices of variants are kept; "": none are measured
-  std::string unsaved_dir;             ///< where Leave keeps a training that nobody records; "" for nowhere
+  /// Run folder whose checkpoints are looked at: the training stands still at one of them, which LookAt chooses, and
+  /// nothing is written. Where this device lacks the precision or a variant of the run, its own takes that place. ""
+  /// for none.
+  std::string viewed_run;
+  std::string measured_dir;  ///< where measured choices of variants are kept; "": none are measured
+  std::string unsaved_dir;   ///< where Leave keeps a training that nobody records; "" for nowhere
   /// Where a window records by itself and for training::Record, and whose full disk or lost permission ends recording
   /// only, not the training; "" for neither.
   std::string record_dir;

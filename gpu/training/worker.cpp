@@ -57,10 +57,13 @@ void Trainer::Worker::run() {
 void Trainer::Worker::loop() {
   phases_.begin("training");
   bool goes_on = true;
+  std::optional<WayBack> back;
   while (goes_on) {
     try {
+      if (const auto way = std::exchange(back, std::nullopt)) go_back_again(*way);
       goes_on = turn();
     } catch (const ranks::RankMissing& missing) {
+      if (rewinding_) back = WayBack{rewinding_->to, rewinding_->target.number, rewinding_->goes_on};
       go_on_without(missing);
     }
   }

@@ -63,7 +63,8 @@ class Trainer::Worker {
   };
   std::string open();
   void open_device();
-  plan::Selection first_selection() const;
+  plan::Selection first_selection();
+  std::string without_missing_kernels(const plan::Machine& machine);
   Reading read_data(const std::string& source, const models::Model& model,
                     const std::atomic<bool>& refused) const;
   EngineOptions engine_options() const;
@@ -94,6 +95,13 @@ class Trainer::Worker {
   Lost end_for_want_of(const ranks::RankMissing& missing);
   void begin_without(const ranks::RankMissing& missing);
   void go_on_without(const ranks::RankMissing& missing);
+
+  // A run that is only looked at (worker_view.cpp).
+  bool views() const { return !around_.viewed_run.empty(); }
+  void fit_to_device();
+  void look_at(std::uint64_t step);
+  void make_gradients();
+  void evaluate_checkpoint();
 
   // The thread (worker.cpp).
   void run();
@@ -140,6 +148,8 @@ class Trainer::Worker {
   void end_rate_search(bool cancelled);
 
   // Moments, and the way back to any step (worker_moments.cpp).
+  void make_room_for_moments();
+  MomentFiles::Place place_of_moments() const;
   void begin_moments();
   void begin_moments(std::uint64_t from, std::uint64_t step);
   void take_moment(bool matters);
@@ -150,8 +160,14 @@ class Trainer::Worker {
   void without_moments(const core::Error& error);
   void note_change();
   void publish_moments();
-  const Moment& moment_for(std::uint64_t step);
-  void rewind_to(std::uint64_t step);
+  Moment moment_for(std::uint64_t step);
+  void rewind_to(std::uint64_t step, std::optional<std::uint64_t> number = {});
+  /// One that is not at its end.
+  struct WayBack {
+    std::uint64_t to = 0, number = 0;
+    bool goes_on = false;
+  };
+  void go_back_again(const WayBack& way);
   LeftState target_of(const Moment& moment);
   bool rewinds_on(const Command& command);
   void advance_rewind();
@@ -214,11 +230,14 @@ class Trainer::Worker {
   LeftTrainings left_;
   ProgressOfCopies copies_;
   std::atomic<bool> ranks_have_begun_ = false;
+  std::uint64_t regroupings_ = 0;   ///< other ranks than before have made the steps
   ranks::LinkTable links_;          ///< as measured last
   std::uint64_t steps_to_run_ = 0;  ///< of StepOnce while paused
   bool in_step_ = false;            ///< one has begun and is not enqueued
   bool disturbed_ = false;          ///< something is measured beside the training
   bool batch_chosen_ = false;       ///< by a person
+  bool wants_gradients_ = false;    ///< somebody looks at those of a checkpoint
+  bool has_gradients_ = false;      ///< of the checkpoint that is looked at
 
   struct RateSearchRun {
     RateFinder finder;
@@ -233,8 +252,9 @@ class Trainer::Worker {
     std::uint64_t from = 0, to = 0;
     std::uint64_t generation = 0;  ///< in which they were made first
     std::size_t next_change = 0, next_evaluation = 0;
-    double step_seconds = 0;  ///< of each, as far as it is known
-    bool goes_on = false;     ///< once it is there
+    std::uint64_t regroupings = 0;  ///< before the moment
+    double step_seconds = 0;        ///< of each, as far as it is known
+    bool goes_on = false;           ///< once it is there
   };
   std::optional<Rewinding> rewinding_;
   Moments moments_{0};

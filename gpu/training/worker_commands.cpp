@@ -118,7 +118,13 @@ bool Trainer::Worker::handle(const Command& command) {
                  },
                  [&](const CheckDeterminism&) { taken = attempt([&] { handle_determinism(); }); },
                  [&](const MeasureLinks&) { taken = attempt([&] { handle_links(); }); },
-                 [&](const Observe& observe) { watching_->ask(observe.request); },
+                 [&](const Observe& observe) {
+                   watching_->ask(observe.request);
+                   const bool shown = observe.request.distributions || observe.request.inspected_image;
+                   wants_gradients_ = views() && shown;
+                   make_gradients();
+                 },
+                 [&](const LookAt& look) { taken = attempt([&] { look_at(look.step); }); },
                  [&](const CopyWeights& copy) { watching_->copy_weights(copy.number); },
                  [&](const SetDisturbed& set) {
                    disturbed_ = set.disturbed;

@@ -176,9 +176,9 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std
   note_sizes();
   plan_steps();
   show_anew();
-  remember();
-  begin_moments(target.generation, target.engine.steps);
   publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
+  begin_moments(target.generation, target.engine.steps);
+  remember();
   mark(told);
   if (view_.state == TrainerState::finished || steering_.diverged()) view_.state = TrainerState::paused;
   clip_by_default();

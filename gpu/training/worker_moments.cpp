@@ -2,7 +2,10 @@
 // steps are made again as they were made first, with the same settings, rates and variants.
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/files/file.h"
+#include "gpu/files/paths.h"
 #include "gpu/training/engine_change.h"
 #include "gpu/training/worker.h"
 
@@ -31,6 +35,22 @@ std::string step_text(std::uint64_t step) {
 
 }  // namespace
 
+void Trainer::Worker::make_room_for_moments() {
+  moments_ = Moments(static_cast<std::size_t>(settings().moments_mib) << 20);
+  const std::size_t on_disk = static_cast<std::size_t>(settings().moments_disk_mib) << 20;
+  if (!moments_.wanted() || on_disk == 0) return;
+  moments_.use(std::make_unique<MomentFiles>(MomentFiles::Options{
+      .budget = on_disk, .images = data_->train.count, .place = [this] { return place_of_moments(); }}));
+}
+
+/// A run that somebody asked to record keeps them; one that is recorded by itself has them as long as it trains.
+MomentFiles::Place Trainer::Worker::place_of_moments() const {
+  constexpr const char* kFolder = "moments";
+  const std::string& run = settings().run_dir;
+  if (run.empty()) return {.folder = files::cache_dir() / kFolder, .shared = true};
+  return {.folder = std::filesystem::path(run) / kFolder, .stays = !keeper_->records_by_itself()};
+}
+
 /// The training that begins now has no past to go back to.
 void Trainer::Worker::begin_moments() {
   moments_.begin(view_.generation);
@@ -45,7 +65,7 @@ void Trainer::Worker::begin_moments(std::uint64_t from, std::uint64_t step) {
 
 /// Begins to copy the training as it is. Where one is on its way and this one `matters`, waits for that.
 void Trainer::Worker::take_moment(bool matters) {
-  if (!moments_.wanted() || around_.ranks) return;
+  if (!moments_.wanted()) return;
   if (matters && moments_.expects()) {
     drain();
     settle_moment(true);
@@ -61,7 +81,7 @@ void Trainer::Worker::take_moment(bool matters) {
   if (moments_.expects() || copier.busy()) return;
   try {
     if (!first_weights_ || first_weights_->size() != engine_->network().first_weights().size()) {
-      first_weights_ = std::make_shared<const std::vector<float>>(engine_->network().first_weights());
+      first_weights_ = moments_.shared(engine_->network().first_weights());
     }
     copier.begin();
   } catch (const core::OutOfMemory& error) {
@@ -72,6 +92,8 @@ void Trainer::Worker::take_moment(bool matters) {
   Moment moment;
   moment.step = engine_->steps();
   moment.matters = matters;
+  moment.head_classes = engine_->model().head_classes;
+  moment.regroupings = regroupings_;
   moment.first_weights = first_weights_;
   moment.settings = view_.settings;
   moment.selection = view_.selection;
@@ -94,8 +116,11 @@ void Trainer::Worker::without_moments(const core::Error& error) {
 }
 
 void Trainer::Worker::take_moment_if_due() {
+  if (const std::string why = moments_.settle_files(); !why.empty()) {
+    publishing_.tell(fmt::format("moments of the training stay in memory only: {}", why));
+  }
   publish_moments();
-  if (!moments_.wanted() || around_.ranks) return;
+  if (!moments_.wanted()) return;
   if (engine_->copier().busy()) settle_moment();
   const bool trains = view_.state == TrainerState::running || view_.state == TrainerState::paused;
   if (!trains || steering_.diverged() || rate_search_ || rewinding_ || moments_.expects()) return;
@@ -135,13 +160,10 @@ void Trainer::Worker::note_change() {
   moments_.note_change(engine_->steps(), view_.settings, view_.selection);
 }
 
-/// The one from which `step` is reached. Throws core::BadInput. All that is under way has come.
-const Moment& Trainer::Worker::moment_for(std::uint64_t step) {
-  if (around_.ranks) {
-    throw core::BadInput("several ranks make the steps: only a training of one rank goes back to a step");
-  }
+/// The one from which `step` is reached, with its state. Throws core::BadInput. All that is under way has come.
+Moment Trainer::Worker::moment_for(std::uint64_t step) {
   const std::uint64_t now = engine_->steps();
-  if (step >= now) {
+  if (step > now) {
     throw core::BadInput(
         fmt::format("{} lies ahead: the training is at {}", step_text(step), step_text(now)));
   }
@@ -150,7 +172,22 @@ const Moment& Trainer::Worker::moment_for(std::uint64_t step) {
     throw core::BadInput("the training has just diverged: it can go back once it is told where");
   }
   settle_moment(true);
-  if (const Moment* const found = moments_.find(step)) return *found;
+  while (const Moment* const found = moments_.find(step)) {
+    try {
+      Moment moment = *found;
+      if (!moment.engine) {
+        publishing_.log(LogLevel::info,
+                        fmt::format("the moment of {} is read from the disk", step_text(found->step)));
+      }
+      moment.engine = moments_.state_of(moment);
+      return moment;
+    } catch (const core::OutOfMemory&) {
+      throw;
+    } catch (const core::Error& error) {
+      publishing_.tell(fmt::format("the moment of {} is lost: {}", step_text(found->step), error.what()));
+      moments_.lose(found->number);
+    }
+  }
   const Moment* const first = moments_.next(0);
   if (first == nullptr) {
     throw core::BadInput("no moments are kept: --moments says how much memory they may take");
@@ -159,32 +196,39 @@ const Moment& Trainer::Worker::moment_for(std::uint64_t step) {
                                    step_text(step), step_text(first->step)));
 }
 
-void Trainer::Worker::rewind_to(std::uint64_t step) {
-  const Moment& moment = moment_for(step);
+/// The training there gets that number, or a new one.
+void Trainer::Worker::rewind_to(std::uint64_t step, std::optional<std::uint64_t> number) {
+  if (step == engine_->steps()) return;  // it is there, perhaps since a rank was missing on the way
+  const Moment moment = moment_for(step);
   LeftState before = left_now();
   before.selection = view_.selection;
-  Rewinding rewinding{.before = {},
+  Rewinding rewinding{.before = std::move(before),
                       .target = target_of(moment),
                       .from = moment.step,
                       .to = step,
                       .generation = moment.generation,
                       .next_change = moment.changes,
-                      .next_evaluation = moment.evaluations};
+                      .next_evaluation = moment.evaluations,
+                      .regroupings = moment.regroupings};
   const Moment* const next = moments_.next(step);
-  const Progress& later = next != nullptr ? next->progress : before.progress;
+  const Progress& later = next != nullptr ? next->progress : rewinding.before.progress;
   if (later.step > moment.step) {
     const auto steps = static_cast<double>(later.step - moment.step);
     rewinding.step_seconds = (later.seconds - moment.progress.seconds) / steps;
   }
+  rewinding.target.number = number.value_or(view_.trainings);
+  rewinding_.emplace(std::move(rewinding));
   try {
-    take_on(rewinding.target);
+    take_on(rewinding_->target);
+  } catch (const ranks::RankMissing&) {
+    throw;  // those that are left go on where the training was
   } catch (const core::Error&) {
-    take_on(before);
+    const LeftState was = std::move(rewinding_->before);
+    rewinding_.reset();
+    take_on(was);
     throw;
   }
-  rewinding.before = std::move(before);
-  rewinding.target.number = view_.trainings++;
-  rewinding_.emplace(std::move(rewinding));
+  if (!number) ++view_.trainings;
   steps_to_run_ = 0;
   if (view_.state == TrainerState::running) view_.state = TrainerState::paused;
   if (rewinding_->from == step) return end_rewind();
@@ -192,6 +236,17 @@ void Trainer::Worker::rewind_to(std::uint64_t step) {
   publishing_.log(LogLevel::info, fmt::format("on the way back to {}: it is computed again from {}",
                                               step_text(step), step_text(rewinding_->from)));
   publish(true);
+}
+
+/// On the way a rank was missing, and the training stands where it stood.
+void Trainer::Worker::go_back_again(const WayBack& way) {
+  attempt([&] { rewind_to(way.to, way.number); });
+  if (!way.goes_on) return;
+  if (rewinding_) {
+    rewinding_->goes_on = true;
+  } else {
+    handle_resume();
+  }
 }
 
 /// The training as it was at that moment.
@@ -233,6 +288,8 @@ void Trainer::Worker::advance_rewind() {
     take_again(false);
     view_.rewind.at = engine_->steps();
     if (engine_->steps() >= rewinding_->to) end_rewind();
+  } catch (const ranks::RankMissing&) {
+    throw;
   } catch (const core::Error& error) {
     if (!rewinding_) throw;
     cancel_rewind(error.what());
@@ -312,7 +369,11 @@ void Trainer::Worker::end_rewind() {
   std::string told = fmt::format("went back to {}", step_text(done.to));
   if (done.from < done.to) {
     told += fmt::format(", computed again from {}", step_text(done.from));
-    if (!engine_->repeats_bits()) told += " by variants whose bits differ each time";
+    if (!engine_->repeats_bits()) {
+      told += " by variants whose bits differ each time";
+    } else if (done.regroupings != regroupings_ && !settings().deterministic) {
+      told += " by other ranks, whose bits may differ";
+    }
   }
   view_.state = TrainerState::paused;
   go_on_with(std::move(target), other_network, told);
@@ -322,14 +383,14 @@ void Trainer::Worker::end_rewind() {
 /// The training stands where it stood.
 void Trainer::Worker::cancel_rewind(const std::string& why) {
   take_again(true);
-  Rewinding left = std::move(*rewinding_);
+  take_on(rewinding_->before);
+  const std::uint64_t to = rewinding_->to;
   rewinding_.reset();
-  take_on(left.before);
   remember();
   view_.rewind.running = false;
   if (!why.empty()) {
-    publishing_.tell(fmt::format("did not go back to {} ({}); the training is still at {}",
-                                 step_text(left.to), why, step_text(engine_->steps())));
+    publishing_.tell(fmt::format("did not go back to {} ({}); the training is still at {}", step_text(to),
+                                 why, step_text(engine_->steps())));
   }
   publish(true);
 }

@@ -23,10 +23,12 @@
 #include "gpu/files/checksum.h"
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
+#include "gpu/plan/selection_items.h"
 #include "gpu/plan/views.h"
 #include "gpu/profiling/measured_store.h"
 #include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/references.h"
+#include "gpu/runs/run_kernels.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/training/worker.h"
 
@@ -65,7 +67,9 @@ void Trainer::Worker::prepare() {
   if (needs_length(settings().schedule.kind)) check_length(settings().schedule, view_.total_epochs);
   watching_ = std::make_unique<Watching>(*engine_, publishing_);
   keeper_ = std::make_unique<RunKeeper>(*engine_, publishing_, around_, data_, data_checksum_);
-  if (around_.resume_dir.empty()) {
+  if (views()) {
+    look_at(0);
+  } else if (around_.resume_dir.empty()) {
     keeper_->begin();
   } else {
     keeper_->resume(steering_);
@@ -73,8 +77,8 @@ void Trainer::Worker::prepare() {
     steering_.judge_before(settings(), view_.seconds, to_string(steering_split()));
     if (limit_reached()) publishing_.log(LogLevel::warning, told_as_ended());
   }
-  remember();
-  if (around_.keeps_moments) moments_ = Moments(static_cast<std::size_t>(settings().moments_mib) << 20);
+  if (!views()) remember();
+  if (around_.keeps_moments) make_room_for_moments();
   begin_moments();
   tell_beginning();
   publishing_.offer(engine_->pictures().exchange());
@@ -153,16 +157,18 @@ std::unique_ptr<Engine> Trainer::Worker::shared_engine(EngineOptions options) {
 
 /// A run that goes on takes what it ran with, if it is on the same kind of device; a new one what is measured.
 plan::MeasuredChoices Trainer::Worker::measured_choices(const EngineOptions& options) {
-  if (!settings().measure || settings().deterministic || around_.measured_dir.empty()) return {};
-  if (!around_.resume_dir.empty()) {
-    const nlohmann::json head = runs::read_head(around_.resume_dir);
+  const std::string& run = views() ? around_.viewed_run : around_.resume_dir;
+  if (!settings().measure || settings().deterministic) return {};
+  if (around_.measured_dir.empty() && !views()) return {};
+  if (!run.empty()) {
+    const nlohmann::json head = runs::read_head(run);
     const nlohmann::json device = head.value("device", nlohmann::json::object());
     if (device.is_object() && device.value("name", nlohmann::json()) == device_->info().name) {
       return profiling::choices_from_json(head.value(runs::kMeasured, nlohmann::json()))
           .value_or(plan::MeasuredChoices());
     }
   }
-  if (around_.ranks || planned_steps() < kLeastMeasuredSteps) return {};
+  if (around_.ranks || views() || planned_steps() < kLeastMeasuredSteps) return {};
   return measure_now(options);
 }
 
@@ -243,6 +249,7 @@ std::string Trainer::Worker::open() {
   view_.data_notice = std::move(found.notice);
   if (!found.same) {
     const std::string other = data::told_as_other(*data_);
+    if (views()) throw core::BadInput(other);
     if (!around_.resume_dir.empty()) throw core::BadInput(other + "; --data names where those are");
     view_.data_notice = view_.data_notice.empty() ? other : fmt::format("{}; {}", other, view_.data_notice);
   }
@@ -267,6 +274,7 @@ void Trainer::Worker::open_device() {
   view_.device = device_->info();
   view_.variants = around_.variants;
   batch_chosen_ = settings().batch > 0;
+  if (views()) fit_to_device();
   publishing_.edit_settings([this](TrainingSettings& s) {
     complete(s, device_->info());
     s.device = device_->info().id();
@@ -294,12 +302,37 @@ Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, c
           std::move(found.checksum), found.same};
 }
 
+/// What is selected, but for kernels that people wrote and that a run which is gone on with had then and has not now.
+std::string Trainer::Worker::without_missing_kernels(const plan::Machine& machine) {
+  if (around_.resume_dir.empty()) return settings().select;
+  std::string left;
+  for (const plan::SelectionItem& item : plan::selection_items(settings().select)) {
+    const bool users = item.variant.starts_with(ops::kUsers);
+    const auto op = std::ranges::find(ops::contracts(), std::string_view(item.op), &ops::OpContract::name);
+    const bool known =
+        op == ops::contracts().end() ||
+        ops::find_variant(machine.variants, op->op, machine.device.kind, item.variant) != nullptr;
+    if (!users || known) {
+      left += fmt::format("{}{}={}", left.empty() ? "" : ",", item.op, item.variant);
+      continue;
+    }
+    const ops::Variant* const instead = plan::automatic_variant(op->op, machine, *settings().precision);
+    const std::string kept = runs::kept_kernel(runs::read_head(around_.resume_dir), item.variant);
+    publishing_.log(
+        LogLevel::warning,
+        fmt::format("{} ran by {}, which --kernel does not name now{}; it goes on by {}", item.op,
+                    item.variant, kept.empty() ? "" : fmt::format(" (the run keeps its file, {})", kept),
+                    instead == nullptr ? plan::kAutomatic : instead->name));
+  }
+  return left;
+}
+
 /// What was asked for, as far as it can be judged without data.
-plan::Selection Trainer::Worker::first_selection() const {
+plan::Selection Trainer::Worker::first_selection() {
   const plan::Machine machine = machine_of(view_);
   plan::check_precision(machine, *settings().precision);
   plan::Selection selection{*settings().precision, {}};
-  plan::apply(selection, settings().select, machine);
+  plan::apply(selection, without_missing_kernels(machine), machine);
   return selection;
 }
 

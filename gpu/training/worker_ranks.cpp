@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/ranks/sums.h"
 #include "gpu/settings/division.h"
 #include "gpu/training/engine_change.h"
 #include "gpu/training/worker.h"
@@ -71,7 +72,8 @@ std::shared_ptr<calls::Line> Trainer::Worker::lead_ranks(const std::shared_ptr<r
   Beginning beginning{WARPSCOPE_VERSION,     options,       options.selection,
                       options.measured,      data_->source, data_checksum_,
                       settings().validation, devices,       device_->kind() == core::DeviceKind::cuda};
-  beginning.settings.model = settings().model;
+  // While steps are made again it can be another one than the settings name.
+  beginning.settings.model = engine_ ? engine_->network().bare_model() : settings().model;
   beginning.settings.init_file.clear();
   beginning.settings.init_partly = false;
   beginning.devices.resize(static_cast<std::size_t>(meeting->place().size), device_->info().id());
@@ -91,7 +93,8 @@ std::shared_ptr<calls::Line> Trainer::Worker::lead_ranks(const std::shared_ptr<r
 /// All ranks have begun.
 void Trainer::Worker::note_ranks() {
   ranks_have_begun_ = true;
-  moments_.clear();
+  ++regroupings_;
+  moments_.drop_expected();  // a rank may have been missing in its step
   view_.ranks.clear();
   links_ = {};
   last_ranks_ = {};
@@ -176,6 +179,12 @@ void Trainer::Worker::follow_ranks() {
 /// then. Throws `missing` where there is nothing.
 std::optional<LeftState> Trainer::Worker::kept_without_ranks(const ranks::RankMissing& missing) {
   const bool broken_off = std::exchange(in_step_, false);  // part of what it leaves is of that step
+  if (rewinding_) {
+    LeftState before = std::move(rewinding_->before);
+    rewinding_.reset();
+    view_.rewind.running = false;
+    return before;
+  }
   if (!rate_search_ && !broken_off && engine_->steps() == view_.step) return std::nullopt;
   LeftState left{.number = view_.training,
                  .generation = view_.generation,

@@ -102,6 +102,27 @@ double least_normal_norm(core::ElementType type, std::size_t count) {
          std::sqrt(static_cast<double>(count));
 }
 
+/// Of a floating operand, as decoded from `bytes`.
+WorstElement worst_element(Name name, const Bytes& bytes, const std::vector<double>& out,
+                           const std::vector<double>& right) {
+  WorstElement worst;
+  double farthest = -1;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!std::isfinite(out[i]) && !std::isfinite(right[i])) continue;
+    const double distance = std::abs(out[i] - right[i]);
+    if (distance <= farthest) continue;
+    worst = {name, static_cast<std::int64_t>(i), out[i], right[i]};
+    farthest = distance;
+    if (std::isfinite(distance)) continue;
+    const std::size_t size = bytes.size() / out.size();
+    const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(i * size);
+    worst.unwritten = std::all_of(first, first + static_cast<std::ptrdiff_t>(size),
+                                  [](std::byte each) { return each == std::byte{kPoisonByte}; });
+    break;
+  }
+  return worst;
+}
+
 /// Whether the call stores the operand only where another op reads it.
 bool is_for_others(const Variant& variant, const CallOperand& operand) {
   const auto& names = variant.stored_for_others;
@@ -123,12 +144,14 @@ std::string compare(const Variant& variant, const Case& tested, Precision precis
     const core::ElementType type = element_type(operand.role, precision);
     std::vector<double> out = decode(after[name], type);
     std::vector<double> right = decode(tested.expected[name], core::ElementType::f64);
+    const WorstElement worst = worst_element(name, after[name], out, right);
     drop_both_not_finite(out, right);
     const double least = least_normal_norm(type, out.size());
     const bool is_sum = name == output || is_for_others(variant, operand);
     const double error = relative_error(out, right, std::max(least, is_sum ? tested.usual_norm : 0));
     check.worst_error = std::max(check.worst_error, error);
     if (!(error <= check.tolerance)) {
+      check.worst = worst;
       return fmt::format("operand '{}' has a relative error of {:.3g}, more than {:.3g}", to_string(name),
                          error, check.tolerance);
     }
@@ -259,6 +282,25 @@ Check check_case(const Variant& variant, const ops::Context& context, Precision 
   return check;
 }
 
+Check check_cases(const Variant& variant, const ops::Context& context, Precision precision,
+                  std::span<const Case> tested) {
+  Check check = check_case(variant, context, precision, tested.front());
+  if (!check.failure.empty()) return check;
+  OpRun op_run(variant, context, tested.front().shape, precision);
+  for (const Case& each : tested) {
+    Operands after = op_run.run(each.before);
+    std::string failure = op_run.fault();
+    if (failure.empty() && !clear_time(variant, each, after)) failure = "noted no time";
+    if (failure.empty()) failure = compare(variant, each, precision, after, check);
+    if (failure.empty()) continue;
+    check.later = true;
+    check.failure = fmt::format("{}: is right at first, but where other numbers lie in the same memory: {}",
+                                label(variant, each, precision), failure);
+    break;
+  }
+  return check;
+}
+
 Check worse(const Check& first, const Check& second) {
   const bool later =
       second.worst_error * first.tolerance > first.worst_error * second.tolerance || first.tolerance == 0;
@@ -266,6 +308,7 @@ Check worse(const Check& first, const Check& second) {
   result.same_bits = first.same_bits && second.same_bits;
   result.workspace = std::max(first.workspace, second.workspace);
   result.failure = first.failure.empty() ? second.failure : first.failure;
+  result.worst = first.failure.empty() ? second.worst : first.worst;
   return result;
 }
 

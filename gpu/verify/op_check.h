@@ -10,6 +10,8 @@
 // own is known here.
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "gpu/ops/variant.h"
@@ -37,6 +39,15 @@ struct Case {
 Case make_case(const ops::Variant& variant, const ops::OpShape& shape, core::Precision precision,
                std::uint64_t seed);
 
+/// The element of what a call wrote that is farthest from the reference.
+struct WorstElement {
+  std::optional<ops::Name> operand;  ///< none: nothing is wrong, or what is wrong is no number
+  std::int64_t element = 0;
+  double is = 0;
+  double right = 0;
+  bool unwritten = false;  ///< it holds what lay there before the call
+};
+
 /// What a check found.
 struct Check {
   double worst_error = 0;     ///< largest relative error of a floating-point operand
@@ -45,6 +56,8 @@ struct Check {
   bool same_bits = true;      ///< a second run gave the same bits
   std::size_t workspace = 0;  ///< bytes
   std::string failure;  ///< "" if all is well; else what is wrong, with the op, the variant and the shape
+  WorstElement worst;   ///< of an operand whose error is more than it may be
+  bool later = false;   ///< check_cases(): it is right at first
 };
 
 /// Runs `variant` on `tested` (made in a precision of the same storage types) and checks: floating operands
@@ -55,6 +68,11 @@ struct Check {
 /// this in place too, where the contract allows it.
 Check check_case(const ops::Variant& variant, const ops::Context& context, core::Precision precision,
                  const Case& tested);
+
+/// check_case() of the first; then all of them again in the same memory, one after the other: a call whose result comes
+/// from an earlier one, or from where its operands lie, is wrong there. They differ in their numbers only.
+Check check_cases(const ops::Variant& variant, const ops::Context& context, core::Precision precision,
+                  std::span<const Case> tested);
 
 /// check_case() on random operands of one call.
 Check check_call(const ops::Variant& variant, const ops::Context& context, const ops::OpShape& shape,

@@ -20,7 +20,6 @@ using ops::Variant;
 
 constexpr std::size_t kGuardBytes = 256;  // keeps what lies between the guards 256-byte aligned
 constexpr std::uint8_t kGuard = 0xA5;
-constexpr std::uint8_t kPoison = 0xFF;
 
 }  // namespace
 
@@ -83,7 +82,7 @@ void OpRun::note(const std::string& fault) {
 void OpRun::upload(const Operands& before) {
   const auto poison = [&](const core::Buffer& buffer) {
     stream_->fill(buffer.data(), kGuard, buffer.bytes());
-    stream_->fill(buffer.as<std::byte>() + kGuardBytes, kPoison, buffer.bytes() - 2 * kGuardBytes);
+    stream_->fill(buffer.as<std::byte>() + kGuardBytes, kPoisonByte, buffer.bytes() - 2 * kGuardBytes);
   };
   poison(workspace_);
   for (std::size_t i = 0; i < operands_.size(); ++i) {

@@ -2,6 +2,7 @@
 // One variant run on operands from the host, watched: what it writes is poisoned first and lies between
 // guards.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "gpu/verify/operands.h"
 
 namespace warpscope::verify {
+
+/// What each byte holds that a call is to write.
+inline constexpr std::uint8_t kPoisonByte = 0xFF;
 
 /// One variant prepared for one shape, with device memory for its operands and its workspace, each piece
 /// between guards.

@@ -56,6 +56,8 @@ OPTIONS = {
     "--run-dir": ("run", "folder", "runs/a b"),
     "--save": ("run", "save", "last.safetensors"),
     "--moments": ("run", "moments", 256),
+    "--moments-disk": ("run", "moments_disk", 512),
+    "--keep-history": ("run", "keep_history", 32),
 }
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -226,14 +228,15 @@ class Runs(SettingsCase):
     def test_files_of_a_run_are_not_overwritten_by_its_repetition(self):
         run = self.run_file(save="last.safetensors", run_dir="runs/1")
         self.assertEqual(self.settings("--config", run)["run"],
-                         dict(folder="", record=True, moments=1024, save="", deterministic=False, sync_batch_norm=False,
-                              probe=False))
+                         dict(folder="", record=True, moments=1024, moments_disk=2048, keep_history=64, save="",
+                              deterministic=False, sync_batch_norm=False, probe=False))
 
     def test_a_resumed_run_keeps_its_settings_and_folder(self):
         folder = os.path.dirname(self.run_file(save="last.safetensors"))
         settings = self.settings("--resume", folder, "--steps", "9", "--model", "autoencoder", "--seed", "5")
-        self.assertEqual(settings["run"], dict(folder=folder, record=True, moments=1024, save="last.safetensors",
-                                               deterministic=False, sync_batch_norm=False, probe=False))
+        self.assertEqual(settings["run"], dict(folder=folder, record=True, moments=1024, moments_disk=2048,
+                                               keep_history=64, save="last.safetensors", deterministic=False,
+                                               sync_batch_norm=False, probe=False))
         self.assertEqual((settings["stop"]["steps"], settings["optimizer"]["batch"]), (9, 4))
 
     def test_a_resumed_run_keeps_its_model_and_seed(self):

@@ -62,6 +62,7 @@ class Streams(ProgramCase):
             "classify": (["classify", *run, "--classifier", "nearest"], 0, True),
             "view": (["view", self.run_dir], 2, None),
             "devices": (["devices"], 0, True),
+            "kernel": (["kernel", "new", "relu.forward", f"{folder}/mine.cpp"], 0, False),
             "--version": (["--version"], 0, True),
             "--help": (["train", "--help"], 0, True),
             "--nonsense": (["--nonsense"], 2, None),

@@ -167,7 +167,7 @@ TEST_P(DeviceTest, AGraphMayOutliveTheCallerOfCapture) {
   const HostBuffer host(device_, 1);
   std::unique_ptr<Graph> graph;
   {
-    const std::uint8_t value = 5;
+    std::uint8_t value = 5;
     graph = stream_->capture([this, value, memory = target.data()] { stream_->fill(memory, value, 1); });
   }
   stream_->launch(*graph);

@@ -21,7 +21,7 @@
 namespace warpscope::core::host_memory_test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(WARPSCOPE_SANITIZES_ADDRESS) || defined(WARPSCOPE_SANITIZES_THREAD) || !defined(__GLIBC__)
 constexpr bool kOwnAllocator = true;
 #else
 constexpr bool kOwnAllocator = false;

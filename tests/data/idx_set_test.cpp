@@ -260,10 +260,10 @@ TEST_F(IdxSet, RefusesEveryDamageOfAHeaderInOneSentence) {
     const fs::path path = folder_ / name;
     const std::string text = read_text(path);
     for_damages(text, static_cast<std::size_t>(header),
-                [&, name = std::string(name)](const std::string& damaged) {
+                [&, file = std::string(name)](const std::string& damaged) {
                   write_text(path, damaged);
                   const std::string message = refusal();
-                  EXPECT_TRUE(holds(message, {name})) << message;
+                  EXPECT_TRUE(holds(message, {file})) << message;
                   EXPECT_EQ(message.find('\n'), std::string::npos);
                 });
     write_text(path, text);

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/ranks/sums.h"
 #include "tests/support/async_device.h"
 #include "tests/support/rank_threads.h"
 #include "tests/support/tiny_classifier.h"

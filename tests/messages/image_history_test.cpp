@@ -66,13 +66,14 @@ TEST(ImageHistory, StaysWithinItsMemoryAndKeepsTheFirstAndTheLast) {
   }
 }
 
-TEST(ImageHistory, GivesThePicturesOfTheLastStepThatIsNotAfter) {
+TEST(ImageHistory, GivesThePicturesOfTheNearestStep) {
   ImageHistory history;
   for (const std::uint64_t step : {3u, 10u, 40u}) history.add(images_of(step));
   EXPECT_EQ(history.at(0)->step, 3u) << "nothing is before";
   EXPECT_EQ(history.at(3)->step, 3u);
-  EXPECT_EQ(history.at(9)->step, 3u);
-  EXPECT_EQ(history.at(39)->step, 10u);
+  EXPECT_EQ(history.at(6)->step, 3u);
+  EXPECT_EQ(history.at(7)->step, 10u);
+  EXPECT_EQ(history.at(25)->step, 10u) << "both are equally near";
   const ShownImages found = *history.at(1000);
   const ShownImages wanted = images_of(40);
   EXPECT_EQ(found.step, 40u);
@@ -88,7 +89,7 @@ TEST(ImageHistory, GivesTheSamePicturesOnceAndOthersAnew) {
   ImageHistory history;
   for (const std::uint64_t step : {3u, 10u, 40u}) history.add(images_of(step));
   const auto tenth = history.at(10), fortieth = history.at(50);
-  EXPECT_EQ(history.at(39), tenth) << "another step with the same pictures";
+  EXPECT_EQ(history.at(20), tenth) << "another step with the same pictures";
   EXPECT_EQ(history.at(40), fortieth) << "two are asked for in turns";
   EXPECT_EQ(history.at(12), tenth);
   history.add(images_of(100));

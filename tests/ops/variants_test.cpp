@@ -27,7 +27,7 @@ using ops::Variant;
 
 // AddressSanitizer looks for reads and writes out of bounds, which small shapes have as well, and takes ten times as
 // long.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WARPSCOPE_SANITIZES_ADDRESS
 constexpr double kMostFlops = 2e6;
 constexpr double kMostFlopsChosen = kMostFlops;
 // Shapes of chains that are larger are for GPUs, with more tiles than those have multiprocessors.

@@ -358,6 +358,23 @@ TEST(Undo, AReturnToEarlierWeightsIsTakenBackAndMadeAgain) {
   }
 }
 
+TEST(Undo, AWayBackThatIsStoppedLeavesNothing) {
+  Undo undo;
+  Snapshot snapshot;
+  for (const bool arrives : {false, true}) {
+    undo.sent(training::RewindTo{12}, snapshot);
+    const std::uint64_t number = snapshot.trainings++;
+    snapshot.rewind.running = true;
+    undo.settle(answered(snapshot, arrives ? 2 : 1));
+    ASSERT_NE(undo.undoable(), nullptr);
+    snapshot.rewind.running = false;
+    if (arrives) snapshot.left = std::make_shared<std::vector<training::LeftTraining>>(1);
+    if (arrives) snapshot.training = number;
+    undo.settle(answered(snapshot, arrives ? 2 : 1));
+    EXPECT_EQ(undo.undoable() != nullptr, arrives);
+  }
+}
+
 TEST(Undo, ATrainingThatIsKeptNoMoreCannotComeBack) {
   Undo undo;
   Snapshot snapshot;

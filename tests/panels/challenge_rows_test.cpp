@@ -49,20 +49,23 @@ TEST(Challenges, NameAPanelAndSayWhatIsToBeReached) {
   }
 }
 
+/// Shows a speed with the selection that there is.
+std::vector<training::Command> timed_at(Challenge& challenge, Snapshot& snapshot, double speed) {
+  training::LadderEntry entry;
+  entry.selection = snapshot.selection;
+  entry.batch = snapshot.settings->batch;
+  entry.images_per_second = speed;
+  entry.timed = 9;
+  snapshot.ladder = std::make_shared<const std::vector<training::LadderEntry>>(1, entry);
+  return challenge.follow(snapshot);
+}
+
 TEST(Challenges, TenTimesAsFastIsHeldAgainstTheSlowKernels) {
   Snapshot snapshot = running(10, 1);
   Challenge challenge(row("faster"), snapshot);
-  const auto commands = row("faster").begin(snapshot);
+  const auto with = [&](double speed) { return timed_at(challenge, snapshot, speed); };
+  const auto commands = with(2000);
   snapshot.selection = std::get<training::Select>(commands.front()).selection;
-  const auto with = [&](double speed) {
-    training::LadderEntry entry;
-    entry.selection = snapshot.selection;
-    entry.batch = snapshot.settings->batch;
-    entry.images_per_second = speed;
-    entry.timed = 9;
-    snapshot.ladder = std::make_shared<const std::vector<training::LadderEntry>>(1, entry);
-    challenge.follow(snapshot);
-  };
   with(100);
   snapshot.selection.variants.clear();
   with(900);
@@ -72,9 +75,25 @@ TEST(Challenges, TenTimesAsFastIsHeldAgainstTheSlowKernels) {
   EXPECT_TRUE(challenge.done()) << challenge.told();
 }
 
+TEST(Challenges, TenTimesIsNotAskedForWhereItWasNeverSoFast) {
+  Snapshot snapshot = running(10, 1);
+  Challenge challenge(row("faster"), snapshot);
+  const plan::Selection fast = snapshot.selection;
+  const auto with = [&](double speed) { return timed_at(challenge, snapshot, speed); };
+  snapshot.selection = std::get<training::Select>(with(200).front()).selection;
+  with(100);
+  snapshot.selection = fast;
+  with(150);
+  EXPECT_FALSE(challenge.done()) << challenge.told();
+  with(195);
+  EXPECT_TRUE(challenge.done()) << challenge.told();
+}
+
 TEST(Challenges, ADivergedTrainingIsBroughtBelowTheLossThatItHad) {
-  Snapshot snapshot = running(100, 0.5f);
+  Snapshot snapshot = running(0, 0.5f);
   Challenge challenge(row("diverge"), snapshot);
+  EXPECT_FALSE(train(challenge, snapshot, 15, 0.5f)) << "nobody knows yet what the loss was";
+  EXPECT_TRUE(train(challenge, snapshot, 100, 0.5f)) << "now something is changed";
   train(challenge, snapshot, 150, 0.1f);
   EXPECT_FALSE(challenge.done()) << "the guard has not paused it";
   snapshot.divergence.id = 1;

@@ -13,12 +13,13 @@
 namespace warpscope::ui::image_timeline_test {
 namespace {
 
-TEST(ImageTimeline, AStepStandsAtTheLastKeptOneThatIsNotAfterIt) {
+TEST(ImageTimeline, AStepStandsAtTheNearestThatIsKept) {
   const std::vector<std::uint64_t> steps{0, 3, 10, 40};
   EXPECT_EQ(kept_index(steps, 0), 0u);
-  EXPECT_EQ(kept_index(steps, 2), 0u);
+  EXPECT_EQ(kept_index(steps, 1), 0u);
+  EXPECT_EQ(kept_index(steps, 2), 1u);
   EXPECT_EQ(kept_index(steps, 3), 1u);
-  EXPECT_EQ(kept_index(steps, 39), 2u);
+  EXPECT_EQ(kept_index(steps, 39), 3u);
   EXPECT_EQ(kept_index(steps, 4000), 3u);
   EXPECT_EQ(kept_index({5, 6}, 1), 0u) << "before the first";
 }

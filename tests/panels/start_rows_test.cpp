@@ -38,6 +38,21 @@ TEST(StartRows, ChoicesAreTheSameAsSettingsAndAsACommandLine) {
   EXPECT_EQ(configuration.text("data_source"), "/my pictures");
 }
 
+TEST(StartRows, RanksGoOnWhereTheProgramStartsThem) {
+  training::Snapshot snapshot;
+  EXPECT_EQ(ranks_text(snapshot, {}) + rank_options(snapshot, {}), "");
+  snapshot.ranks.resize(2);
+  snapshot.ranks[0].device = "cuda:0";
+  snapshot.ranks[1].device = "cuda:2";
+  EXPECT_NE(ranks_text(snapshot, {}).find("did not start"), std::string::npos);
+  EXPECT_EQ(rank_options(snapshot, {}), "");
+  snapshot.most_ranks = 4;
+  EXPECT_EQ(rank_options(snapshot, {}), " --gpus 0,2");
+  EXPECT_EQ(rank_options(snapshot, {.device = "cpu"}), "") << "one rank, on that device";
+  snapshot.ranks[1].device = "cuda:0";
+  EXPECT_EQ(rank_options(snapshot, {}), " --ranks 2");
+}
+
 TEST(StartRows, AFlagHasNoValueOnTheCommandLine) {
   StartChoices choices;
   add_choice(choices, "deterministic", "true");
@@ -71,13 +86,25 @@ TEST(StartRows, NetworksThatDoNotSuitTheDataSayWhy) {
   inventory.title = "MNIST";
   inventory.shape = {28, 28, 1};
   inventory.classes = std::vector<std::string>(10, "digit");
-  const auto rows = network_rows(&inventory, {});
+  const auto rows = network_rows(&inventory, {}, nullptr);
   ASSERT_NE(find(rows, "mlp"), nullptr);
   EXPECT_EQ(find(rows, "mlp")->why_not, "");
   EXPECT_NE(find(rows, "autoencoder")->why_not.find("28x28x1"), std::string::npos);
   EXPECT_NE(find(rows, "char_cnn")->why_not.find("takes texts"), std::string::npos);
-  EXPECT_EQ(find(network_rows(nullptr, {}), "autoencoder")->why_not, "") << "nobody knows the data yet";
-  EXPECT_NE(find(network_rows(nullptr, {.network = "mine.toml"}), "mine.toml"), nullptr);
+  EXPECT_EQ(find(network_rows(nullptr, {}, nullptr), "autoencoder")->why_not, "")
+      << "nobody knows the data yet";
+}
+
+TEST(StartRows, ANetworkOfAFileIsNamedOnceItIsRead) {
+  const StartChoices file{.network = "folder/mine.toml"}, weights{.init = "run"};
+  models::Model own = models::find_model("mlp");
+  own.name = "own";
+  EXPECT_TRUE(tells_network_in_file(file) && tells_network_in_file(weights));
+  EXPECT_FALSE(tells_network_in_file({.network = "mlp"}));
+  EXPECT_NE(find(network_rows(nullptr, file, nullptr), "mine.toml: reading ..."), nullptr);
+  EXPECT_NE(find(network_rows(nullptr, file, &own), "own"), nullptr);
+  EXPECT_NE(find(network_rows(nullptr, weights, nullptr), "that of the weights: reading ..."), nullptr);
+  EXPECT_EQ(find(network_rows(nullptr, weights, &own), "that of the weights")->note, "own");
 }
 
 TEST(StartRows, PathsAreToldApartByWhatTheyHold) {

@@ -20,6 +20,25 @@ TEST(StepPointer, ShowsTheStepUnderItAndGivesBackTheOneBefore) {
   EXPECT_EQ(cursor.step, 7u);
 }
 
+TEST(StepPointer, AStepIsOnlyPassingWhereNoneIsPinned) {
+  StepPointer pointer;
+  Cursor cursor;
+  pointer.move(cursor, {.over = true, .moved = true, .step = 100});
+  EXPECT_TRUE(cursor.passing);
+  pointer.move(cursor, {.over = true, .clicked = true, .step = 100});
+  EXPECT_FALSE(cursor.passing);
+  pointer.move(cursor, {.over = true, .moved = true, .step = 50});
+  EXPECT_FALSE(cursor.passing) << "the pinned one comes back";
+  pointer.move(cursor, {});
+  EXPECT_EQ(cursor.step, 100u);
+  EXPECT_TRUE(let_step_go(cursor));
+  EXPECT_FALSE(let_step_go(cursor));
+  pointer.move(cursor, {.over = true, .moved = true, .step = 50});
+  EXPECT_TRUE(cursor.passing);
+  pointer.move(cursor, {});
+  EXPECT_FALSE(cursor.passing);
+}
+
 TEST(StepPointer, AClickKeepsTheStepAndAClickOnItLetsItGo) {
   StepPointer pointer;
   Cursor cursor;

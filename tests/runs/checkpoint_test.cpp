@@ -168,7 +168,7 @@ TEST_F(CheckpointFiles, WriteWhatJsonCannotHold) {
 }
 
 // ThreadSanitizer looks at what threads do, and here is one, which it makes ten times as slow.
-#ifdef __SANITIZE_THREAD__
+#ifdef WARPSCOPE_SANITIZES_THREAD
 constexpr std::size_t kBytesApart = 29;
 #else
 constexpr std::size_t kBytesApart = 1;

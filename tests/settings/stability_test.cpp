@@ -372,6 +372,10 @@ TEST(StopRules, HoldForARunThatGoesOn) {
   EXPECT_EQ(stop_after_evaluations({.patience = 1}, state, "test"),
             "the test loss has not improved for 1 evaluation");
   EXPECT_EQ(stop_after_evaluations({.patience = 2}, state, "test"), "");
+  EXPECT_EQ(stop_after_evaluations({.target_accuracy = 0.9}, state, "test"), "") << "it does not classify";
+  state.accuracy = 0.9;
+  EXPECT_EQ(stop_after_evaluations({.target_accuracy = 0.9}, state, "test"),
+            "the test accuracy 0.9 has reached its target of 0.9");
   EXPECT_EQ(json::parse(R"({"best":1,"without":0})").get<StopState>().last, std::nullopt)
       << "as once written";
 }
@@ -389,7 +393,8 @@ TEST(StopRules, NeverStopsByDefault) {
 }
 
 TEST(StopRules, StateGoesThroughJson) {
-  for (const StopState& state : {StopState{}, StopState{.best = 0.1 + 0.2, .without = 4, .last = 0.7}}) {
+  for (const StopState& state :
+       {StopState{}, StopState{.best = 0.1 + 0.2, .without = 4, .last = 0.7, .accuracy = 0.8}}) {
     EXPECT_EQ(json::parse(json(state).dump()).get<StopState>(), state);
   }
   StopState state;

@@ -190,7 +190,7 @@ class RandomMessage {
     } else if constexpr (requires { sent_as(value); }) {
       take_as(value, make<decltype(sent_as(value))>());
     } else {
-      training::with_members(value, [this](auto&... members) { (fill(members), ...); });
+      training::with_members(value, [&](auto&... members) { (fill(members), ...); });
     }
     if constexpr (requires { make_consistent(value); }) make_consistent(value);
   }

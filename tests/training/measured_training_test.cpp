@@ -67,7 +67,8 @@ Seen train(const TrainerOptions& options, std::uint64_t until = kSteps) {
   if (!tests::wait_for_step(trainer, until)) return seen;
   trainer.send(Finish{});
   EXPECT_TRUE(trainer.wait(tests::kPatience));
-  for (const OpTiming& timing : trainer.snapshot()->timings) {
+  const auto last = trainer.snapshot();
+  for (const OpTiming& timing : last->timings) {
     if (timing.op != Op::relu_backward) continue;
     seen.masks.push_back(timing.variant);
     seen.told = timing.reason == "measured: 1.0 \u00b5s, onednn 5.0 \u00b5s";
@@ -112,7 +113,8 @@ TEST(MeasuredTraining, GoesByShapesWhenTheBatchChanges) {
     std::vector<std::string> masks;
     tests::wait_until(trainer, [&](const Snapshot& now) { return now.settings->batch == batch; });
     tests::wait_for_commands(trainer);
-    for (const OpTiming& timing : trainer.snapshot()->timings) {
+    const auto now = trainer.snapshot();
+    for (const OpTiming& timing : now->timings) {
       if (timing.op == Op::relu_backward) masks.push_back(timing.variant);
     }
     return masks;

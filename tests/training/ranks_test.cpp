@@ -362,6 +362,65 @@ TEST(Ranks, OfWhichOneIsMissingStopIfAsked) {
       << trainer.snapshot()->notice;
 }
 
+/// So many steps, another rate, three steps more.
+void change_rate_after(Trainer& trainer, int steps) {
+  make_steps(trainer, steps);
+  trainer.send(tests::change("learning_rate", 0.01));
+  ASSERT_TRUE(tests::wait_for_commands(trainer));
+  make_steps(trainer, 3);
+}
+
+bool go_back(Trainer& trainer, std::uint64_t step) {
+  trainer.send(RewindTo{step});
+  return tests::wait_until(trainer, [step](const Snapshot& now) {
+    return now.step == step && now.state == TrainerState::paused && !now.rewind.running;
+  });
+}
+
+std::vector<float> resumed_to_the_end(Trainer& trainer) {
+  trainer.send(Resume{});
+  EXPECT_TRUE(wait_for_state(trainer, TrainerState::finished));
+  return *trainer.ending().parameters;
+}
+
+TEST(Ranks, GoBackToAnyStepWithoutAnotherBit) {
+  TrainerOptions options = options_of(12);
+  options.deterministic = true;
+  options.start_paused = true;
+  Ranks alone(options, 1);
+  change_rate_after(alone.trainer(), 4);
+  const std::vector<float> wanted = resumed_to_the_end(alone.trainer());
+  Crew crew(options);
+  man(options, crew, 2);
+  Trainer trainer(std::move(options));
+  change_rate_after(trainer, 4);
+  ASSERT_TRUE(go_back(trainer, 6));
+  EXPECT_EQ(trainer.snapshot()->settings->optimizer.learning_rate, 0.01f);
+  trainer.send(SetRanks{4});
+  ASSERT_TRUE(tests::wait_for_commands(trainer));
+  ASSERT_TRUE(go_back(trainer, 2)) << "made by other ranks then";
+  EXPECT_EQ(trainer.snapshot()->notice, "");
+  change_rate_after(trainer, 2);
+  EXPECT_TRUE(same_bits(resumed_to_the_end(trainer), wanted));
+}
+
+TEST(Ranks, OfWhichOneIsMissingOnTheWayBackGetThereWithoutIt) {
+  TrainerOptions options = options_of(12);
+  options.deterministic = true;
+  const std::vector<float> undisturbed = trained(options, 1);
+  Crew crew(options);
+  man(options, crew, 2);
+  options.start_paused = true;
+  Trainer trainer(std::move(options));
+  make_steps(trainer, 7);
+  crew.kill(1);
+  ASSERT_TRUE(go_back(trainer, 5));
+  ASSERT_TRUE(wait_for_notice(trainer, 1));
+  EXPECT_TRUE(trainer.snapshot()->notice.starts_with("rank 1 was killed by SIGKILL; 1 rank goes on"))
+      << trainer.snapshot()->notice;
+  EXPECT_TRUE(same_bits(resumed_to_the_end(trainer), undisturbed));
+}
+
 TEST(Ranks, OfNumbersThatCannotBeAreRefused) {
   TrainerOptions options = options_of(0);
   Crew crew(options);

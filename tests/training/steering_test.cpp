@@ -59,6 +59,18 @@ TEST(Steering, TellsDivergenceOnceUntilItGoesOn) {
   EXPECT_TRUE(steering.judge(settings, result, 0));
 }
 
+TEST(Steering, ARunThatGoesOnEndsAtTheAccuracyThatItHad) {
+  TrainingSettings settings;
+  Steering first, resumed;
+  Evaluation evaluation;
+  evaluation.accuracy = 0.95;
+  first.judge(settings, evaluation);
+  resumed.read(first.written(), 0);
+  settings.stop.target_accuracy = 0.9;
+  resumed.judge_before(settings, 0, "test");
+  EXPECT_EQ(resumed.stop_reason(), "the test accuracy 0.95 has reached its target of 0.9");
+}
+
 TEST(Steering, GoesOnFromJson) {
   TrainingSettings settings = watched_settings();
   settings.schedule.kind = ScheduleKind::plateau;

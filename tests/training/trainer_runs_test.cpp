@@ -470,7 +470,8 @@ TEST(SelectionOnTheGpu, AChosenOpRunsByItselfAndTheOthersAsFarAsTheyFit) {
     Trainer trainer(options);
     EXPECT_TRUE(wait_for_state(trainer, TrainerState::paused));
     std::set<ops::Op> found;
-    for (const OpTiming& timing : trainer.snapshot()->timings) {
+    const auto paused = trainer.snapshot();
+    for (const OpTiming& timing : paused->timings) {
       if (!timing.covered_by) found.insert(timing.op);
     }
     return found;

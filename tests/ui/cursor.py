@@ -130,6 +130,32 @@ class Cursor(WindowCase):
         self.click("time.history")
         self.wait_for_event("curves", "the newest", cursor=None)
 
+    def test_all_views_show_a_pinned_step_until_escape(self):
+        self.open_window(model="mlp", test_images=64)
+        self.click("tabs.Network")
+        self.wait_for_event("network", "several looks", lambda seen: seen["number"] > 2)
+        self.click("tabs.Time")
+        self.wait_for_event("time", "shares over steps", lambda seen: seen["points"] > 8)
+        self.pause()
+        last = self.settled_step()
+        place = self.item("time.history")
+        self.point_at(place.x + place.w // 4, place.y + place.h // 2)
+        self.press()
+        self.press(False)
+        self.point_away()
+        earlier = lambda seen: seen["step"] is not None and seen["step"] < last  # noqa: E731
+        self.wait_for_event("curves", "the step that was clicked", lambda seen: (seen["cursor"] or last) < last)
+        self.wait_for_event("time", "its calls", earlier)
+        self.item("step.time")
+        self.click("tabs.Kernels")
+        self.wait_for_event("kernels", "its times", earlier)
+        self.click("tabs.Network")
+        self.wait_for_event("network", "the activations next to it", earlier)
+        self.item("step.network")
+        self.key("Escape")
+        self.wait_for_event("curves", "no step", cursor=None)
+        self.wait_for_event("network", "the newest activations", step=last)
+
 
 if __name__ == "__main__":
     main()

@@ -126,7 +126,7 @@ class Metrics(Curves):
 
 
 class Rewinding(Curves):
-    def test_a_right_click_goes_back_to_that_step_and_undo_returns(self):
+    def test_a_right_click_goes_back_to_that_step_and_undo_and_its_branch_return(self):
         last = self.open_paused(steps=20)
         plot = self.item("loss.plot")
         x, y = plot.x + plot.w // 2, plot.y + plot.h // 2
@@ -137,8 +137,12 @@ class Rewinding(Curves):
         self.point_at(x, y)
         self.click("loss.rewind.go")
         wait_until(lambda: 0 < self.drawn("step")[0] < last, "an earlier step", self.process)
+        middle = self.drawn("step")[0]
         self.key("ctrl+z")
         wait_until(lambda: self.drawn("step") == (last,), "the step that was left", self.process)
+        self.click("loss.runs")
+        self.click("runs.branch.1")
+        wait_until(lambda: self.drawn("step") == (middle,), "the branch in the list of runs", self.process)
 
 
 class Plots(Curves):
@@ -207,7 +211,7 @@ class Plots(Curves):
         self.point_at(*left)
         early = wait_until(lambda: self.curves()["cursor"], "the step under the pointer", self.process)
         self.assertLess(early, last)
-        wait_until(lambda: self.events("images")[-1]["step"] <= early, "pictures of then", self.process)
+        wait_until(lambda: self.events("images")[-1]["step"] < last, "pictures of then", self.process)
         self.point_away()
         self.wait_for_curves("the newest again", cursor=None)
         self.point_at(*middle)

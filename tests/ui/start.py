@@ -1,10 +1,11 @@
-"""The start page: folders and runs are looked at, a challenge is begun."""
+"""The start page: a training is set up and begun in the window, folders are looked at, a challenge is begun."""
+import glob
 import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from clipboard import Clipboard  # noqa: E402
-from warpscope_program import main, wait_until  # noqa: E402
+from warpscope_program import main, read_run, wait_until  # noqa: E402
 from window_driver import WindowCase  # noqa: E402
 
 
@@ -14,17 +15,29 @@ class Start(WindowCase):
         self.item("start.start")
 
     def copied(self):
-        """The command line; what is looked at meanwhile may move the button away from a click."""
         before = len(self.events("copied"))
-
-        def is_copied():
-            self.click("start.copy")
-            return len(self.events("copied")) > before
-        wait_until(is_copied, "the command line", self.process)
+        self.click("start.copy")
+        wait_until(lambda: len(self.events("copied")) > before, "the command line", self.process)
         return self.events("copied")[-1]["text"]
 
-    def test_a_dropped_folder_of_data_and_a_run_open_the_page(self):
+    def test_another_training_is_set_up_and_takes_the_place_of_the_present_one(self):
         self.open_paused(size="1400x900")
+        self.open_page()
+        self.assertEqual(self.copied(), "warpscope")
+        self.choose("start.network", "start.network.mlp")
+        self.choose("start.device", "start.device.cpu")
+        self.assertEqual(self.copied(), "warpscope --model mlp --device cpu")
+        self.click("start.start")
+        wait_until(lambda: [event for event in self.events("opening") if event["text"] == "a new training"], "it to be read",
+                   self.process)
+        wait_until(lambda: glob.glob(self.path("home", "data", "warpscope", "runs", "*_mlp_*")), "it to be recorded",
+                   self.process)
+        self.assertEqual(read_run(self.run_dir)["status"], "finished")
+        self.process.terminate()
+        self.assert_succeeded(self.finish(self.process))
+
+    def test_a_dropped_folder_of_data_and_a_run_open_the_page(self):
+        self.open_paused(size="1024x640")
         data = self.small_data()
         self.clipboard = Clipboard(self.display, f"{data}\n")
         self.key("ctrl+v")
@@ -33,6 +46,9 @@ class Start(WindowCase):
         self.clipboard = Clipboard(self.display, f"{self.run_dir}\n")
         self.key("ctrl+v")
         wait_until(lambda: f"--init {self.run_dir}" in self.copied(), "the weights of the run", self.process)
+        for name in ("start.device", "start.copy", "start.start", "start.back"):
+            places = [event for event in self.events("layout") if event["name"] == name]
+            self.assertEqual(len(places), 1, f"{name} moves away from a click")
         self.key("Escape")
         self.assert_succeeded(self.close_window())
 

@@ -117,6 +117,37 @@ class Ended(View):
         self.assert_one_sentence(self.run_program("view", environment=environment), 2, "run is required")
 
 
+class Inside(View):
+    """The inside of a finished run, from a checkpoint of it."""
+    PANEL = "network"
+
+    def test_a_finished_run_shows_activations_of_the_checkpoint_that_is_chosen(self):
+        self.assert_succeeded(self.run_program(
+            "train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "8", "--test-images", "64",
+            "--precision", "fp32", "--run-dir", self.run_dir, "--steps", "20"))
+        self.assert_succeeded(self.run_program("train", "--resume", self.run_dir, "--steps", "40"))
+        before = read_run(self.run_dir)
+        self.open_window(until="finished")
+        self.click("tabs.Network")
+        self.wait_for("the newest checkpoint", step=40)
+        self.choose("view.checkpoint", "view.checkpoint=20")
+        self.wait_for("the other checkpoint", step=20)
+        self.click("tabs.Distributions")
+        wait_until(lambda: [event for event in self.events("distributions") if event.get("step") == 20],
+                   "its distributions", self.process)
+        self.assertEqual(self.close_window().code, 0)
+        self.assertEqual(read_run(self.run_dir), before, "nothing is written")
+
+    def test_a_run_without_a_checkpoint_says_that_nothing_can_be_looked_into(self):
+        self.assert_succeeded(self.train("--run-dir", self.run_dir, steps=4))
+        shutil.rmtree(os.path.join(self.run_dir, "checkpoints"))
+        self.open_window(until="finished")
+        self.click("tabs.Network")
+        self.item("view.checkpoint")
+        self.assertEqual(self.events("network"), [])
+        wait_until(lambda: self.shown_step() == 4, "the last step", self.process)
+
+
 class Predictions(View):
     """A view of a network that classifies: the images it gets most wrong."""
     IMAGES, KNOWN, STORED = 300, 256, 2

@@ -9,6 +9,7 @@
 #include "ui/docking/layout.h"
 #include "ui/docking/layouts.h"
 #include "ui/frame/frame_phases.h"
+#include "ui/frame/kept_views.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
 
@@ -38,6 +39,22 @@ const char* title_of(const std::string& panel) {
 
 ImVec2 corner(const Area& area) {
   return {area.x, area.y};
+}
+
+/// In the lower right corner, over what is there.
+void draw_step_note(const Frame& frame, const std::string& line) {
+  const float s = frame.scale;
+  const ImVec2 at = ImGui::GetWindowPos(), room = ImGui::GetWindowSize();
+  const std::string text = ellipsize(frame.fonts.small, line, room.x - 24 * s);
+  const ImVec2 size(text_width(frame.fonts.small, text) + 12 * s, std::floor(20 * s));
+  const ImVec2 min(std::floor(at.x + room.x - size.x - 4 * s), std::floor(at.y + room.y - size.y - 4 * s));
+  ImGui::SetCursorScreenPos(min);
+  ImGui::BeginChild("step note", size, false,
+                    ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoScrollbar);
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(min, ImVec2(min.x + size.x, min.y + size.y), frame.palette.popup, 4 * s);
+  draw_text(list, frame.fonts.small, min.x + 6 * s, min.y + std::floor(14 * s), frame.palette.accent, text);
+  ImGui::EndChild();
 }
 
 ImVec2 far_corner(const Area& area) {
@@ -302,8 +319,17 @@ void DockView::draw_body(const Frame& frame, Panels& panels, const std::string& 
   Frame own = frame;
   own.tabbed = tabbed;
   const PanelRow* const row = find_panel(panel);
+  own.panel = row->id;
+  std::string line;
+  if (frame.past != nullptr && row->step != nullptr) {
+    if (const auto step = row->step(panels, own)) line = step_line(frame.past->wanted, *step);
+  }
+  // Nothing moves as the pointer goes over the curves.
+  const bool passing = frame.cursor != nullptr && frame.cursor->passing;
+  if (!passing) own.step_line = line;
   const FramePart part(row->id);
   row->draw(panels, own);
+  if (passing && !line.empty()) draw_step_note(frame, line);
 }
 
 // The pointer on the title row beside its items: a panel that does not float is dragged by it.

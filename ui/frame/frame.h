@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <imgui.h>
 
@@ -23,6 +24,7 @@ class Jobs;
 namespace warpscope::ui {
 
 struct Cursor;
+struct StepView;
 
 /// Fonts, loaded at the window's scale. Sizes are those of a line, where text has its usual size. Digits of `numbers`
 /// all have one width.
@@ -64,9 +66,14 @@ struct Frame {
   Cursor* cursor = nullptr;                 ///< nullptr where there is nothing to point at: files of plots
   training::Observations seen = {};         ///< Source::observations()
   std::shared_ptr<const training::ImageHistory> history = {};  ///< Source::history()
-  /// What the panels that are drawn want to see from now on; nullptr where nothing can be seen: in a view of a run.
+  /// What the panels that are drawn want to see from now on; nullptr where nothing can be seen: Snapshot::can.
   training::ObservationRequest* request = nullptr;
   jobs::Jobs* jobs = nullptr;  ///< Source::jobs()
+  /// What there is of the step that the cursor is at; `seen` is already of it. nullptr: everything is the newest.
+  const StepView* past = nullptr;
+  const char* panel = "";  ///< PanelRow::id of the one that is drawn
+  std::string_view step_line =
+      {};               ///< "step 1,024", which this panel shows: stands over its body; "" for none
   bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
 };
 

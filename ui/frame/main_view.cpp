@@ -15,6 +15,7 @@
 #include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
 #include "ui/panels/view_strip.h"
+#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -90,7 +91,8 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   if (typing) return;
   if (key.key == GLFW_KEY_ESCAPE && start_.is_open()) return start_.close();
   if (panels_.images.handle_key(frame, key.letter, key.key == GLFW_KEY_ESCAPE)) return;
-  if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr) frame.cursor->images.clear();
+  if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr && !let_step_go(*frame.cursor))
+    frame.cursor->images.clear();
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
   if (key.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
     frame.send(training::StepOnce{});
@@ -103,7 +105,8 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
 
 void MainView::open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files) {
   const std::string refusal =
-      !frame.snapshot.can.look_inside ? "this window shows a run and has no network for images of your own"
+      !frame.snapshot.can.look_inside
+          ? why_no_look(frame.snapshot, "this window shows a run and has no network for images of your own")
       : frame.snapshot.classifies
           ? "this network classifies: images of your own are for networks that reconstruct them"
           : panels_.images.open_files(files);
@@ -155,6 +158,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   panels_.laboratory.update(frame);
   panels_.judging.update(frame);
   panels_.mapping.update(frame);
+  start_.wait(!banner.empty());
   if (start_.is_open()) {
     draw_start(frame, layout.panels);
   } else {
@@ -162,7 +166,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   }
   follow_start(frame);
   place_next_window(layout.status);
-  facts.image_path = !frame.snapshot.can.look_inside && panels_.images.has_images()
+  facts.image_path = !sees_network(frame.snapshot) && panels_.images.has_images()
                          ? "images from the run folder"
                      : frame.snapshot.classifies ? said_of_data(frame, "images from host memory")
                                                  : panels_.images.path_text();

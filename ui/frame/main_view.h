@@ -57,7 +57,7 @@ class MainView {
   /// `first`: the training waits for it.
   void open_start(const training::Snapshot& snapshot, bool first) { start_.open(snapshot, first); }
   /// The new training that somebody has set up since the last call.
-  std::optional<training::Configuration> take_start() { return start_.take_start(); }
+  std::optional<StartChoices> take_start() { return start_.take_start(); }
   /// A command on its way to the trainer, for undo and the log, which shows it as a command line.
   std::uint64_t note_sent(const training::Command& command, const training::Snapshot& snapshot);
   /// What the trainer has made of those before; before anything is drawn of this snapshot, or of what is seen of its

@@ -22,7 +22,6 @@ void MainView::follow_start(const Frame& frame) {
   challenge_.follow(frame);
   if (start_.take_resume()) frame.send(training::Resume{});
   if (start_.take_tour()) take_tour();
-  if (const auto message = start_.take_message()) tell(*message, training::LogLevel::error);
   if (const auto weights = panels_.runs.take_weights()) {
     if (!start_.is_open()) start_.open(frame.snapshot);
     start_.desk().take(*weights);

@@ -36,9 +36,10 @@ bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
 
 bool looks_different(const training::Snapshot& a, const training::Snapshot& b) {
   return a.state != b.state || a.notice_id != b.notice_id || a.divergence.id != b.divergence.id ||
-         a.can != b.can || a.run_dir != b.run_dir || a.data != b.data || a.data_name != b.data_name ||
-         a.device.name != b.device.name || a.model != b.model || a.network_number != b.network_number ||
-         settings_differ(a, b) || results_differ(a, b) || ranks_differ(a, b);
+         a.can != b.can || a.revival != b.revival || a.run_dir != b.run_dir || a.data != b.data ||
+         a.data_name != b.data_name || a.device.name != b.device.name || a.model != b.model ||
+         a.network_number != b.network_number || settings_differ(a, b) || results_differ(a, b) ||
+         ranks_differ(a, b);
 }
 
 }  // namespace warpscope::ui

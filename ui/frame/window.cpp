@@ -14,6 +14,7 @@
 #include <exception>
 #include <optional>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <GLFW/glfw3.h>
@@ -28,6 +29,7 @@
 #include "ui/frame/frame_schedule.h"
 #include "ui/frame/gl_context.h"
 #include "ui/frame/imgui_session.h"
+#include "ui/frame/kept_views.h"
 #include "ui/frame/main_view.h"
 #include "ui/frame/open_training.h"
 #include "ui/frame/snapshot_changes.h"
@@ -35,6 +37,7 @@
 #include "ui/input/cursor.h"
 #include "ui/jobs/background.h"
 #include "ui/paint/frame_painter.h"
+#include "ui/panels/start_rows.h"
 #include "ui/panels/trainings.h"
 #include "ui/panels/unsaved_row.h"
 #include "ui/settings/settings.h"
@@ -122,6 +125,7 @@ class Session {
       const std::uint64_t number = snapshot_ ? view_.note_sent(command, *snapshot_) : 0;
       source().send(std::move(command), number);
     };
+    if (options.ranks > 1) source().send(training::SetRanks{options.ranks});
   }
   ~Session() {
     opening_.stop();
@@ -131,7 +135,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   int run();
-  const std::optional<training::TrainerOptions>& go_on() const { return go_on_; }
+  const std::optional<NextTraining>& go_on() const { return go_on_; }
 
  private:
   void fit_look();
@@ -178,6 +182,7 @@ class Session {
   training::ObservationRequest requested_;  // what the trainer was told last
   AnswerTrace answers_;
   Cursor cursor_;
+  KeptViews kept_;
   FrameSchedule schedule_;
   FrameClock clock_;
   FramePhases phases_;
@@ -198,7 +203,7 @@ class Session {
   std::vector<double> prepared_seconds_;  // after frames, with new images
   std::string screenshot_wanted_;
   bool left_ = false;  // closed, or the steps to exit after are done
-  std::optional<training::TrainerOptions> go_on_;
+  std::optional<NextTraining> go_on_;
   std::string opened_;                            // the training that is read, in words
   const char* refusal_ = "";                      // what is said where it cannot be
   Background<training::TrainerOptions> opening_;  // last: it uses what is above
@@ -232,6 +237,7 @@ void Session::fit_look() {
 void Session::look() {
   const auto items = trainings_.look();
   view_.log(items);
+  kept_.follow(items);
   auto newest = source().snapshot();
   const bool different = !snapshot_ || looks_different(*newest, *snapshot_);
   if (newest->step > 0 && (!snapshot_ || snapshot_->step == 0)) trace_event("stepped", "");
@@ -244,6 +250,7 @@ void Session::look() {
   auto seen = training::seen_of_network(source().observations(), snapshot_->network_number);
   const bool observed = seen != seen_;
   seen_ = std::move(seen);
+  kept_.note(*snapshot_, seen_);
   const bool further = view_.advance(source().images());
   look_at_opened();
   if (different || further || observed || !items.empty()) schedule_.content_changed();
@@ -273,12 +280,15 @@ void Session::wait() const {
 void Session::draw_frame() {
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
-  input_.forward_taps();
+  input_.forward();
   ImGui::NewFrame();
   next_change_ = FrameSchedule::kNever;
   paint::TextureStore* const textures = painter_ ? &textures_ : nullptr;
   training::ObservationRequest request;
   const bool sees = snapshot_->can.look_inside;
+  const auto looked_at = [this] { return std::tuple(cursor_.step, cursor_.image, cursor_.output); };
+  const auto before = looked_at();
+  const std::optional<StepView> past = kept_.at(cursor_, *snapshot_, seen_);
   const Frame frame{*snapshot_,
                     send_,
                     fonts_,
@@ -287,10 +297,11 @@ void Session::draw_frame() {
                     textures,
                     &next_change_,
                     &cursor_,
-                    seen_,
+                    past ? past->seen : seen_,
                     source().history(),
                     sees ? &request : nullptr,
-                    source().jobs()};
+                    source().jobs(),
+                    past ? &*past : nullptr};
   const WindowRequests requests = view_.handle_keys(frame, input_.take_keys());
   const std::vector<std::string> dropped = input_.take_dropped();
   if (!dropped.empty()) view_.take_paths(frame, {dropped.begin(), dropped.end()});
@@ -299,6 +310,8 @@ void Session::draw_frame() {
   const WindowFacts facts{
       {}, clock_.frames_in_last_second(frame_start_) + 1, clock_.work_milliseconds(), drawn_by()};
   view_.draw(frame, facts, banner());
+  if (looked_at() != before)
+    redraw_at(frame, ImGui::GetTime());  // views have drawn what was kept of the step before
   look_at_asked();
   observe(request);
   handle(requests);
@@ -336,8 +349,9 @@ void Session::look_at_asked() {
   }
   if (auto start = view_.take_start()) {
     open_next("a new training", "the training cannot be started: {}",
-              [this, given = std::move(*start)](const data::Stopped& stopped) {
-                return options_.start.make(given, stopped);
+              [this, choices = std::move(*start)](const data::Stopped& stopped) {
+                return options_.start.make(configuration_of(choices),
+                                           stopped);  // which reads a network's file
               });
   }
 }
@@ -349,7 +363,8 @@ void Session::look_at_opened() {
   if (left_) return;
   if (!opened->result)
     return view_.tell(fmt::format(fmt::runtime(refusal_), opened->error), training::LogLevel::error);
-  go_on_ = std::move(opened->result);
+  const int ranks = std::max(1, static_cast<int>(snapshot_->ranks.size()));
+  go_on_ = NextTraining{std::move(*opened->result), ranks};
   glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
 }
 
@@ -568,7 +583,7 @@ int Session::run() {
 
 }  // namespace
 
-int run_window(const WindowOptions& options, std::optional<training::TrainerOptions>& go_on) {
+int run_window(const WindowOptions& options, std::optional<NextTraining>& go_on) {
   const WindowSystem system;
   const Settings settings = load_settings(settings_file());
   Session session(options, settings);
@@ -578,7 +593,7 @@ int run_window(const WindowOptions& options, std::optional<training::TrainerOpti
 }
 
 int run_window(const WindowOptions& options) {
-  std::optional<training::TrainerOptions> nothing;
+  std::optional<NextTraining> nothing;
   return run_window(options, nothing);
 }
 

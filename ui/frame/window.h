@@ -36,11 +36,18 @@ struct WindowOptions {
       open_unsaved;
   StartServices start;      ///< of the start page
   bool start_page = false;  ///< it stands there at a first start, and the training waits for it
+  int ranks = 1;            ///< of this program's own, with which the training goes on from its beginning
   int width = 0;            ///< pixels; 0: as remembered
   int height = 0;
   bool paint_on_cpu = false;  ///< the CPU draws in place of OpenGL (ui/paint)
   /// Once true (set by a signal), the window leaves as if it were closed.
   const std::atomic<bool>* leave = nullptr;
+};
+
+/// What takes the place of the window's training.
+struct NextTraining {
+  training::TrainerOptions options;
+  int ranks = 1;  ///< that the training before it had
 };
 
 /// There is no display to open a window on.
@@ -53,7 +60,7 @@ class NoDisplay : public core::Error {
 /// failed, 2 if the input is to blame for that, with the reason on stderr. Throws NoDisplay, before anything
 /// is begun; core::Error if there is no OpenGL 3.3, or if the screenshot cannot be written. `go_on` becomes the
 /// training that is to take the place of this one, if any: an unsaved one, a run or a new one.
-int run_window(const WindowOptions& options, std::optional<training::TrainerOptions>& go_on);
+int run_window(const WindowOptions& options, std::optional<NextTraining>& go_on);
 int run_window(const WindowOptions& options);
 
 }  // namespace warpscope::ui

@@ -14,8 +14,10 @@
 namespace warpscope::ui {
 
 struct Cursor {
-  std::optional<std::uint64_t> step;  ///< whose pictures are shown; nothing: the newest
-  std::int64_t image = 0;             ///< of the test images
+  std::optional<std::uint64_t>
+      step;                ///< that all views show, or the nearest that they have; nothing: the newest
+  bool passing = false;    ///< it goes as the pointer leaves the curves: nothing is pinned
+  std::int64_t image = 0;  ///< of the test images
   std::size_t output = 1;  ///< counts in Inspection::outputs: 0 is the image, n the layer n - 1 of the model
   int channel = 0;         ///< of that output
   bool has_pixel = false;  ///< a place of the channel is chosen: (y, x)
@@ -29,6 +31,14 @@ struct Cursor {
 
   bool operator==(const Cursor&) const = default;
 };
+
+/// Back to the newest; false if that is what is shown.
+inline bool let_step_go(Cursor& cursor) {
+  const bool was = cursor.step.has_value();
+  cursor.step.reset();
+  cursor.passing = false;
+  return was;
+}
 
 /// Another layer: its channels and places are not those of the one before.
 inline void point_at_output(Cursor& cursor, std::size_t output) {

@@ -1,19 +1,15 @@
 #pragma once
-// Key presses and other signs of a person, from GLFW's callbacks.
+// What a person does in a window, from GLFW's callbacks.
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "ui/input/input_queue.h"
 
 struct GLFWwindow;
 
 namespace warpscope::ui {
-
-struct KeyPress {
-  int key = 0;      ///< GLFW_KEY_...
-  char letter = 0;  ///< what the keyboard's layout has there, in lower case; 0 if no letter or digit
-  bool control = false;
-  bool shift = false;
-};
 
 /// Collects what happens in a window. Make it before Dear ImGui's back end, whose callbacks call the ones
 /// they replace, and destroy it after.
@@ -24,26 +20,27 @@ class InputWatch {
   InputWatch(const InputWatch&) = delete;
   InputWatch& operator=(const InputWatch&) = delete;
 
-  /// Keys pressed since the last call.
-  std::vector<KeyPress> take_keys();
-  /// Before ImGui's NewFrame: makes keys that were pressed and let go between two frames known to Dear ImGui,
-  /// which before 1.87 sees only what is down at a frame.
-  void forward_taps();
+  /// Keys that the present frame is told of.
+  std::vector<KeyPress> take_keys() { return std::exchange(keys_, {}); }
+  /// Between the back end's NewFrame and ImGui's: tells Dear ImGui what this frame sees (InputQueue).
+  void forward();
   /// Paths of files and folders that were dropped on the window since the last call.
-  std::vector<std::string> take_dropped();
-  /// True if anything happened since the last call: keys, mouse, resize, exposure.
-  bool take_activity();
+  std::vector<std::string> take_dropped() { return std::exchange(dropped_, {}); }
+  /// True if anything happened since the last call (keys, mouse, resize, exposure) or waits for another frame.
+  bool take_activity() { return std::exchange(activity_, false); }
 
  private:
   static InputWatch* of(GLFWwindow* window);
-  void press(int key, int mods);
-  /// The same of Ctrl, Shift and Alt, which it keeps apart.
-  void forward_modifiers();
+  void watch_pointer();
+  void forward_keys(const InputStep& step);
+  /// The same of Ctrl, Shift and Alt, which Dear ImGui keeps apart.
+  void forward_modifiers(const InputStep& step) const;
 
   GLFWwindow* window_;
+  InputQueue queue_;
+  PointerPlace pointer_;
   std::vector<KeyPress> keys_;
   std::vector<std::string> dropped_;
-  std::vector<int> pressed_;    // since the frame before
   std::vector<int> forwarded_;  // held down for Dear ImGui during one frame
   bool activity_ = true;
 };

@@ -305,12 +305,12 @@ std::vector<std::size_t> order_of(const std::vector<TrialFigures>& tries, TryCol
 std::string why_no_features(const Frame& frame, const models::Model& model) {
   if (model.layers.empty()) return "This version does not know the network of this run.";
   if (frame.jobs == nullptr) return "This run has no folder with checkpoints.";
-  return frame.snapshot.can.look_inside && !frame.snapshot.data ? "The data are still being read." : "";
+  return frame.snapshot.can.steer && !frame.snapshot.data ? "The data are still being read." : "";
 }
 
 std::string FeaturesController::why_not(const Frame& frame) const {
   std::string reason = why_no_features(frame, model());
-  if (!reason.empty() || !frame.snapshot.can.look_inside) return reason;
+  if (!reason.empty() || !frame.snapshot.can.steer) return reason;
   const training::DataView& data = *frame.snapshot.data;
   if (data.classes.size() < 2 || data.train.labels.empty() || data.test.labels.empty())
     return "These images have no classes to be told apart.";

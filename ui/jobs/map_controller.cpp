@@ -97,7 +97,7 @@ std::string map_note(const features::MapPicture& map) {
 }
 
 std::string map_age(const features::MapPicture& map, const training::Snapshot& snapshot) {
-  if (!snapshot.can.look_inside || snapshot.step == map.facts->subject.step) return "";
+  if (!snapshot.can.steer || !snapshot.can.look_inside || snapshot.step == map.facts->subject.step) return "";
   if (snapshot.step < map.facts->subject.step) return "from before the reset";
   const std::uint64_t steps = snapshot.step - map.facts->subject.step;
   return fmt::format("{} step{} ago", with_thousands(steps), steps == 1 ? "" : "s");
@@ -132,7 +132,7 @@ std::vector<JobFigure> map_figures(const features::MapPicture& map) {
 
 std::string MapController::why_not(const Frame& frame) const {
   std::string reason = why_no_features(frame, model());
-  if (!reason.empty() || !frame.snapshot.can.look_inside) return reason;
+  if (!reason.empty() || !frame.snapshot.can.steer) return reason;
   constexpr std::int64_t kLeast = 4;
   return frame.snapshot.data->test.count < kLeast ? "There are too few test images for a map." : "";
 }

@@ -47,6 +47,11 @@ std::string why_no_reset(const ActionScene& scene) {
   return state == TrainerState::failed ? "The training has failed; start the program again." : "";
 }
 
+// A view of a run makes the step from a checkpoint.
+std::string why_no_determinism(const ActionScene& scene) {
+  return scene.snapshot.revival ? why_no_look(scene.snapshot, "") : why_no_reset(scene);
+}
+
 std::string why_no_undo(const ActionScene& scene) {
   return scene.undoable.empty() ? "There is nothing to undo." : "";
 }
@@ -131,8 +136,8 @@ constexpr std::array kCommandActions{
     CommandAction{"save_settings", "Save the settings as a TOML file",
                   [] { return training::Command{training::SaveSettings{}}; }, why_no_settings_file, "", ""},
     CommandAction{"check_determinism", "Check determinism: the next step twice, bits compared",
-                  [] { return training::Command{training::CheckDeterminism{}}; }, why_no_reset, "determinism",
-                  ""},
+                  [] { return training::Command{training::CheckDeterminism{}}; }, why_no_determinism,
+                  "determinism", ""},
     CommandAction{"find_rate", "Find a learning rate", [] { return training::Command{training::FindRate{}}; },
                   why_no_setting, "training", "Finder"},
 };

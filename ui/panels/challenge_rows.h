@@ -73,7 +73,8 @@ class Challenge {
   std::uint64_t generation = 0;  ///< at the beginning
   std::uint64_t divergence = 0;  ///< Divergence::id then
   std::optional<double> first_loss = {};
-  std::optional<double> baseline = {};  ///< what is to be beaten
+  std::optional<double> first_speed = {};  ///< images/s
+  std::optional<double> baseline = {};     ///< what is to be beaten
   std::uint64_t baseline_generation = 0;
 
  private:

@@ -1,6 +1,7 @@
 #include "ui/panels/determinism_panel.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,12 +53,18 @@ std::span<const Column> DeterminismPanel::columns() {
 void DeterminismPanel::draw_button(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const std::uint64_t id = snapshot.determinism ? snapshot.determinism->id : 0;
-  const bool able = snapshot.state == TrainerState::running || snapshot.state == TrainerState::paused;
+  const bool able = snapshot.revival
+                        ? snapshot.revival->problem.empty()
+                        : snapshot.state == TrainerState::running || snapshot.state == TrainerState::paused;
   if (waiting_ && (id != id_before_ || snapshot.notice_id != notice_id_ || !able)) waiting_ = false;
-  const Steering steering(frame);
-  if (text_button(frame, "determinism.check", waiting_ ? "Running ..." : "Run the same step twice",
-                  "Runs the next step twice side by side from the same weights and images and compares every "
-                  "bit that its operations write. The weights stay as they are.",
+  // A view of a run steers nothing by it: the step is made here, from a checkpoint.
+  std::optional<Steering> steering;
+  if (!snapshot.revival) steering.emplace(frame);
+  const std::string tip = why_no_look(snapshot,
+                                      "Runs the next step twice side by side from the same weights and "
+                                      "images and compares every bit that its "
+                                      "operations write. The weights stay as they are.");
+  if (text_button(frame, "determinism.check", waiting_ ? "Running ..." : "Run the same step twice", tip,
                   able && !waiting_)) {
     waiting_ = true;
     id_before_ = id;

@@ -307,7 +307,7 @@ void DistributionPlot::draw_ridges(const Frame& frame, const Room& room, Moments
   }
   const auto count = static_cast<float>(ridges_.size());
   const std::size_t chosen =
-      frame.cursor->step ? moment_at(moments, static_cast<double>(*frame.cursor->step)) : moments.size();
+      frame.cursor->step ? nearest_moment(moments, *frame.cursor->step) : moments.size();
   for (std::size_t i = 0; i < ridges_.size(); ++i) {
     const float age = (static_cast<float>(i) + 1) / count;
     const float baseline = std::floor(room.top + height + (room_height - height) * age - hairline(frame));

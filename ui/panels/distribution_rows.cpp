@@ -191,6 +191,10 @@ std::size_t moment_at(Moments moments, double step) {
   return after == moments.begin() ? 0 : static_cast<std::size_t>(after - moments.begin()) - 1;
 }
 
+std::size_t nearest_moment(Moments moments, std::uint64_t step) {
+  return training::nearest_of(moments.size(), step, [&](std::size_t i) { return moments[i]->step; });
+}
+
 Pixels heat_map(Moments moments, std::size_t layer, Quantity quantity, const ValueAxis& axis,
                 const charts::Axis& x, int width, int height) {
   Pixels result{width, height, {}, 0};

@@ -72,6 +72,9 @@ std::vector<const statistics::Distribution*> over_layers(const DistributionMomen
 /// Index of the last moment that is not after `step`; of the first if all are. `moments` is not empty.
 std::size_t moment_at(Moments moments, double step);
 
+/// Index of the moment that is nearest to `step`. `moments` is not empty.
+std::size_t nearest_moment(Moments moments, std::uint64_t step);
+
 /// Pixels, row by row from the top.
 struct Pixels {
   int width = 0;

@@ -7,6 +7,7 @@
 
 #include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
+#include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
@@ -69,7 +70,10 @@ void DistributionsPanel::draw(const Frame& frame) {
   if (frame.cursor == nullptr || frame.request == nullptr) {
     panel_body(frame);
     centered_text(
-        frame, "The folder of a run holds nothing of this: distributions are counted while it trains here.");
+        frame,
+        why_no_look(
+            frame.snapshot,
+            "The folder of a run holds nothing of this: distributions are counted while it trains here."));
     return;
   }
   frame.request->distributions = true;
@@ -79,15 +83,17 @@ void DistributionsPanel::draw(const Frame& frame) {
   if (ready && in_title) draw_controls(frame);
   panel_body(frame);
   if (!ready) {
-    centered_text(frame,
-                  "Counting begins with the next step. What was before this tab was opened is not kept.");
+    centered_text(
+        frame, frame.snapshot.revival
+                   ? "The checkpoint is being counted ..."
+                   : "Counting begins with the next step. What was before this tab was opened is not kept.");
     return;
   }
   Cursor& cursor = *frame.cursor;
   cursor.output = std::min(cursor.output, model_.layers.size());
   look_.layer = cursor.output;
   const Moments moments = seen_->moments;
-  moment_ = cursor.step ? moments[moment_at(moments, static_cast<double>(*cursor.step))] : moments.back();
+  moment_ = cursor.step ? moments[nearest_moment(moments, *cursor.step)] : moments.back();
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
   if (!in_title) draw_controls(frame);
   begin_rest(frame, kLeastHeight);

@@ -335,7 +335,8 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
                          why_not.empty())) {
     controller.judge(frame);
   }
-  if (frame.request != nullptr) {
+  const bool trains = frame.snapshot.can.steer;
+  if (trains) {
     next_in_row(frame, 8, toggle_width(frame, "each epoch"));
     toggle(frame, "features.each_epoch", "each epoch", &controller.each_epoch,
            "Judges again after each pass over the training images");
@@ -343,8 +344,7 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
   if (!narrow && view_ == 0) view_ = 1;
   const std::span<const char* const> views = std::span(kViews).subspan(narrow ? 0 : 1);
   int view = view_ - (narrow ? 0 : 1);
-  segmented_in_row(frame, frame.request != nullptr ? 16 : 8, "features.view_of", views, &view,
-                   "What is shown of the tries.");
+  segmented_in_row(frame, trains ? 16 : 8, "features.view_of", views, &view, "What is shown of the tries.");
   view_ = view + (narrow ? 0 : 1);
   ImGui::SameLine(0, 16 * s);
   draw_progress(frame, controller);
@@ -358,9 +358,9 @@ void FeaturesPanel::draw_view(const Frame& frame, FeaturesController& controller
     const std::string why_not = controller.why_not(frame);
     return centered_text(frame, !why_not.empty()    ? why_not
                                 : controller.busy() ? "The first result is on its way."
-                                : frame.request == nullptr
+                                : !frame.snapshot.can.steer
                                     ? "Nothing judged yet. \"Judge now\" tells what the features of the "
-                                      "run's newest checkpoint are worth to a classifier."
+                                      "run's checkpoint are worth to a classifier."
                                     : "Nothing judged yet. \"Judge now\" tells what the features of this "
                                       "network are worth to a classifier that learns from them.");
   }

@@ -209,6 +209,7 @@ std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice
 
 std::string no_predictions_text(const training::Snapshot& snapshot) {
   using training::TrainerState;
+  if (snapshot.revival && snapshot.can.look_inside) return "The checkpoint is being looked into ...";
   if (!snapshot.can.look_inside && snapshot.evaluation) {
     return "The run's folder holds no predictions of single images; Confusion "
            "counts them.";

@@ -25,7 +25,9 @@ constexpr std::array kKeys{
     Row{"Ctrl C", "over a plot: copy what is visible as CSV"},
     Row{"Ctrl N", "start a training: data, network, weights, goal; recent trainings; and back"},
     Row{"Ctrl P", "command palette: every action, and settings by name and value"},
-    Row{"Esc", "closes the list or menu that is open; all images again, after some were selected"},
+    Row{"Esc",
+        "closes the list or menu that is open; lets a pinned step go; all images again, after some were "
+        "selected"},
     Row{"Ctrl Z  Ctrl Y",
         "undo, redo: settings of the training and of the view, edits of the network; undo also brings back "
         "a training that a reset, a divergence or another network ended"},

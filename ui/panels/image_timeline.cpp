@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gpu/messages/image_history.h"
+#include "ui/frame/kept_views.h"
 #include "ui/input/cursor.h"
 #include "ui/plot/chart.h"
 #include "ui/widgets/widgets.h"
@@ -19,8 +20,7 @@ constexpr double kSecondsAPicture = 0.08;
 }  // namespace
 
 std::size_t kept_index(const std::vector<std::uint64_t>& steps, std::uint64_t step) {
-  const auto after = std::upper_bound(steps.begin(), steps.end(), step);
-  return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
+  return training::nearest_of(steps.size(), step, [&](std::size_t i) { return steps[i]; });
 }
 
 float ImageTimeline::height(const Frame& frame) {
@@ -84,10 +84,13 @@ void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_
   const auto last = static_cast<float>(steps.size());
   // One place more than there are pictures: the newest, which is not kept.
   float place = past ? static_cast<float>(kept_index(steps, *past)) : last;
-  const std::string text = past
-                               ? "step " + with_thousands(steps.empty() ? 0 : steps[kept_index(steps, *past)])
-                               : age_text(frame.snapshot.step, shown_step);
   const float width = std::max(40 * s, ImGui::GetContentRegionAvail().x - button - 8 * s);
+  std::string text = age_text(frame.snapshot.step, shown_step);
+  if (past) {
+    const std::uint64_t kept = steps.empty() ? 0 : steps[kept_index(steps, *past)];
+    text = step_line(*past, kept);
+    if (text_width(frame.fonts.text, text) > width - 24 * s) text = "step " + with_thousands(kept);
+  }
   if (slider(
           frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), width,
           own ? kNoOwnHistory

@@ -12,7 +12,7 @@
 
 namespace warpscope::ui {
 
-/// Where `step` stands among the kept steps: the index of the last that is not after it, 0 before the first.
+/// Where `step` stands among the kept steps: the index of the nearest.
 std::size_t kept_index(const std::vector<std::uint64_t>& steps, std::uint64_t step);
 
 /// The earlier step whose pictures are shown; nothing: the newest are. `own`: a person's own, which no history keeps.

@@ -13,6 +13,7 @@
 #include "ui/input/cursor.h"
 #include "ui/panels/picture_magnifier.h"
 #include "ui/panels/selection_chip.h"
+#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -31,8 +32,10 @@ std::string waiting_text(const Frame& frame) {
   const auto state = frame.snapshot.state;
   const bool going = state == training::TrainerState::running || state == training::TrainerState::paused ||
                      state == training::TrainerState::preparing;
-  return !frame.snapshot.can.look_inside && !going ? "No images were kept with this run"
-                                                   : "Waiting for the first reconstructions.";
+  if (frame.snapshot.revival && frame.request != nullptr) return "The checkpoint is being looked into ...";
+  return !frame.snapshot.can.look_inside && !going
+             ? why_no_look(frame.snapshot, "No images were kept with this run")
+             : "Waiting for the first reconstructions.";
 }
 
 float row_height(const Frame& frame) {
@@ -138,7 +141,7 @@ std::string ImagesPanel::check_rows(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const bool ready =
       snapshot.state == training::TrainerState::running || snapshot.state == training::TrainerState::paused;
-  if (rows_checked_ || !ready || frame.request == nullptr) return "";
+  if (rows_checked_ || !ready || !snapshot.can.steer) return "";
   rows_checked_ = true;
   return leave_out_impossible(settings.choices,
                               {snapshot.device, snapshot.selection.precision, run_folder_here(snapshot)});
@@ -176,6 +179,7 @@ void ImagesPanel::draw(const Frame& frame) {
   panel_title(frame, "Images");
   if (!has_images()) {
     panel_body(frame, false);
+    if (frame.snapshot.revival && frame.request != nullptr) frame.request->results = true;
     return centered_text(frame, failure_.empty() ? waiting_text(frame) : path_text());
   }
   PictureLook look;

@@ -8,6 +8,7 @@
 
 #include "gpu/ops/variant.h"
 #include "gpu/plan/presets.h"
+#include "ui/frame/kept_views.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/menu_choices.h"
@@ -98,8 +99,20 @@ void draw_total(const Frame& frame, Table& table, const KernelCost& step) {
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.strong,
             table.cell_min(kOp).x + std::floor(16 * frame.scale), table.baseline(), frame.palette.text,
             "whole step");
-  draw_numbers(frame, table, step, step, frame.palette.text, change_of_step(*frame.snapshot.ladder, step),
-               {});
+  const bool past = past_times(frame) != nullptr;
+  draw_numbers(frame, table, step, step, frame.palette.text,
+               past ? TimeChange{} : change_of_step(*frame.snapshot.ladder, step), {});
+}
+
+// In place of the menu, which chooses for the training as it is now.
+void draw_variant_then(const Frame& frame, const Table& table, const KernelRow& row) {
+  const ImVec2 min = table.cell_min(kVariant), max = table.cell_max(kVariant);
+  const std::string text = running_text(row);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.text, min.x + std::floor(8 * frame.scale),
+            table.baseline(), frame.palette.muted,
+            ellipsize(frame.fonts.text, text, max.x - min.x - std::floor(16 * frame.scale)));
+  area_tooltip(frame, min, max,
+               text + ": what ran at the step shown. Let the step go (Esc) to choose another.");
 }
 
 // Beside the tabs, where there may be no room for it.
@@ -306,9 +319,9 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
 }
 
 void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laboratory, bool loaded) {
-  const std::vector<KernelRow> rows = kernel_rows(frame.snapshot.timings);
+  menus_.update(frame, kernel_rows(frame.snapshot.timings));
+  const std::vector<KernelRow> rows = kernel_rows(shown_timings(frame));
   const KernelCost step = step_cost(rows);
-  menus_.update(frame, rows);
 
   draw_samples(frame, step.samples, laboratory.running != jobs::Job::none, loaded);
   panel_body(frame, false);
@@ -318,18 +331,20 @@ void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laborat
   }
   follow_layer(frame, rows);
   draw_table(frame, laboratory, rows, step);
-  trace();
+  trace(frame);
 }
 
 // For tests: the layer that is pointed at, and the ops whose layers are listed.
-void KernelsPanel::trace() {
+void KernelsPanel::trace(const Frame& frame) {
   if (!trace_enabled()) return;
+  const CallTimes* const past = past_times(frame);
+  const std::string step = past == nullptr ? "null" : fmt::format("{}", past->step);
   std::string open;
   for (const ops::Op op : open_) {
     if (!open.empty()) open += ',';
     open += json_string(ops::to_string(op));
   }
-  std::string now = fmt::format("\"layer\":{},\"open\":[{}]", json_string(layer_), open);
+  std::string now = fmt::format("\"layer\":{},\"open\":[{}],\"step\":{}", json_string(layer_), open, step);
   trace_change(traced_, "kernels", now);
 }
 
@@ -461,7 +476,11 @@ void KernelsPanel::draw_row(const Frame& frame, Table& table, const KernelRow& r
   table.enter(kVariant);
   const float left = table.cell_min(kVariant).x, right = table.cell_max(kVariant).x;
   ImGui::SetCursorScreenPos(table.cell_min(kVariant));
-  menus_.draw_op(frame, row, right - left);
+  if (past_times(frame) != nullptr) {
+    draw_variant_then(frame, table, row);
+  } else {
+    menus_.draw_op(frame, row, right - left);
+  }
   draw_numbers(frame, table, row.cost, step, frame.palette.text, change_of(row.cost), row.previous_variant);
   if (row.cost.covered && row.covered_by) draw_covered(frame, table, *row.covered_by);
 }

@@ -63,7 +63,7 @@ class KernelsPanel {
   /// Lists the layers of the first op that has the layer which another view has chosen.
   void follow_layer(const Frame& frame, const std::vector<KernelRow>& rows);
   void choose_layer(const Frame& frame, const std::string& layer);
-  void trace();
+  void trace(const Frame& frame);
   void draw_table(const Frame& frame, const jobs::LaboratoryState& laboratory,
                   const std::vector<KernelRow>& rows, const KernelCost& step);
   void draw_row(const Frame& frame, Table& table, const KernelRow& row, const KernelCost& step);

@@ -10,6 +10,7 @@
 #include "ui/panels/data_texts.h"
 #include "ui/panels/job_bar.h"
 #include "ui/panels/selection_chip.h"
+#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -124,8 +125,8 @@ void MapControls::draw_actions(const Frame& frame, MapController& maps, bool nar
       maps.cancel();
   } else if (text_button(frame, "latent.make", maps.map() ? "Map again" : "Map now",
                          !why_not.empty() ? why_not
-                         : frame.request == nullptr
-                             ? "Makes the map anew from the run's newest checkpoint."
+                         : !frame.snapshot.can.steer
+                             ? "Makes the map anew from the run's checkpoint."
                              : "Makes the features of the test images with the weights of this moment and a "
                                "map of them. The training goes on.",
                          why_not.empty())) {
@@ -227,8 +228,9 @@ void LatentPanel::take_newest(const Frame& frame, const MapController& maps) {
 /// Why there are no principal components, in a sentence.
 std::string LatentPanel::components_missing(const Frame& frame) const {
   if (frame.request == nullptr) {
-    return "PCA follows a training, and the folder of a run holds no latents. t-SNE and UMAP map those of "
-           "its newest checkpoint.";
+    return why_no_look(frame.snapshot,
+                       "PCA follows a training, and the folder of a run holds no latents. t-SNE and UMAP map "
+                       "those of its newest checkpoint.");
   }
   return latents_ ? latents_->problem : "Looking at the latents ...";
 }
@@ -289,7 +291,8 @@ void LatentPanel::draw_components(const Frame& frame) {
 
 void LatentPanel::draw_plane(const Frame& frame) {
   const float s = frame.scale, gap = 8 * s;
-  const bool decodes = latents_->latent.decodes;
+  const bool past = latents_->values.empty();  // only places are kept
+  const bool decodes = latents_->latent.decodes && !past;
   ImVec2 room = ImGui::GetContentRegionAvail();
   const float column = std::floor(kWalkWidth * s);
   const bool beside = decodes && room.x >= column + gap + kLeastMapWidth * s;
@@ -321,7 +324,10 @@ void LatentPanel::draw_plane(const Frame& frame) {
   } else if (!decodes) {
     caption(frame,
             ellipsize(frame.fonts.small,
-                      "This network has no decoder: it makes no pictures of places between images.", room.x));
+                      past && latents_->latent.decodes
+                          ? "Pictures of places between images are made of the newest latents only (Esc)."
+                          : "This network has no decoder: it makes no pictures of places between images.",
+                      room.x));
   }
 }
 

@@ -89,7 +89,7 @@ void LossPanel::update(const Frame& frame, const PlotSettings& settings) {
   if (!std::exchange(drawn_, false)) {
     hovered_.reset();
     if (frame.cursor != nullptr) step_pointer_.move(*frame.cursor, {});
-  } else if (frame.request != nullptr) {
+  } else if (frame.request != nullptr && frame.snapshot.can.steer) {
     frame.request->feature_probe = std::any_of(choices.begin(), choices.end(), [](const CurveChoice& choice) {
       return choice.metric == Metric::feature_accuracy;
     });

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame/kept_views.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
 #include "ui/widgets/widgets.h"
@@ -141,7 +142,7 @@ void NetworkDiagram::refresh(const Frame& frame, const models::Model& model) {
 
 void NetworkDiagram::draw(const Frame& frame, const models::Model& model) {
   refresh(frame, model);
-  const StepTimes times = step_times(model, frame.snapshot.timings);
+  const StepTimes times = step_times(model, shown_timings(frame));
   const float row_height = std::max(ImGui::GetFrameHeight(), std::floor(24 * frame.scale));
   // The last row, of the whole step, stands below the others and is in view however long the network is.
   const std::size_t last = diagram_.rows.size() - 1;

@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "ui/frame/frame_phases.h"
+#include "ui/frame/kept_views.h"
 #include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/tiled_images.h"
+#include "ui/settings/steering.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
@@ -19,10 +21,11 @@ namespace warpscope::ui {
 namespace {
 
 constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
+constexpr const char* kNoWeights = "This layer has no weights. Choose a convolution or a linear layer.";
+constexpr const char* kNotKept = "Its weights were not kept at this step: another layer was chosen then.";
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 // Design pixels.
-constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12;
-constexpr float kLeastTilesHeight = 72, kLeastHeight = 144;
+constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12, kLeastTilesHeight = 72, kLeastHeight = 144;
 // Sizes of the detail, where the terms of a sum stand in all their columns beside the enlarged picture; of the sum by
 // itself; of the picture.
 constexpr float kDetailWidth = 560, kSumWidth = 380, kLeastEnlarged = 48;
@@ -127,6 +130,11 @@ void NetworkPanel::draw_views(const Frame& frame) {
             true);
 }
 
+std::optional<std::uint64_t> NetworkPanel::step(const Frame& frame) const {
+  if (view_ == kEdit) return std::nullopt;
+  return view_ == kLayers ? step_of_calls(frame) : step_of_inspection(frame);
+}
+
 void NetworkPanel::draw(const Frame& frame) {
   const float s = frame.scale;
   if (model_.layers.empty()) {
@@ -165,7 +173,9 @@ void NetworkPanel::draw(const Frame& frame) {
   if (frame.cursor == nullptr || frame.request == nullptr) {
     return centered_text(
         frame,
-        "The folder of a run holds nothing of this: activations are seen while a network trains here.");
+        why_no_look(
+            frame.snapshot,
+            "The folder of a run holds nothing of this: activations are seen while a network trains here."));
   }
   if (scene_ == nullptr) return centered_text(frame, "Looking into the network ...");
   if (!controls) {
@@ -268,7 +278,8 @@ void NetworkPanel::refresh(const Frame& frame) {
   }
   const NetworkView view{inspection, frame.cursor->output, static_cast<NetworkLook>(look_), in_channel_,
                          scale_each_};
-  const bool there = has_parameters(*inspection, view.output);  // else a frame follows when they come
+  // Else a frame follows when they come; of an earlier step none will, and the rest is shown.
+  const bool there = frame.past != nullptr || has_parameters(*inspection, view.output);
   if (there) scenes_.want(view);
   scene_ = scenes_.newest();
   if (!scene_) {
@@ -412,7 +423,7 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
   const float s = frame.scale;
   ImGui::BeginChild("network.tiles", room, false, ImGuiWindowFlags_NoNav);
   if (scene_->pictures.count == 0) {
-    centered_text(frame, "This layer has no weights. Choose a convolution or a linear layer in the strip.");
+    centered_text(frame, has_parameters(seen(), scene_->of.output) ? kNoWeights : kNotKept);
     ImGui::EndChild();
     return;
   }
@@ -565,6 +576,10 @@ void NetworkPanel::draw_sum(const Frame& frame) {
     explained_.reset();
     paragraph(frame.fonts.small, frame.palette.muted, "Click a pixel to see the sum that made it.");
     return;
+  }
+  if (!has_parameters(seen(), scene_->of.output)) {
+    explained_.reset();
+    return paragraph(frame.fonts.small, frame.palette.muted, kNotKept);
   }
   const inspect::Place place{scene_->of.output, std::min(cursor.y, scene_->pictures.height - 1),
                              std::min(cursor.x, scene_->pictures.width - 1), channel(frame)};

@@ -42,6 +42,8 @@ class NetworkPanel {
   std::shared_ptr<const training::Inspection> shown() const {
     return scene_ ? scene_->of.inspection : nullptr;
   }
+  /// The step of what it shows while the cursor is at one.
+  std::optional<std::uint64_t> step(const Frame& frame) const;
   /// Frees the textures; called before the context goes.
   void shutdown();
 

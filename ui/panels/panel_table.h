@@ -2,6 +2,7 @@
 // The table of panels: the window shows what stands in it.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,9 @@ struct PanelRow {
   void (*draw)(Panels& panels, const Frame& frame);
   /// Every frame, before any panel is drawn; `shown`: it will be.
   void (*watch)(Panels& panels, const Frame& frame, bool shown) = nullptr;
+  /// The step that it shows while the cursor is at one; nullptr of panels that follow no step, nothing where there is
+  /// nothing to show.
+  std::optional<std::uint64_t> (*step)(const Panels& panels, const Frame& frame) = nullptr;
   bool own_title = false;  ///< it draws its title itself (panel_title(), panel_tabs())
 };
 

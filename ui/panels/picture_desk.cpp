@@ -7,6 +7,7 @@
 
 #include "ui/frame/frame_phases.h"
 #include "ui/panels/image_timeline.h"
+#include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -113,7 +114,8 @@ void PictureDesk::ask(const Frame& frame, const PictureLook& look) {
   // The history has the pictures of an earlier step.
   const bool now_alone =
       asked_.request.reconstructors.size() == 1 && asked_.place[index_of(PictureRow::now)] == 0;
-  if (look.past && now_alone) asked_ = {{}, asked_.place};
+  const bool of_folder = frame.snapshot.revival && !frame.snapshot.revival->ready;
+  if ((look.past || of_folder) && now_alone) asked_ = {{}, asked_.place};
   if (frame.request == nullptr) return;
   if (!asked_.empty()) frame.request->comparison = asked_.request;
   if (look.choosing) {
@@ -127,7 +129,7 @@ void PictureDesk::take(const Frame& frame, const PictureLook& look) {
   source_.shape = shape_;
   for (Row& row : rows_) row.why_not.clear();
   take_comparison(frame);
-  const bool view_of_run = frame.request == nullptr;
+  const bool view_of_run = frame.request == nullptr || !sees_network(frame.snapshot);
   // What the view shows of an earlier step needs no values here.
   if (frame.history && needs_now(look) && (look.past || view_of_run)) {
     take_moment(frame, PictureRow::now, look.past.value_or(~std::uint64_t{0}));
@@ -201,9 +203,10 @@ void PictureDesk::explain(const Frame& frame, const PictureLook& look) {
   for (const PictureRow row : kReconstructed) {
     const bool no_file = (row == PictureRow::checkpoint && look.choices.checkpoint.path.empty()) ||
                          (row == PictureRow::run && look.choices.run.path.empty());
-    say(row, frame.request == nullptr ? "This window shows a run and has no network to ask."
-             : no_file                ? "No file is chosen: see the menu of rows."
-                                      : kUnderWay);
+    say(row, frame.request == nullptr
+                 ? why_no_look(frame.snapshot, "This window shows a run and has no network to ask.").c_str()
+             : no_file ? "No file is chosen: see the menu of rows."
+                       : kUnderWay);
   }
   say(PictureRow::original, kUnderWay);
   say(PictureRow::earlier, own_             ? kNoOwnHistory

@@ -25,6 +25,7 @@
 #include "ui/panels/image_timeline.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/run_loader.h"
+#include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
@@ -318,7 +319,7 @@ void PictureMenu::draw_rows_menu(const Frame& frame, PictureScene& scene) {
 std::string PictureMenu::why_no_row(const Frame& frame, const PictureChoices& choices, PictureRow row) const {
   const bool of_file = row == PictureRow::checkpoint || row == PictureRow::run;
   if (frame.request == nullptr && (of_file || row == PictureRow::other))
-    return "This window shows a run and has no network to ask.";
+    return why_no_look(frame.snapshot, "This window shows a run and has no network to ask.");
   if (row == PictureRow::earlier && (!frame.history || frame.history->steps().size() < 2))
     return "No earlier pictures are kept yet.";
   const bool chosen = row == PictureRow::run ? !choices.run.path.empty() : !choices.checkpoint.path.empty();

@@ -207,9 +207,9 @@ training::ComparisonRequest likely_request(const PictureChoices& choices, const 
 }
 
 const char* row_key(PictureRow row) {
-  static constexpr std::array<const char*, kPictureRows> kKeys{"original",   "now", "other",     "earlier",
-                                                               "checkpoint", "run", "difference"};
-  return kKeys[index_of(row)];
+  static constexpr std::array<const char*, kPictureRows> kRowKeys{"original",   "now", "other",     "earlier",
+                                                                  "checkpoint", "run", "difference"};
+  return kRowKeys[index_of(row)];
 }
 
 std::string rows_text(const PictureChoices& choices) {

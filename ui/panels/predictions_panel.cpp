@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "gpu/files/utf8.h"
+#include "ui/frame/kept_views.h"
 #include "ui/frame/trace.h"
 #include "ui/panels/confusion_figures.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/tinted_text.h"
+#include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
@@ -145,8 +148,9 @@ std::string TypedField::lost_text(const Frame& frame) const {
 void TypedText::draw(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
   if (frame.request == nullptr) {
-    return paragraph(frame.fonts.small, frame.palette.muted,
-                     "Texts are typed where the network is: this is a view of a run.");
+    return paragraph(
+        frame.fonts.small, frame.palette.muted,
+        why_no_look(frame.snapshot, "Texts are typed where the network is: this is a view of a run."));
   }
   draw_field(frame);
   if (field_.text().empty() && !field_.active()) return;
@@ -317,7 +321,10 @@ void PredictionsPanel::draw_title(const Frame& frame) {
 void PredictionsPanel::draw(const Frame& frame) {
   const auto& snapshot = frame.snapshot;
   const bool still = tab_ == kPredictions && grid_.looked_at();
-  follower_.update({snapshot.evaluation, snapshot.data}, snapshot.generation, ImGui::GetTime(), still);
+  const auto evaluation = shown_evaluation(frame);
+  const auto past = frame.past != nullptr && evaluation ? std::optional(evaluation->step) : std::nullopt;
+  if (std::exchange(past_, past) != past) follower_ = {};  // at once
+  follower_.update({evaluation, snapshot.data}, snapshot.generation, ImGui::GetTime(), still);
   const HeldOut& held_out = follower_.shown();
   if (panel_tabs(frame, "images", kTabs, &tab_)) grid_.left_alone();
   // The view of another process's run has the figures without the images.
@@ -328,6 +335,7 @@ void PredictionsPanel::draw(const Frame& frame) {
   if (tab_ == kPredictions && snapshot.data && snapshot.data->test.texts) typed_.draw(frame);
   if (!images && !(figures && tab_ == kConfusion)) {
     grid_.left_alone();
+    if (snapshot.revival && frame.request != nullptr) frame.request->results = true;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     trace_rectangle("images.empty", at, ImVec2(at.x + room.x, at.y + room.y));
     centered_text(frame, said_of_data(frame, no_predictions_text(snapshot)));

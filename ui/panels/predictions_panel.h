@@ -81,6 +81,7 @@ class PredictionsPanel {
   void draw_title(const Frame& frame);
 
   EvaluationFollower follower_;
+  std::optional<std::uint64_t> past_;  ///< the step of an evaluation that is looked back at
   PredictionGrid grid_;
   TypedText typed_;
   ConfusionMatrix matrix_;

@@ -72,7 +72,8 @@ std::vector<Split> splits_of(const training::Snapshot& snapshot) {
 
 /// By the last evaluation where that was of these images, else by what the run tells of them.
 std::vector<ResultCell> held_out_cells(const training::Snapshot& snapshot, Split split) {
-  const bool last = snapshot.evaluation && snapshot.evaluation->split == split;
+  const bool of_checkpoint = snapshot.revival && snapshot.revival->ready;  // any one of the run's
+  const bool last = snapshot.evaluation && snapshot.evaluation->split == split && !of_checkpoint;
   const bool validation = split == Split::validation;
   const training::RunFigures& run = snapshot.figures;
   const double of_run = validation ? run.validation_loss : run.test_loss;

@@ -30,7 +30,6 @@ std::string rewind_note(const training::Snapshot& snapshot, std::uint64_t step) 
 
 std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step) {
   if (std::string why = why_no_steering(snapshot); !why.empty()) return why;
-  if (!snapshot.ranks.empty()) return "Several ranks make the steps: only a training of one goes back.";
   if (step >= snapshot.step) return "The training is not beyond that step.";
   if (snapshot.moments->empty()) return "No moments are kept: --moments says how much memory they may take.";
   return rewind_note(snapshot, step).empty() ? "No moment is kept from before that step." : "";

@@ -14,6 +14,7 @@
 #include "ui/frame/trace.h"
 #include "ui/panels/loss_lines.h"
 #include "ui/settings/command_lines.h"
+#include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
@@ -174,17 +175,42 @@ void draw_present(const Frame& frame, Table& table, const RunList& runs) {
   draw_figures(frame, table, run, palette.text);
 }
 
-// A row of the list: the present run (no `run`), an earlier one, or below it what is wrong with it.
+// What the training was before it was left: a click returns to it, and what is left for it is a branch then.
+void draw_branch(const Frame& frame, Table& table, const training::LeftTraining& left) {
+  const std::string why_not = why_no_steering(frame.snapshot);
+  table.enter(kName);
+  const ImVec2 min = table.cell_min(kName), max = table.cell_max(kName);
+  ImGui::SetCursorScreenPos(min);
+  const std::string name = fmt::format("runs.branch.{}", left.number);
+  const bool clicked = hit_area(name.c_str(), ImVec2(max.x - min.x, max.y - min.y));
+  const bool hovered = ImGui::IsItemHovered();
+  trace_item(name);
+  const std::string step = with_thousands(left.step);
+  table.text(kName, "branch at " + step, hovered ? frame.palette.accent : frame.palette.muted,
+             why_not.empty()
+                 ? fmt::format("The training as it was left at step {}.\nClick to return to it.", step)
+                 : why_not);
+  table.text(kStatus, "left", frame.palette.muted);
+  if (clicked && why_not.empty()) frame.send(training::ReturnTo{left.number});
+}
+
+// A row of the list: the present run (no `run`), a branch of it, an earlier run, or below it what is wrong with it.
 struct Line {
   const runs::RunSummary* run;
   std::string problem;
+  const training::LeftTraining* branch;
 };
 
-std::vector<Line> lines_of(const RunList& list) {
-  std::vector<Line> lines{{nullptr, {}}};
+std::vector<Line> lines_of(const RunList& list, const std::vector<training::LeftTraining>& branches) {
+  std::vector<Line> lines{{nullptr, {}, nullptr}};
+  for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch) {
+    lines.push_back({nullptr, {}, &*branch});
+  }
   for (const runs::RunSummary& run : list.runs) {
-    lines.push_back({&run, {}});
-    if (std::string problem = problem_of(run); !problem.empty()) lines.push_back({&run, std::move(problem)});
+    lines.push_back({&run, {}, nullptr});
+    if (std::string problem = problem_of(run); !problem.empty()) {
+      lines.push_back({&run, std::move(problem), nullptr});
+    }
   }
   return lines;
 }
@@ -392,7 +418,7 @@ void RunsPanel::draw_deleted(const Frame& frame) {
 
 void RunsPanel::draw_list(const Frame& frame, Trainings& trainings, const RunList& list) {
   {
-    const std::vector<Line> lines = lines_of(list);
+    const std::vector<Line> lines = lines_of(list, *frame.snapshot.left);
     auto columns = kColumns;
     // Where nothing classifies, the others have the room.
     const bool any = frame.snapshot.classifies ||
@@ -403,6 +429,7 @@ void RunsPanel::draw_list(const Frame& frame, Trainings& trainings, const RunLis
     Table table(frame, "runs.table", columns);
     table.rows(static_cast<int>(lines.size()), [&](int i) {
       const Line& line = lines[static_cast<std::size_t>(i)];
+      if (line.branch != nullptr) return draw_branch(frame, table, *line.branch);
       if (line.run == nullptr) return draw_present(frame, table, list);
       if (line.problem.empty()) return draw_run(frame, trainings, table, *line.run);
       table.span_text(kName, kStatus, line.problem, frame.palette.warning);
@@ -456,7 +483,8 @@ void RunsPanel::draw(const Frame& frame, Trainings& trainings) {
   const auto list = loader_.list();
   const auto settings = loader_.settings();
   const bool any_shown = !trainings.overlays().empty();
-  if (!list || !list->error.empty() || list->runs.empty()) {
+  const bool has_branches = !frame.snapshot.left->empty();
+  if (!list || !list->error.empty() || (list->runs.empty() && !has_branches)) {
     const std::string folder = folder_of_runs(run_folder_here(frame.snapshot)).string();
     centered_text(frame, !list                  ? "Looking at " + folder + " ..."
                          : !list->error.empty() ? list->error

@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -57,6 +58,11 @@ std::vector<data::Requirements> other_requirements() {
   return all;
 }
 
+/// What is drawn, and taken where nothing is named, follows the network.
+bool follows_network(const StartChoices& choices) {
+  return choices.data.empty() || choices.data == "builtin";
+}
+
 bool is_newer(const runs::RecentTraining& a, const runs::RecentTraining& b) {
   const auto time = [](double started) { return std::isfinite(started) ? started : 0; };
   return time(a.run.started) > time(b.run.started);
@@ -82,7 +88,8 @@ void StartDesk::begin(const training::Snapshot& snapshot) {
   refusal_.clear();
   look_for_sets();
   read_recents(training::run_folder_here(snapshot));
-  look();
+  set_network();  // its file may be another one by now
+  if (!reading_network()) look();
 }
 
 void StartDesk::look_for_sets() {
@@ -95,28 +102,47 @@ void StartDesk::read_recents(const std::string& run_dir) {
   });
 }
 
-void StartDesk::set_network(const StartChoices& choices) {
+void StartDesk::set_network() {
+  network_reader_.stop();
+  if (tells_network_in_file(choices_)) {
+    network_reader_.ask([choices = choices_](const data::Stopped&) { return network_of(choices); });
+    return;
+  }
   try {
-    network_ = network_of(choices);
+    network_ = network_of(choices_);
+    told_by_ = {choices_.network, choices_.init};
   } catch (const core::BadInput& error) {
-    refusal_ = files::escaped(error.what());
+    refuse_network(error.what());
   }
 }
 
+void StartDesk::refuse_network(const std::string& why) {
+  refusal_ = files::escaped(why);
+  std::tie(choices_.network, choices_.init) = told_by_;
+}
+
+void StartDesk::use_network(Answer<models::Model> answer) {
+  if (answer.result) {
+    network_ = std::move(*answer.result);
+    told_by_ = {choices_.network, choices_.init};
+  } else {
+    refuse_network(answer.error);
+  }
+  if (follows_network(choices_) || !inventory_) look();
+}
+
 void StartDesk::choose(StartChoices choices) {
-  const bool other_network = choices.network != choices_.network;
+  const bool other_network = choices.network != choices_.network || choices.init != choices_.init;
   const bool other_data = choices.data != choices_.data;
-  const StartChoices before = std::exchange(choices_, std::move(choices));
+  choices_ = std::move(choices);
   if (other_network || other_data) {
     error_.clear();
     refusal_.clear();
   }
-  if (other_network) set_network(choices_);
-  if (!refusal_.empty()) choices_.network = before.network;
   if (other_data) inventory_.reset();
-  // What is drawn, and taken where nothing is named, follows the network.
-  const bool follows = choices_.data.empty() || choices_.data == "builtin";
-  if (other_data || (other_network && follows)) look();
+  if (other_network) set_network();
+  if (reading_network()) return;  // what the data hold is told for the network
+  if (other_data || (other_network && (follows_network(choices_) || !inventory_))) look();
 }
 
 void StartDesk::look() {
@@ -182,6 +208,10 @@ bool StartDesk::advance() {
     any = true;
     if (answer->result) use(*answer->result);
   }
+  if (auto answer = network_reader_.take()) {
+    any = true;
+    use_network(std::move(*answer));
+  }
   if (auto answer = look_.take()) {
     any = true;
     inventory_ = std::move(answer->result);
@@ -208,10 +238,10 @@ bool StartDesk::advance() {
 
 std::string StartDesk::why_not() const {
   if (!services_.make) return "This window shows a run and begins no training.";
+  if (reading_network()) return "the network is being read";
   if (!error_.empty()) return error_;
   if (std::string goal = goal_refusal(choices_, network_); !goal.empty()) return goal;
-  const bool own_network = choices_.init.empty() || !choices_.network.empty();
-  return inventory_ && own_network ? data::why_not(*inventory_, data::requirements_of(network_)) : "";
+  return inventory_ ? data::why_not(*inventory_, data::requirements_of(network_)) : "";
 }
 
 std::vector<std::string> StartDesk::recent_folders() const {

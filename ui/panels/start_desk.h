@@ -55,14 +55,16 @@ class StartDesk {
   /// Somebody's folder or file, looked at first: of a run its weights begin the training.
   void take(const std::filesystem::path& path);
   /// True while take() or the data are looked at.
-  bool looking() const { return path_.busy() || look_.busy(); }
+  bool looking() const { return path_.busy() || look_.busy() || reading_network(); }
+  /// True while the file is read that tells the network: its own, or that of the weights.
+  bool reading_network() const { return network_reader_.busy(); }
   /// What the chosen data hold; nullptr while it is not known.
   const data::Inventory* inventory() const { return inventory_ ? &*inventory_ : nullptr; }
   /// Grows with each inventory.
   std::uint64_t inventory_number() const { return inventory_number_; }
   /// Why what was chosen or typed cannot be read, or was not fetched; "" for none of these.
   const std::string& error() const { return refusal_.empty() ? error_ : refusal_; }
-  /// The network that is chosen; the one before where a file is none (error()).
+  /// The network that is chosen, or that of the weights; the one before while it is read.
   const models::Model& network() const { return network_; }
   /// Why the training cannot be started, in a sentence; "" if it can.
   std::string why_not() const;
@@ -89,11 +91,14 @@ class StartDesk {
   void look();
   void look_for_sets();
   void use(const Taken& taken);
-  void set_network(const StartChoices& choices);
+  void set_network();
+  void use_network(Answer<models::Model> answer);
+  void refuse_network(const std::string& why);
 
   StartServices services_;
   StartChoices choices_;
   models::Model network_ = training::standard_settings()->model;
+  std::pair<std::string, std::string> told_by_;  ///< the choices of network and weights that `network_` is of
   AtHand at_hand_;
   std::optional<data::Inventory> inventory_;
   std::uint64_t inventory_number_ = 0;
@@ -106,6 +111,7 @@ class StartDesk {
   std::shared_ptr<std::atomic<std::int64_t>> total_ = std::make_shared<std::atomic<std::int64_t>>(0);
   Background<AtHand> finder_;
   Background<data::Inventory> look_;
+  Background<models::Model> network_reader_;
   Background<Taken> path_;
   Background<std::string> fetching_;
   Background<std::vector<RecentCard>> reader_;

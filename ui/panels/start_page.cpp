@@ -21,7 +21,7 @@ namespace {
 constexpr float kLabelRoom = 88, kChoiceRoom = 240, kGoalRoom = 96, kSampleSide = 44, kTwoColumns = 860;
 constexpr std::size_t kClassLetters = 160;
 constexpr std::array<const char*, 4> kGoals{"none", "epochs", "time", "accuracy"};
-constexpr std::array<const char*, 4> kGoalHints{"", "10", "15m", "0.9"};
+constexpr std::array<const char*, 4> kGoalHints{"", "such as 10", "such as 15m", "such as 0.9"};
 
 void form_label(const Frame& frame, const char* text, std::string_view tip) {
   caption(frame, text);
@@ -79,6 +79,7 @@ void StartPage::draw(const Frame& frame, Panels& panels) {
   draw_title(frame);
   panel_body(frame);
   const float s = frame.scale, room = ImGui::GetContentRegionAvail().x;
+  ImGui::Dummy(ImVec2(1, 2 * s));
   if (room < kTwoColumns * s) {
     draw_form(frame);
     ImGui::Dummy(ImVec2(1, 12 * s));
@@ -103,7 +104,7 @@ void StartPage::draw_beside(const Frame& frame, Panels& panels) {
 
 // In the training that there is: nothing has to be set up.
 void StartPage::draw_challenges(const Frame& frame) {
-  row_text(frame, frame.fonts.strong, frame.palette.text, "Challenges, in the training that runs now");
+  row_text(frame, frame.fonts.strong, frame.palette.text, "Challenges, in the training of this window");
   for (const ChallengeRow& row : challenges()) {
     const std::string why_not = row.why_not(frame.snapshot);
     const std::string name = fmt::format("start.challenge.{}", row.id);
@@ -135,7 +136,9 @@ void StartPage::draw_form(const Frame& frame) {
   StartChoices choices = desk_.choices();
   draw_data(frame, choices);
   form_label(frame, "network", "What is trained. What does not suit the data is grey.");
-  draw_start_choice(frame, "start.network", network_rows(desk_.inventory(), choices), choices.network,
+  const models::Model* const network = desk_.reading_network() ? nullptr : &desk_.network();
+  draw_start_choice(frame, "start.network", network_rows(desk_.inventory(), choices, network),
+                    choices.network,
                     "A network that comes along, or the file that you have named below the data");
   form_label(frame, "weights", "What the training begins with.");
   draw_start_choice(frame, "start.weights", weight_rows(run_with_weights(frame.snapshot), choices.init),
@@ -166,18 +169,6 @@ void StartPage::draw_data(const Frame& frame, StartChoices& choices) {
 void StartPage::draw_fetch(const Frame& frame) {
   const StartServices& services = desk_.services();
   const float s = frame.scale;
-  if (desk_.fetches()) {
-    const auto [done, total] = desk_.fetched();
-    const float part = total > 0 ? static_cast<float>(done) / static_cast<float>(total) : 0.0f;
-    indent_form(frame);
-    progress_bar(frame, "start.fetching", std::floor(160 * s), std::clamp(part, 0.0f, 1.0f));
-    ImGui::SameLine(0, 8 * s);
-    caption(frame, fmt::format("{}: {}", desk_.fetched_set(), fetched_text(done, total)));
-    ImGui::SameLine(0, 8 * s);
-    if (text_button(frame, "start.fetch.cancel", "Cancel", "What is there is kept, and goes on from there"))
-      desk_.cancel_fetch();
-    return;
-  }
   if (services.fetchable.empty()) return;
   const float width = std::floor(112 * s);
   next_in_row(frame, 8, width);
@@ -188,8 +179,11 @@ void StartPage::draw_fetch(const Frame& frame) {
     const auto& sets = desk_.at_hand().sets;
     const bool there = std::find(sets.begin(), sets.end(), name) != sets.end();
     const std::string title = set == nullptr ? name : std::string(set->title);
+    const char* const why_not = there             ? "It is on this machine."
+                                : desk_.fetches() ? "One is fetched at a time."
+                                                  : "";
     if (combo_item(frame, ("start.fetch." + name).c_str(), title.c_str(), false, there ? "is here" : "",
-                   there ? "It is on this machine." : ""))
+                   why_not))
       desk_.fetch(name);
   }
   end_combo();
@@ -198,36 +192,61 @@ void StartPage::draw_fetch(const Frame& frame) {
 void StartPage::draw_path(const Frame& frame) {
   const float s = frame.scale;
   indent_form(frame);
-  const float open = text_button_width(frame, "Look") + 4 * s;
+  const float open = text_button_width(frame, "Look") + FolderBrowser::width(frame) + 8 * s;
   ImGui::SetNextItemWidth(std::max(48 * s, std::min(360 * s, ImGui::GetContentRegionAvail().x - open)));
   const bool entered =
-      ImGui::InputTextWithHint("##start.path", "path of data, a run, weights or a network; or drop it here",
-                               path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
+      ImGui::InputTextWithHint("##start.path", "path of data, a run, weights or a network", path_.data(),
+                               path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
   if (ImGui::IsItemActive()) outline_typed(frame);
   trace_item("start.path");
+  tooltip(frame, "Type it, drop it on the window, or browse");
   ImGui::SameLine(0, 4 * s);
   const bool named = path_[0] != '\0';
   const bool asked =
       text_button(frame, "start.look", "Look", named ? "Tells what it holds" : "Type a path first.", named);
   if ((asked || entered) && named) desk_.take(path_.data());
+  ImGui::SameLine(0, 4 * s);
+  if (const auto chosen = browser_.draw(frame)) {
+    const std::string path = chosen->string();
+    path_.fill('\0');
+    std::copy_n(path.begin(), std::min(path.size(), path_.size() - 1), path_.begin());
+    desk_.take(*chosen);
+  }
 }
 
-// What follows stays in its place while other data are looked at.
+// As high whatever is found, at any time: what stands below it would move away from a click.
 void StartPage::draw_found(const Frame& frame) {
-  constexpr float kLines = 3;  // of what data hold, above their samples
+  constexpr float kLines = 5;  // of what data hold, below their samples; more are scrolled to
   const float line = font_size(frame.fonts.small) + ImGui::GetStyle().ItemSpacing.y;
-  const float least = ImGui::GetCursorPosY() + kLines * line + std::floor(kSampleSide * frame.scale) +
-                      ImGui::GetStyle().ItemSpacing.y;
+  const float samples = std::floor(kSampleSide * frame.scale) + ImGui::GetStyle().ItemSpacing.y;
+  indent_form(frame);
+  ImGui::BeginChild("start.found", ImVec2(0, std::ceil(kLines * line + samples)));
+  if (desk_.fetches()) draw_fetching(frame);
   draw_held(frame);
-  ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), std::ceil(least)));
+  ImGui::EndChild();
+}
+
+void StartPage::draw_fetching(const Frame& frame) {
+  const float s = frame.scale;
+  const auto [done, total] = desk_.fetched();
+  const float part = total > 0 ? static_cast<float>(done) / static_cast<float>(total) : 0.0f;
+  if (text_button(frame, "start.fetch.cancel", "Cancel", "What is there is kept, and goes on from there"))
+    desk_.cancel_fetch();
+  ImGui::SameLine(0, 8 * s);
+  progress_bar(frame, "start.fetching", std::floor(96 * s), std::clamp(part, 0.0f, 1.0f));
+  ImGui::SameLine(0, 8 * s);
+  caption(frame, fmt::format("{}: {}", desk_.fetched_set(), fetched_text(done, total)));
 }
 
 // What the data hold, or why nobody knows.
 void StartPage::draw_held(const Frame& frame) {
   const auto& palette = frame.palette;
-  if (desk_.looking()) return muted_paragraph(frame, "Looking at the data ...", palette.muted);
+  const auto say = [&](const std::string& text, ImU32 color) {
+    paragraph(frame.fonts.small, color, files::escaped(text));
+  };
+  if (desk_.looking()) return say("Looking at the data ...", palette.muted);
   if (!desk_.error().empty()) {
-    muted_paragraph(frame, sentence(desk_.error()), palette.error);
+    say(sentence(desk_.error()), palette.error);
     trace_item("start.error");
     return;
   }
@@ -235,11 +254,11 @@ void StartPage::draw_held(const Frame& frame) {
   if (inventory == nullptr) return;
   const std::string told = data::describe(*inventory);
   const std::string title = files::sayable(inventory->title);
-  muted_paragraph(frame, title.empty() ? told : fmt::format("{}: {}", title, told), palette.text);
-  trace_item("start.held");
-  muted_paragraph(frame, class_text(inventory->classes, kClassLetters), palette.muted);
-  if (!inventory->notice.empty()) muted_paragraph(frame, sentence(inventory->notice), palette.muted);
   draw_samples(frame, *inventory);
+  say(title.empty() ? told : fmt::format("{}: {}", title, told), palette.text);
+  trace_item("start.held");
+  say(class_text(inventory->classes, kClassLetters), palette.muted);
+  if (!inventory->notice.empty()) say(sentence(inventory->notice), palette.muted);
 }
 
 void StartPage::draw_samples(const Frame& frame, const data::Inventory& inventory) {
@@ -248,7 +267,6 @@ void StartPage::draw_samples(const Frame& frame, const data::Inventory& inventor
   if (count == 0) return;
   if (inventory.texts) {
     for (std::size_t i = 0; i < std::min<std::size_t>(set.texts.size(), 3); ++i) {
-      indent_form(frame);
       const float room = ImGui::GetContentRegionAvail().x;
       caption(frame, ellipsize(frame.fonts.small, files::sayable(set.texts[i]), room));
     }
@@ -261,7 +279,6 @@ void StartPage::draw_samples(const Frame& frame, const data::Inventory& inventor
     for (int i = 0; i < std::min(count, page.tiles()); ++i)
       samples_->upload(i, images::byte_colours(set, i).data());
   }
-  indent_form(frame);
   const float side = std::floor(kSampleSide * frame.scale), gap = std::floor(4 * frame.scale);
   const float width =
       std::max(1.0f, std::floor(side * static_cast<float>(set.width) / static_cast<float>(set.height)));
@@ -315,7 +332,7 @@ void StartPage::draw_more(const Frame& frame, StartChoices& choices) {
 void StartPage::draw_command(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, 4 * frame.scale));
   form_label(frame, "command", "What does the same in a terminal.");
-  const std::string line = command_line_of(desk_.choices());
+  const std::string line = command_line_of(desk_.choices()) + rank_options(frame.snapshot, desk_.choices());
   if (text_button(frame, "start.copy", "Copy", "Copies the command line")) {
     ImGui::SetClipboardText(line.c_str());
     trace_event("copied", fmt::format("\"text\":{}", json_string(line)));
@@ -331,15 +348,25 @@ void StartPage::draw_start(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, 4 * s));
   indent_form(frame);
   const bool as_is = first_ && desk_.choices() == StartChoices{};
-  const std::string why_not = as_is ? "" : desk_.why_not();
-  const bool weights = !desk_.choices().init.empty();
-  if (text_button(frame, "start.start", weights ? "Start with these weights" : "Start",
-                  why_not.empty() ? "Begins the training" : sentence(why_not), why_not.empty()))
+  const std::string why_not = opening_ ? "it is being opened" : as_is ? "" : desk_.why_not();
+  if (text_button(frame, "start.start", "Start", why_not.empty() ? "Begins the training" : sentence(why_not),
+                  why_not.empty()))
     start(frame);
   ImGui::SameLine(0, 8 * s);
-  if (text_button(frame, "start.back", "Back", "The present training, as it is")) close();
+  if (text_button(frame, "start.back", first_ ? "Skip" : "Back",
+                  first_ ? "Begins the training of the defaults" : "The present training, as it is"))
+    close();
   if (!why_not.empty()) return muted_paragraph(frame, sentence(why_not), frame.palette.warning);
-  if (!as_is) muted_paragraph(frame, leaving_text(frame.snapshot), frame.palette.muted);
+  if (as_is) {
+    constexpr const char* kWelcome =
+        "A neural network learns from these data while you watch. Everything above has a default: Start is "
+        "enough, and you may pause, change and rewind it at any time.";
+    return muted_paragraph(frame, kWelcome, frame.palette.muted);
+  }
+  const char* const weights =
+      desk_.choices().init.empty() ? "" : "The new training begins with the chosen weights. ";
+  muted_paragraph(frame, weights + ranks_text(frame.snapshot, desk_.choices()) + leaving_text(frame.snapshot),
+                  frame.palette.muted);
 }
 
 // At a first start the training that waits is that of the defaults.
@@ -350,13 +377,7 @@ void StartPage::start(const Frame& frame) {
   const bool own_weights = !choices.init.empty() && choices.init == training::run_folder_here(frame.snapshot);
   if (own_weights && choices.network.empty() && frame.snapshot.network)
     choices.network = models::text_of(*frame.snapshot.network);
-  try {
-    start_ = configuration_of(choices);
-    first_ = false;
-    close();
-  } catch (const core::BadInput& error) {
-    message_ = error.what();
-  }
+  start_ = std::move(choices);
 }
 
 }  // namespace warpscope::ui

@@ -13,6 +13,7 @@
 #include "ui/frame/frame.h"
 #include "ui/interop/texture.h"
 #include "ui/panels/challenge_rows.h"
+#include "ui/panels/folder_browser.h"
 #include "ui/panels/panels.h"
 #include "ui/panels/start_cards.h"
 #include "ui/panels/start_desk.h"
@@ -32,17 +33,20 @@ class StartPage {
   /// True if the page of a first start was closed since the last call: its training need not wait any more.
   bool take_resume() { return std::exchange(resumes_, false); }
   /// Between frames: true if there is something new to draw.
-  bool advance() { return desk_.advance() && open_; }
+  bool advance() {
+    const bool browsed = browser_.advance();
+    return (desk_.advance() || browsed) && open_;
+  }
   /// In `frame`'s next window, which was placed.
   void draw(const Frame& frame, Panels& panels);
-  /// The training that somebody has set up and started since the last call.
-  std::optional<training::Configuration> take_start() { return std::exchange(start_, {}); }
+  /// The training that somebody has set up and started since the last call. The page stays until it is there.
+  std::optional<StartChoices> take_start() { return std::exchange(start_, {}); }
+  /// A training is being opened: none can be started meanwhile.
+  void wait(bool opening) { opening_ = opening; }
   /// True if the tour was asked for since the last call.
   bool take_tour() { return std::exchange(tour_, false); }
   /// The challenge that somebody has chosen since the last call; nullptr for none.
   const ChallengeRow* take_challenge() { return std::exchange(challenge_, nullptr); }
-  /// What could not be done, in a sentence.
-  std::optional<std::string> take_message() { return std::exchange(message_, {}); }
   /// Frees the textures; before the context goes.
   void shutdown();
 
@@ -56,6 +60,7 @@ class StartPage {
   void draw_path(const Frame& frame);
   void draw_found(const Frame& frame);
   void draw_held(const Frame& frame);
+  void draw_fetching(const Frame& frame);
   void draw_samples(const Frame& frame, const data::Inventory& inventory);
   void draw_goal(const Frame& frame, StartChoices& choices);
   void draw_more(const Frame& frame, StartChoices& choices);
@@ -65,17 +70,18 @@ class StartPage {
 
   StartDesk desk_;
   StartCards cards_;
+  FolderBrowser browser_;
   bool open_ = false;
   bool first_ = false;
   bool resumes_ = false;
+  bool opening_ = false;
   bool tour_ = false;
   std::array<char, 4096> path_{};
   std::array<char, 64> goal_{};
   std::unique_ptr<interop::TilePage> samples_;
   std::uint64_t sampled_ = 0;  ///< StartDesk::inventory_number() of `samples_`
-  std::optional<training::Configuration> start_;
+  std::optional<StartChoices> start_;
   const ChallengeRow* challenge_ = nullptr;
-  std::optional<std::string> message_;
 };
 
 }  // namespace warpscope::ui

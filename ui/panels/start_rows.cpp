@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -16,6 +17,7 @@
 #include "gpu/models/model_file.h"
 #include "gpu/plan/selection.h"
 #include "gpu/runs/run_reader.h"
+#include "gpu/runs/trained_network.h"
 #include "gpu/settings/setting.h"
 #include "ui/panels/menu_choices.h"
 #include "ui/panels/run_rows.h"
@@ -46,8 +48,23 @@ std::string takes_text(const models::Model& model) {
   return fmt::format("{} {}", model.classes > 0 ? "classifies" : "reconstructs", what);
 }
 
+/// What is started on the automatic device has the ranks of the present training, if it is this program that starts them.
+bool ranks_go_on(const training::Snapshot& snapshot, const StartChoices& choices) {
+  return snapshot.ranks.size() > 1 && snapshot.most_ranks > 1 && choices.device.empty();
+}
+
 std::string standard_network() {
   return training::standard_settings()->model.name;
+}
+
+/// A run that has no checkpoint yet tells its network in run.json: it writes one when it is left.
+models::Model network_of_weights(const std::string& init) {
+  try {
+    return runs::network_held_in(init).value_or(training::standard_settings()->model);
+  } catch (const core::BadInput&) {
+    if (!runs::is_run(init)) throw;
+    return models::model_of(training::read_run(fs::path(init) / "run.json").text("model"));
+  }
 }
 
 }  // namespace
@@ -108,7 +125,13 @@ std::string goal_refusal(const StartChoices& choices, const models::Model& netwo
   return "";
 }
 
+bool tells_network_in_file(const StartChoices& choices) {
+  if (choices.network.empty()) return !choices.init.empty();
+  return choices.network.find('\n') == std::string::npos && choices.network.ends_with(".toml");
+}
+
 models::Model network_of(const StartChoices& choices) {
+  if (choices.network.empty() && !choices.init.empty()) return network_of_weights(choices.init);
   return models::model_of(choices.network.empty() ? standard_network() : choices.network);
 }
 
@@ -140,10 +163,16 @@ std::vector<StartRow> data_rows(std::span<const std::string> found, std::span<co
   return rows;
 }
 
-std::vector<StartRow> network_rows(const data::Inventory* inventory, const StartChoices& choices) {
+std::vector<StartRow> network_rows(const data::Inventory* inventory, const StartChoices& choices,
+                                   const models::Model* chosen) {
   std::vector<StartRow> rows;
   const bool weights = !choices.init.empty();
-  if (weights) rows.push_back({"", "that of the weights", ""});
+  if (weights) {
+    const bool theirs = choices.network.empty();
+    rows.push_back({"",
+                    theirs && chosen == nullptr ? "that of the weights: reading ..." : "that of the weights",
+                    theirs && chosen != nullptr ? files::escaped(chosen->name) : ""});
+  }
   for (const models::Model& model : known_networks()) {
     const std::string why_not =
         inventory == nullptr ? "" : data::why_not(*inventory, data::requirements_of(model));
@@ -153,8 +182,10 @@ std::vector<StartRow> network_rows(const data::Inventory* inventory, const Start
   const auto is = [&](const StartRow& row) {
     return row.value == choices.network || row.label == choices.network;
   };
-  if (!std::any_of(rows.begin(), rows.end(), is))
-    rows.push_back({choices.network, files::escaped(models::name_in(choices.network)), "your file"});
+  if (std::any_of(rows.begin(), rows.end(), is)) return rows;
+  const std::string file = files::escaped(fs::path(choices.network).filename().string());
+  rows.push_back({choices.network, chosen == nullptr ? file + ": reading ..." : files::escaped(chosen->name),
+                  "your file"});
   return rows;
 }
 
@@ -236,6 +267,29 @@ CardText card_text(const runs::RecentTraining& training, std::time_t now) {
   const double accuracy = std::isfinite(run.accuracy) ? run.accuracy : run.validation_accuracy;
   if (std::isfinite(accuracy)) card.result += fmt::format(", accuracy {:.1f} %", 100 * accuracy);
   return card;
+}
+
+std::string rank_options(const training::Snapshot& snapshot, const StartChoices& choices) {
+  if (!ranks_go_on(snapshot, choices)) return "";
+  constexpr std::string_view kGpu = "cuda:";
+  std::set<std::string> gpus;
+  std::string list;
+  for (const training::RankFigures& rank : snapshot.ranks) {
+    const bool other = rank.device.starts_with(kGpu) && gpus.insert(rank.device).second;
+    if (!other) return fmt::format(" --ranks {}", snapshot.ranks.size());
+    if (!list.empty()) list += ',';
+    list += rank.device.substr(kGpu.size());
+  }
+  return fmt::format(" --gpus {}", list);
+}
+
+std::string ranks_text(const training::Snapshot& snapshot, const StartChoices& choices) {
+  if (snapshot.ranks.size() < 2) return "";
+  if (ranks_go_on(snapshot, choices))
+    return fmt::format("The new training has {} ranks. ", snapshot.ranks.size());
+  return snapshot.most_ranks > 1
+             ? "The new training has one rank, on the chosen device; the panel Ranks adds others. "
+             : "The new training has one rank, since this program did not start the present ones. ";
 }
 
 std::string leaving_text(const training::Snapshot& snapshot) {

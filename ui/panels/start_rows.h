@@ -47,7 +47,9 @@ std::string command_line_of(const StartChoices& choices);
 /// Why there is no goal in `goal_text`, or why its network cannot have it; "" if all is well.
 std::string goal_refusal(const StartChoices& choices, const models::Model& network);
 
-/// The network that is chosen: that of a file is read. Throws core::BadInput.
+/// Whether network_of() reads a file: one with a network, or weights that tell theirs.
+bool tells_network_in_file(const StartChoices& choices);
+/// The network that is chosen, or that of the weights where none is. Throws core::BadInput.
 models::Model network_of(const StartChoices& choices);
 /// The networks that come along, read once.
 std::span<const models::Model> known_networks();
@@ -62,8 +64,9 @@ struct StartRow {
 std::vector<StartRow> data_rows(std::span<const std::string> found, std::span<const std::string> folders,
                                 const std::string& chosen);
 /// All networks that come along, and the chosen one; with weights theirs. What does not suit the data says why; nothing
-/// is held against them as long as there is no inventory.
-std::vector<StartRow> network_rows(const data::Inventory* inventory, const StartChoices& choices);
+/// is held against them as long as there is no inventory. `chosen`: what network_of() says; nullptr while it is read.
+std::vector<StartRow> network_rows(const data::Inventory* inventory, const StartChoices& choices,
+                                   const models::Model* chosen);
 /// New weights, those of `present`, which is the run of the window's training ("": it has none), and the chosen ones.
 std::vector<StartRow> weight_rows(const std::string& present, const std::string& chosen);
 /// Data, network and device of the window's training; a network that does not come along is left out.
@@ -84,6 +87,11 @@ struct CardText {
   std::string result;
 };
 CardText card_text(const runs::RecentTraining& training, std::time_t now);
+
+/// " --gpus 0,2", " --ranks 4": the ranks of the window's training, where those of the new one are as many; else "".
+std::string rank_options(const training::Snapshot& snapshot, const StartChoices& choices);
+/// How many ranks the new one has, as sentences that others follow; "" where the present one has no others.
+std::string ranks_text(const training::Snapshot& snapshot, const StartChoices& choices);
 
 /// What becomes of the window's training when another one starts.
 std::string leaving_text(const training::Snapshot& snapshot);

@@ -16,6 +16,7 @@ void StepPointer::move(Cursor& cursor, const Hand& hand) {
     over_ = false;
     cursor.step = kept_;
   }
+  cursor.passing = over_ && !kept_;
 }
 
 }  // namespace warpscope::ui

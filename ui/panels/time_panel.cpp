@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame/kept_views.h"
 #include "ui/input/cursor.h"
 #include "ui/plot/axis.h"
 #include "ui/widgets/theme.h"
@@ -69,7 +70,9 @@ float TimePanel::Room::pixel_of(double microseconds) const {
 }
 
 void TimePanel::draw(const Frame& frame) {
-  const StepLanes lanes = lanes_of(frame.snapshot);
+  const CallTimes* const past = past_times(frame);
+  const StepLanes lanes =
+      past == nullptr ? lanes_of(frame.snapshot) : lanes_of(past->timings, past->step_microseconds);
   draw_title(frame, lanes);
   panel_body(frame);
   if (lanes.now.empty()) {
@@ -180,7 +183,9 @@ void TimePanel::draw_lane(const Frame& frame, const Room& room, const std::vecto
   const float baseline = std::floor((top + bottom) / 2 + 4 * s), pad = std::floor(4 * s);
   ImDrawList* const list = ImGui::GetWindowDrawList();
   draw_text(list, frame.fonts.small, room.min.x, baseline, before ? frame.palette.muted : frame.palette.text,
-            before ? "before" : "now");
+            before                         ? "before"
+            : past_times(frame) != nullptr ? "then"
+                                           : "now");
   list->PushClipRect(ImVec2(room.left, top - 2 * s), ImVec2(room.max.x, bottom + 2 * s), true);
   const std::string_view layer = pointed_layer(frame, model_);
   for (const StepCall& call : lane) {
@@ -355,9 +360,12 @@ void TimePanel::draw_history_tip(const Frame& frame, const ShareHistory::Point& 
 void TimePanel::trace(const Frame& frame, const StepLanes& lanes, const Hit& hit) {
   if (!trace_enabled()) return;
   const std::string hovered = hit.call == nullptr ? "" : tip_of(*hit.call, lanes, hit.before, on_gpu(frame));
+  const CallTimes* const past = past_times(frame);
   const std::string now = fmt::format(
-      "\"calls\":{},\"before\":{},\"first\":{:.6f},\"last\":{:.6f},\"points\":{},\"output\":{},\"tip\":{}",
-      lanes.now.size(), lanes.before.size(), window_.first, window_.last, history_.points().size(),
+      "\"step\":{},\"calls\":{},\"before\":{},\"first\":{:.6f},\"last\":{:.6f},\"points\":{},\"output\":{},"
+      "\"tip\":{}",
+      past == nullptr ? "null" : fmt::format("{}", past->step), lanes.now.size(), lanes.before.size(),
+      window_.first, window_.last, history_.points().size(),
       frame.cursor == nullptr ? 0 : frame.cursor->output, json_string(hovered));
   trace_change(traced_, "time", now);
 }

@@ -110,14 +110,19 @@ double StepLanes::length() const {
   return std::max(now_end() + rest, before_end());
 }
 
-StepLanes lanes_of(const Snapshot& snapshot) {
-  StepLanes lanes{training::calls_of(snapshot.timings), training::calls_before(snapshot.timings),
-                  training::all_timed(snapshot.timings)};
-  if (lanes.complete && snapshot.settings->optimizer.accumulate == 1 && snapshot.images_per_second > 0) {
-    const double step = 1e6 * snapshot.settings->batch / snapshot.images_per_second;
-    lanes.rest = std::max(0.0, step - lanes.now_end());
-  }
+double whole_step_microseconds(const Snapshot& snapshot) {
+  const bool known = snapshot.settings->optimizer.accumulate == 1 && snapshot.images_per_second > 0;
+  return known ? 1e6 * snapshot.settings->batch / snapshot.images_per_second : 0;
+}
+
+StepLanes lanes_of(const std::vector<OpTiming>& timings, double step_microseconds) {
+  StepLanes lanes{training::calls_of(timings), training::calls_before(timings), training::all_timed(timings)};
+  if (lanes.complete) lanes.rest = std::max(0.0, step_microseconds - lanes.now_end());
   return lanes;
+}
+
+StepLanes lanes_of(const Snapshot& snapshot) {
+  return lanes_of(snapshot.timings, whole_step_microseconds(snapshot));
 }
 
 const StepCall* call_at(const std::vector<StepCall>& lane, double microseconds) {

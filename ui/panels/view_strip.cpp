@@ -2,17 +2,54 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "ui/panels/toolbar.h"
+#include "ui/settings/steering.h"
+#include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
 namespace {
 
-constexpr float kHeight = 28;
+constexpr float kHeight = 28, kChoiceWidth = 248;
+
+std::string checkpoint_text(std::uint64_t step) {
+  return fmt::format("checkpoint at step {}", with_thousands(step));
+}
+
+std::string shown_checkpoint(const training::Revival& revival) {
+  if (!revival.problem.empty()) return "no look inside";
+  const bool other = revival.chosen > 0;
+  if (!revival.ready) return revival.asked ? "loading a checkpoint ..." : "newest checkpoint";
+  return other ? checkpoint_text(revival.step)
+               : fmt::format("newest checkpoint, step {}", with_thousands(revival.step));
+}
+
+// Whose activations, distributions, latents, predictions and features are shown.
+void draw_checkpoints(const Frame& frame, const training::Revival& revival, float width) {
+  const std::string tip =
+      revival.problem.empty()
+          ? "The checkpoint that views of the inside are computed from, on this machine, once one of them "
+            "asks: "
+            "activations, distributions, latents, maps, features, predictions, the same step twice. The "
+            "newest one gives way to each newer one."
+          : why_no_look(frame.snapshot, "");
+  if (!begin_combo(frame, "view.checkpoint", shown_checkpoint(revival), width, tip)) return;
+  const auto item = [&](std::uint64_t step, const std::string& text) {
+    const std::string name = fmt::format("view.checkpoint={}", step);
+    if (combo_item(frame, name.c_str(), text.c_str(), step == revival.chosen))
+      frame.send(training::LookAt{step});
+  };
+  item(0, "newest checkpoint");
+  for (auto step = revival.steps.rbegin(); step != revival.steps.rend(); ++step)
+    item(*step, checkpoint_text(*step));
+  end_combo();
+}
+
 // The end of a path tells more than its start.
 std::string fitting_end(const ImFont* font, const std::string& path, float room) {
   if (text_width(font, path) <= room) return path;
@@ -37,8 +74,10 @@ void draw_view_strip(const Frame& frame) {
   begin_news_row(frame, "view", 12 * s);
   const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
   const float top = ImGui::GetCursorScreenPos().y, gap = 8 * s;
-  const float baseline = row_baseline(frame, top), right = at.x + size.x - 12 * s;
-  const std::string state = ellipsize(frame.fonts.text, snapshot.can.why_not, (size.x - 24 * s) / 2);
+  const float baseline = row_baseline(frame, top), margin = 12 * s;
+  const float choice = snapshot.revival ? std::min(kChoiceWidth * s, size.x / 3) : 0;
+  const float right = at.x + size.x - margin - (choice > 0 ? choice + gap : 0);
+  const std::string state = ellipsize(frame.fonts.text, snapshot.can.why_not, (right - at.x - margin) / 2);
   auto* const list = ImGui::GetWindowDrawList();
   float x =
       advance_text(list, frame.fonts.strong, at.x + 12 * s, baseline, frame.palette.accent, "Viewing") + gap;
@@ -48,7 +87,7 @@ void draw_view_strip(const Frame& frame) {
       2 * gap;
   list->AddCircleFilled(ImVec2(x, top + ImGui::GetFrameHeight() / 2), 3.5f * s, state_color(frame), 16);
   draw_text(list, frame.fonts.text, x + 12 * s, baseline, frame.palette.text, state);
-  ImGui::Dummy(ImVec2(std::max(1.0f, size.x - 24 * s), ImGui::GetFrameHeight()));
+  ImGui::Dummy(ImVec2(std::max(1.0f, right - at.x - margin), ImGui::GetFrameHeight()));
   trace_item("view.strip");
   tooltip(
       frame,
@@ -57,6 +96,10 @@ void draw_view_strip(const Frame& frame) {
                   snapshot.can.files
                       ? "This window reads the run folder a few times a second and writes nothing. "
                       : ""));
+  if (choice > 0) {
+    ImGui::SameLine(0, gap);
+    draw_checkpoints(frame, *snapshot.revival, choice);
+  }
   ImGui::End();
 }
 

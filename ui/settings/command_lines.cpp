@@ -38,6 +38,7 @@ std::string observed_text(const training::ObservationRequest& request) {
   if (request.augmented) add("the augmented images");
   if (request.typed_text) add("the classes of a typed text");
   if (request.held_out_texts) add("the characters of held-out texts");
+  if (request.results) add("pictures and predictions");
   return text;
 }
 
@@ -84,6 +85,10 @@ class Line {
   }
   std::string operator()(const training::RewindTo& back) const {
     return "Back to step " + with_thousands(back.step);
+  }
+  std::string operator()(const training::LookAt& look) const {
+    return look.step == 0 ? std::string("Look at the newest checkpoint")
+                          : "Look at the checkpoint at step " + with_thousands(look.step);
   }
   std::string operator()(const training::SetRanks& set) const {
     return set.ranks == 1 ? std::string("Go on with one rank") : fmt::format("--ranks {}", set.ranks);

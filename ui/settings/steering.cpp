@@ -26,6 +26,15 @@ std::string why_no_saving(const training::Snapshot& snapshot) {
   return refusal_of(snapshot, snapshot.can.save, "nothing is saved from here");
 }
 
+std::string why_no_look(const training::Snapshot& snapshot, const char* otherwise) {
+  const bool told = snapshot.revival && !snapshot.revival->problem.empty();
+  return told ? fmt::format("Nothing can be looked into: {}.", snapshot.revival->problem) : otherwise;
+}
+
+bool sees_network(const training::Snapshot& snapshot) {
+  return snapshot.revival ? snapshot.revival->ready : snapshot.can.look_inside;
+}
+
 Steering::Steering(const Frame& frame) : refused_(!frame.snapshot.can.steer) {
   if (!refused_) return;
   if (refusals++ == 0) refusal = why_no_steering(frame.snapshot);

@@ -14,6 +14,11 @@ std::string why_no_steering(const training::Snapshot& snapshot);
 /// Why this window cannot have anything saved, likewise.
 std::string why_no_saving(const training::Snapshot& snapshot);
 
+/// Why this window cannot look inside, likewise: what keeps it from a checkpoint of a run, else `otherwise`.
+std::string why_no_look(const training::Snapshot& snapshot, const char* otherwise);
+/// True once a run that is only looked at shows a checkpoint, and always of a training.
+bool sees_network(const training::Snapshot& snapshot);
+
 /// For as long as it lives, controls steer.
 class Steering {
  public:

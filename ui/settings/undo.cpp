@@ -221,6 +221,12 @@ void Undo::note_left(const training::Snapshot& snapshot) {
     return std::holds_alternative<TrainingInUse>(sent.change.after);
   });
   if (under_way) return;
+  const auto last = std::find_if(done_.rbegin(), done_.rend(), [](const Entry& entry) {
+    return std::holds_alternative<TrainingInUse>(entry.change.after);
+  });
+  const bool stopped = !snapshot.rewind.running && last != done_.rend() &&
+                       std::get<TrainingInUse>(last->change.after).number != snapshot.training;
+  if (stopped) forget(last->id);  // a way back to a step, which has led to no training
   const auto is_gone = [&](const Changeable& wanted) {
     const auto* const training = std::get_if<TrainingInUse>(&wanted);
     return training != nullptr && training->number != snapshot.training &&

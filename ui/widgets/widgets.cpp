@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/input/cursor.h"
 #include "ui/text/cut_texts.h"
 #include "ui/text/terms.h"
 
@@ -352,6 +353,25 @@ void align_right(const Frame&, float width) {
   if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
 }
 
+/// Over the body of a panel that follows the cursor's step.
+void draw_step_line(const Frame& frame) {
+  const float s = frame.scale, height = std::floor(18 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string text =
+      ellipsize(frame.fonts.small, frame.step_line, ImGui::GetContentRegionAvail().x - 8 * s);
+  const std::string name = std::string("step.") + frame.panel;
+  const bool clicked =
+      hit_area(name.c_str(), ImVec2(std::max(1.0f, text_width(frame.fonts.small, text) + 8 * s), height));
+  trace_item(name);
+  draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, at.x + 4 * s, at.y + std::floor(13 * s),
+            frame.palette.accent, text);
+  tooltip(
+      frame,
+      "The pinned step, or the nearest of which something was kept. Click, or Esc: the newest again. A right "
+      "click in the curves goes back to a step itself, which is computed again.");
+  if (clicked && frame.cursor != nullptr) let_step_go(*frame.cursor);
+}
+
 void panel_body(const Frame& frame, bool scrolls) {
   end_title_row(frame);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
@@ -360,6 +380,7 @@ void panel_body(const Frame& frame, bool scrolls) {
       "body", ImVec2(0, std::max(1.0f, height)), false,
       scrolls ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
+  if (!frame.step_line.empty()) draw_step_line(frame);
 }
 
 void begin_rest(const Frame& frame, float least) {

@@ -7,6 +7,7 @@
 
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::allreduce {
 namespace {

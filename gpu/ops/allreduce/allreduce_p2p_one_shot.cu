@@ -16,6 +16,7 @@
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
 #include "gpu/ranks/p2p.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::allreduce {
 namespace {

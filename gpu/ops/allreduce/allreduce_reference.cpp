@@ -9,6 +9,7 @@
 #include "gpu/ops/reference_support.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::allreduce {
 namespace {

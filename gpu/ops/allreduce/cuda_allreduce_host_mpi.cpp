@@ -8,6 +8,7 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::allreduce {
 namespace {

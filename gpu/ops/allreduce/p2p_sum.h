@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/p2p.h"
 
 namespace warpscope::ops::allreduce {
 

@@ -10,6 +10,7 @@
 #include "gpu/ops/batch_norm/moments_over_ranks.cuh"
 #include "gpu/ops/variant.h"
 #include "gpu/ranks/p2p.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

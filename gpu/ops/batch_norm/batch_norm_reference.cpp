@@ -11,6 +11,7 @@
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/step/step.h"
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

@@ -9,6 +9,7 @@
 #include "gpu/core/cuda.h"
 #include "gpu/ops/batch_norm/merge_ranks.h"
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
   const int first_column = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
   const int begin = static_cast<int>(blockIdx.y) * q.split_pixels;
   const int end = min(q.taps.pixels, begin + q.split_pixels);
-  const Place place = place_of_thread<T>();
+  const TilePlace place = place_of_thread<T>();
   LoaderA a(q, plain, first_row, end);
   LoaderB b(q, shifted, first_column, end);
   float sum[8][8];

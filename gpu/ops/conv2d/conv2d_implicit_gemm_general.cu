@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
   const int first_pixel = static_cast<int>(blockIdx.x) / q.column_tiles * T::rows;
   const int first_filter = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
   const int kernel = q.taps.kernel_height * q.taps.kernel_width;
-  const Place place = place_of_thread<T>();
+  const TilePlace place = place_of_thread<T>();
   std::conditional_t<kVectors, GeneralVectors<T>, GeneralScalars<T>> a(q.general, in, first_pixel);
   std::conditional_t<kVectors, VectorsB, ScalarsB> b(q, weights, first_filter);
   float sum[8][8];

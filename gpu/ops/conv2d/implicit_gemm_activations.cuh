@@ -171,7 +171,7 @@ __device__ __forceinline__ void activations_tile(const ActivationsProblem& q, co
   __shared__ __align__(16) float shared[2 * T::stage];
   const int first_pixel = static_cast<int>(blockIdx.x) / q.column_tiles * T::rows;
   const int first_filter = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
-  const Place place = place_of_thread<T>();
+  const TilePlace place = place_of_thread<T>();
   LoaderA a(q.taps, in, first_pixel);
   LoaderB b(q, weights, first_filter);
   float sum[8][8];

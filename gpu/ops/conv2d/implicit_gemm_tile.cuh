@@ -47,7 +47,7 @@ struct Tile {
 
 /// Where a thread's 8 x 8 elements lie in the block's tile: rows row + {0..3} and row + 32 + {0..3}, columns
 /// column + {0..3} and column + 16 + {0..3}.
-struct Place {
+struct TilePlace {
   int slice;
   int row;
   int column;
@@ -57,7 +57,7 @@ struct Place {
 /// those two apart, of each half warp read the same 16 bytes: then a 16-byte read takes the fewest passes
 /// through shared memory.
 template <class T>
-__device__ __forceinline__ Place place_of_thread() {
+__device__ __forceinline__ TilePlace place_of_thread() {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int inner = warp % T::slice_warps;
@@ -84,7 +84,7 @@ __device__ __forceinline__ void read_fragment(float (&to)[8], const float* from)
 
 /// sum += the product of one stage. The values of the next k are read while those of this one are multiplied.
 template <class T>
-__device__ __forceinline__ void accumulate(float (&sum)[8][8], const float* stage, const Place& place) {
+__device__ __forceinline__ void accumulate(float (&sum)[8][8], const float* stage, const TilePlace& place) {
   const float* a = stage + place.slice * T::slice_depth * T::stride_a + place.row;
   const float* b = stage + T::depth * T::stride_a + place.slice * T::slice_depth * T::stride_b + place.column;
   float left[2][8];
@@ -110,7 +110,7 @@ __device__ __forceinline__ void accumulate(float (&sum)[8][8], const float* stag
 /// has advance().
 template <class T, class LoaderA, class LoaderB, class Cursor>
 __device__ __forceinline__ void multiply(float (&sum)[8][8], LoaderA& a, LoaderB& b, Cursor cursor,
-                                         int stages, float* shared, const Place& place) {
+                                         int stages, float* shared, const TilePlace& place) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
 #pragma unroll
@@ -165,7 +165,7 @@ struct Destination {
 /// through shared memory two at a time: one slice, in turn, adds what the others made, in the order of the
 /// slices, and writes.
 template <class T>
-__device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const Place& place, int row,
+__device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const TilePlace& place, int row,
                                        int column, const Destination& to) {
   const int thread = static_cast<int>(threadIdx.x) % T::slice_threads;
 #pragma unroll

@@ -36,7 +36,7 @@ __device__ __forceinline__ void activations_tile(const ActivationsProblem& q, co
   const int first_pixel = rest / window.parities * T::rows;
   const int first_filter = column_tile * T::columns;
   const int per_filter = window.taps.kernel_height * window.taps.kernel_width * window.taps.channels;
-  const conv2d::Place place = conv2d::place_of_thread<T>();
+  const conv2d::TilePlace place = conv2d::place_of_thread<T>();
   LoaderA a(window, parity, in, first_pixel);
   LoaderB b(q.product, weights + parity * q.product.filters * per_filter, first_filter);
   float sum[8][8];
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kGemmThreads, 2)
   const int first_column = static_cast<int>(blockIdx.x) % q.column_tiles * T::columns;
   const int begin = static_cast<int>(blockIdx.y) * q.split_pixels;
   const int end = min(q.window.taps.pixels, begin + q.split_pixels);
-  const conv2d::Place place = conv2d::place_of_thread<T>();
+  const conv2d::TilePlace place = conv2d::place_of_thread<T>();
   LoaderA a(q.rows, plain, first_row, end);
   LoaderB b(q.window, q.columns, shifted, first_column, end);
   float sum[8][8];

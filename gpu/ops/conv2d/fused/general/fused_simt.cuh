@@ -126,7 +126,7 @@ struct Target {
 /// Writes the block's tile as conv2d::finish() does. With slices, a thread's rows go through shared memory
 /// four at a time in two halves, and of the four one slice in turn has the sum.
 template <class T, bool kPooled>
-__device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const conv2d::Place& place,
+__device__ __forceinline__ void finish(float (&sum)[8][8], float* shared, const conv2d::TilePlace& place,
                                        int first_pixel, int first_filter, int parity, const Target& to) {
   const int thread = static_cast<int>(threadIdx.x) % T::slice_threads;
   const int column = first_filter + place.column;

@@ -1,0 +1,120 @@
+// What compilers write, read line by line: "FILE:LINE:COLUMN: error: MESSAGE" of GCC and Clang, "FILE(LINE): error: MESSAGE"
+// of NVRTC.
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "gpu/files/text.h"
+#include "gpu/files/utf8.h"
+#include "gpu/user_kernels/compiler.h"
+
+namespace warpscope::user_kernels {
+namespace {
+
+constexpr std::size_t kMostErrors = 20;
+constexpr std::size_t kLongLine = 2000;
+
+/// The line of a text, from 1 on; "" where there is none.
+std::string line_of(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (int i = 0; i < line; ++i) {
+    if (!std::getline(lines, found)) return "";
+  }
+  return found.substr(0, kLongLine);
+}
+
+/// Takes ":12" off the end of `text`.
+std::optional<int> take_number(std::string_view& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto number = files::number_in<int>(text.substr(colon + 1));
+  if (number) text.remove_suffix(text.size() - colon);
+  return number;
+}
+
+/// "FILE:12:9", "FILE:12" or "FILE(12)"
+Diagnostic placed(std::string_view where) {
+  Diagnostic found;
+  if (where.ends_with(')') && where.find('(') != std::string_view::npos) {
+    const std::size_t open = where.rfind('(');
+    found.line = files::number_in<int>(where.substr(open + 1, where.size() - open - 2)).value_or(0);
+    where = where.substr(0, open);
+  } else if (const auto last = take_number(where)) {
+    const auto before = take_number(where);
+    found.line = before.value_or(*last);
+    found.column = before ? *last : 0;
+  }
+  found.file = where;
+  return found;
+}
+
+/// An error that stands in a line of output; what the linker lacks has no place.
+std::optional<Diagnostic> error_in(std::string_view line) {
+  if (line.starts_with("collect2:")) return std::nullopt;
+  if (const std::size_t at = line.find("undefined reference to"); at != std::string_view::npos)
+    return Diagnostic{std::string(kShownFile), 0, 0, std::string(line.substr(at)), ""};
+  for (const std::string_view word : {": error: ", ": fatal error: ", ": catastrophic error: "}) {
+    const std::size_t at = line.find(word);
+    if (at == std::string_view::npos) continue;
+    Diagnostic found = placed(line.substr(0, at));
+    found.message = line.substr(at + word.size());
+    return found;
+  }
+  return std::nullopt;
+}
+
+/// "FILE:12:9:   required from here": where the kernel's file asks for what is wrong elsewhere.
+std::optional<Diagnostic> asked_for(std::string_view line) {
+  const std::size_t at = line.find(":   required from");
+  if (at == std::string_view::npos || !line.starts_with(kShownFile)) return std::nullopt;
+  return placed(line.substr(0, at));
+}
+
+}  // namespace
+
+std::vector<Diagnostic> diagnostics_in(std::string_view output, const Source& source) {
+  std::vector<Diagnostic> errors;
+  std::optional<Diagnostic> asked;
+  std::string last;
+  std::istringstream lines{std::string(output)};
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, kLongLine);
+    if (!line.empty()) last = line;
+    if (auto here = asked_for(line)) asked = here;
+    std::optional<Diagnostic> error = error_in(line);
+    if (!error || errors.size() >= kMostErrors) continue;
+    if (error->file != kShownFile && asked) {
+      asked->message = error->message;
+      error = asked;
+    }
+    asked.reset();
+    if (error->file == kShownFile) {
+      error->file = source.file.filename().string();
+      if (error->line > 0) error->text = line_of(source.text, error->line);
+    }
+    errors.push_back(std::move(*error));
+  }
+  if (errors.empty()) {
+    errors.push_back(
+        {source.file.filename().string(), 0, 0, last.empty() ? "the compiler failed" : last, ""});
+  }
+  return errors;
+}
+
+std::string to_string(const Diagnostic& diagnostic) {
+  std::string text = files::sayable(diagnostic.file);
+  if (diagnostic.line > 0) text += fmt::format(":{}", diagnostic.line);
+  if (diagnostic.column > 0) text += fmt::format(":{}", diagnostic.column);
+  text += ": " + files::sayable(diagnostic.message);
+  if (diagnostic.text.empty()) return text;
+  text += "\n    " + files::escaped(diagnostic.text);
+  const auto before = diagnostic.text.substr(0, static_cast<std::size_t>(std::max(0, diagnostic.column - 1)));
+  if (diagnostic.column > 0) text += "\n    " + std::string(files::escaped(before).size(), ' ') + "^";
+  return text;
+}
+
+}  // namespace warpscope::user_kernels

@@ -1,0 +1,177 @@
+#include "gpu/user_kernels/nvrtc.h"
+
+#include <chrono>
+#include <cstddef>
+#include <system_error>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/atomic_file.h"
+#include "gpu/files/paths.h"
+#include "gpu/files/sha256.h"
+
+namespace warpscope::user_kernels {
+namespace {
+
+// As <nvrtc.h> has them in all versions of CUDA 12 and 13.
+using Program = void*;
+constexpr int kDone = 0;
+constexpr int kOldest = 12;
+
+/// Functions of the library, which stays open.
+struct Nvrtc {
+  int (*version)(int*, int*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*cubin_size)(Program, std::size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  std::string missing;
+  int major = 0;
+  int minor = 0;
+
+  template <class Function>
+  void look_up(void* library, const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    if (function == nullptr)
+      missing = fmt::format("NVRTC on this machine has no {}; CUDA 12 or newer has", name);
+  }
+
+  Nvrtc() {
+    void* library = nullptr;
+    for (const char* name :
+         {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
+      if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (library == nullptr) {
+      missing =
+          "NVRTC (libnvrtc.so) is not on this machine; install it with CUDA's toolkit, or name its folder in "
+          "LD_LIBRARY_PATH";
+      return;
+    }
+    look_up(library, "nvrtcVersion", version);
+    look_up(library, "nvrtcCreateProgram", create);
+    look_up(library, "nvrtcCompileProgram", compile);
+    look_up(library, "nvrtcGetProgramLogSize", log_size);
+    look_up(library, "nvrtcGetProgramLog", log);
+    look_up(library, "nvrtcGetCUBINSize", cubin_size);
+    look_up(library, "nvrtcGetCUBIN", cubin);
+    look_up(library, "nvrtcDestroyProgram", destroy);
+    if (!missing.empty()) return;
+    if (version(&major, &minor) != kDone || major < kOldest) {
+      missing =
+          fmt::format("NVRTC on this machine is that of CUDA {}.{}; 12 or newer is needed", major, minor);
+    }
+  }
+};
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc once;
+  return once;
+}
+
+struct GpuBuild {
+  std::filesystem::path code;
+  std::vector<Diagnostic> errors;
+  bool cached = false;
+};
+
+/// A program of NVRTC's.
+class OwnProgram {
+ public:
+  explicit OwnProgram(const std::string& text) {
+    if (nvrtc().create(&program_, text.c_str(), std::string(kShownFile).c_str(), 0, nullptr, nullptr) !=
+        kDone)
+      throw core::Error("NVRTC cannot take the kernel's file");
+  }
+  OwnProgram(const OwnProgram&) = delete;
+  OwnProgram& operator=(const OwnProgram&) = delete;
+  ~OwnProgram() { nvrtc().destroy(&program_); }
+
+  bool compile(const std::vector<std::string>& options) {
+    std::vector<const char*> words;
+    for (const std::string& each : options) words.push_back(each.c_str());
+    return nvrtc().compile(program_, static_cast<int>(words.size()), words.data()) == kDone;
+  }
+  std::string log() const { return taken(nvrtc().log_size, nvrtc().log); }
+  std::string cubin() const { return taken(nvrtc().cubin_size, nvrtc().cubin); }
+
+ private:
+  std::string taken(int (*size_of)(Program, std::size_t*), int (*take)(Program, char*)) const {
+    std::size_t size = 0;
+    if (size_of(program_, &size) != kDone || size == 0) return "";
+    std::string bytes(size, '\0');
+    return take(program_, bytes.data()) == kDone ? bytes : "";
+  }
+
+  Program program_ = nullptr;
+};
+
+std::vector<std::string> gpu_options(const Source& source, const CompileOptions& options, bool checked) {
+  std::vector<std::string> words{
+      fmt::format("--gpu-architecture=sm_{}{}", options.compute_capability,
+                  options.compute_capability == 90 ? "a" : ""),
+      "--std=c++20", "--include-path=" + include_folder(options.cache).string(),
+      "--include-path=" + files::absolute_path(source.file).parent_path().string()};
+  for (const auto& each : options.includes)
+    words.push_back("--include-path=" + files::absolute_path(each).string());
+  words.emplace_back(checked ? "--define-macro=WARPSCOPE_CHECKED=1" : "--extra-device-vectorization");
+  return words;
+}
+
+/// Kept by content, but where the file has headers of its own: NVRTC does not tell which.
+GpuBuild build_for_gpu(const Source& source, const CompileOptions& options, bool checked) {
+  const std::vector<std::string> words = gpu_options(source, options, checked);
+  files::Sha256 sum;
+  const std::string version = fmt::format("{}.{}\n", nvrtc().major, nvrtc().minor);
+  sum.update(version.data(), version.size());
+  for (const std::string& each : words) sum.update(each.data(), each.size());
+  sum.update(source.text.data(), source.text.size());
+  GpuBuild made{options.cache / (sum.finish().substr(0, 32) + ".cubin"), {}, false};
+  const std::string_view text = source.text;
+  const bool alone = text.find("#include \"") == std::string_view::npos && options.includes.empty();
+  std::error_code error;
+  made.cached = alone && std::filesystem::exists(made.code, error);
+  if (made.cached) return made;
+  OwnProgram program(source.text);
+  if (!program.compile(words)) {
+    made.errors = diagnostics_in(program.log(), source);
+    return made;
+  }
+  files::write_file_atomically(made.code, program.cubin());
+  return made;
+}
+
+}  // namespace
+
+std::string no_nvrtc() {
+  return nvrtc().missing;
+}
+
+Compilation compile_for_gpu(const Source& source, const CompileOptions& options) {
+  if (!no_nvrtc().empty()) throw core::BadInput(no_nvrtc());
+  if (options.compute_capability == 0) {
+    throw core::BadInput(fmt::format("{} is for CUDA, and there is no GPU that it could be compiled for",
+                                     source.file.filename().string()));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const GpuBuild fast = build_for_gpu(source, options, false);
+  Compilation made;
+  made.errors = fast.errors;
+  if (made.errors.empty()) {
+    const GpuBuild checked = build_for_gpu(source, options, true);
+    made.errors = checked.errors;
+    made.cached = fast.cached && checked.cached;
+    made.checked = checked.code;
+    made.fast = fast.code;
+  }
+  made.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return made;
+}
+
+}  // namespace warpscope::user_kernels

@@ -1,0 +1,76 @@
+#include "gpu/user_kernels/source.h"
+
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/files/text.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::user_kernels {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr std::string_view kCommon = "kernel";  // <warpscope/kernel.h> is of no op
+
+/// The op in "#include <warpscope/conv2d.forward.h>"; nothing of other lines.
+std::optional<std::string> op_included(const std::string& line) {
+  static const std::regex include(R"(^\s*#\s*include\s*[<"]warpscope/([A-Za-z0-9_.]{1,80})\.h[>"].*)");
+  std::smatch found;
+  if (line.size() > 1000 || !std::regex_match(line, found, include) || found[1].str() == kCommon)
+    return std::nullopt;
+  return found[1].str();
+}
+
+}  // namespace
+
+std::string variant_name_of(std::string_view file) {
+  std::string name = files::lower_case(std::filesystem::path(file).stem().string());
+  for (char& c : name) c = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
+  return std::string(ops::kUsers) + (name.empty() ? "kernel" : name);
+}
+
+Language language_of(const std::filesystem::path& file) {
+  const std::string end = file.extension().string();
+  if (end == ".cpp" || end == ".cc" || end == ".cxx") return Language::cpp;
+  if (end == ".cu") return Language::cuda;
+  throw core::BadInput(
+      fmt::format("{} is no file of a kernel: its name ends in .cpp for the CPU, in .cu for CUDA",
+                  files::sayable(file.string())));
+}
+
+Source source_of(const std::filesystem::path& file, std::string text) {
+  Source source{file, std::move(text), {}, variant_name_of(file.string()), language_of(file)};
+  std::optional<std::string> op;
+  std::istringstream lines(source.text);
+  for (std::string line; std::getline(lines, line);) {
+    std::optional<std::string> found = op_included(line);
+    if (!found || found == op) continue;
+    if (op) {
+      throw core::BadInput(
+          fmt::format("{} includes the headers of two operations, {} and {}; a file is a kernel of one",
+                      files::sayable(file.string()), *op, *found));
+    }
+    op = std::move(found);
+  }
+  if (!op) {
+    throw core::BadInput(
+        fmt::format("{} includes no header of an operation, such as <warpscope/{}.h>; warpscope kernel new "
+                    "OP FILE writes "
+                    "a file to start from",
+                    files::sayable(file.string()), ops::to_string(offered_ops().front())));
+  }
+  source.op = parse_offered_op(*op);
+  return source;
+}
+
+Source read_source(const std::filesystem::path& file) {
+  static_cast<void>(language_of(file));
+  return source_of(file, files::read_text(file, kMostBytes));
+}
+
+}  // namespace warpscope::user_kernels

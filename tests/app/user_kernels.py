@@ -1,0 +1,83 @@
+"""Kernels that people write: from a file to a training, whose run keeps it and goes on without it."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+from warpscope_program import ProgramCase, main, read_run, steps_of  # noqa: E402
+
+NETWORK = """input = [32, 32, 3]
+loss = "cross_entropy"
+classes = 10
+layers = [
+  {type = "conv2d", channels = 4},
+  {type = "relu"},
+  {type = "maxpool2d"},
+  {type = "linear", features = 10},
+]
+"""
+
+
+class UserKernels(ProgramCase):
+    def read(self, *parts):
+        with open(self.path(*parts), encoding="utf-8") as file:
+            return file.read()
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def new(self, op, name):
+        self.assert_succeeded(self.run_program("kernel", "new", op, name))
+
+    def test_a_new_kernel_is_right_and_a_wrong_one_is_told_and_never_used(self):
+        self.new("relu.forward", "mine.cpp")
+        text = self.read("mine.cpp")
+        self.assert_refused(["kernel", "new", "relu.forward", "mine.cpp"], "mine.cpp is there already")
+        self.assert_refused(["kernel", "new", "step.record", "other.cpp"], "valid: conv2d.forward")
+        self.assert_refused(["kernel", "check", "nothing.cpp"], "nothing.cpp")
+        ended = self.run_program("kernel", "check", "mine.cpp")
+        self.assert_succeeded(ended)
+        for word in ("compiled ", "proved ", "user:mine is right in ", "loops", "times yours"):
+            self.assertIn(word, ended.out)
+        ended = self.run_program("verify", "--device", "cpu", "--op", "relu.forward", "--variant", "user:mine", "--shapes", "0",
+                                 "--kernel", "mine.cpp", "--precision", "fp32")
+        self.assert_succeeded(ended)
+        self.assertIn("user:mine", ended.out)
+
+        self.write("mine.cpp", text.replace("x < 0 ? 0 : x", "x < 0 ? 1 : x"))
+        self.assert_one_sentence(self.run_program("kernel", "check", "mine.cpp"), 1, "relu.forward user:mine gives 1 for output(")
+        self.write("mine.cpp", text.replace("call.output(n, h, w, c) =", "call.output(n, h, w, c + 1) ="))
+        self.assert_one_sentence(self.run_program("kernel", "check", "mine.cpp"), 1, "leaves the operand 'output' at line ")
+        self.assert_refused(self.train_arguments("--kernel", "mine.cpp", "--select", "relu.forward=user:mine"),
+                            "leaves the operand 'output' at line ")
+        self.write("mine.cpp", text.replace("const float x", "cnst float x"))
+        ended = self.run_program("kernel", "check", "mine.cpp")
+        self.assert_one_sentence(ended, 1, "mine.cpp, line ", "does not compile")
+        self.assertIn("cnst float x", ended.out)
+
+    def test_a_training_by_a_kernel_of_ones_own_keeps_it_and_goes_on_without_it(self):
+        self.write("small.toml", NETWORK)
+        self.new("conv2d.forward", "my_conv.cpp")
+        run = self.path("run")
+        chosen = ("--model", self.path("small.toml"), "--precision", "fp32", "--run-dir", run)
+        ended = self.train("--kernel", "my_conv.cpp", "--select", "conv2d.forward=user:my_conv", *chosen, steps=3)
+        self.assert_succeeded(ended)
+        head = read_run(run)
+        self.assertEqual(head["configuration"]["chosen"], {"conv2d.forward": "user:my_conv"})
+        self.assertEqual([(each["op"], each["variant"], each["file"]) for each in head["kernels"]],
+                         [("conv2d.forward", "user:my_conv", "kernels/my_conv.cpp")])
+        self.assertEqual(self.read("run", "kernels", "my_conv.cpp"), self.read("my_conv.cpp"))
+
+        ended = self.run_program("train", "--resume", run, "--steps", "5")
+        self.assert_succeeded(ended, "conv2d.forward ran by user:my_conv, which --kernel does not name now (the run keeps its "
+                                     "file, kernels/my_conv.cpp); it goes on by ")
+        self.assertEqual(read_run(run)["current"]["chosen"], {})
+        ended = self.run_program("train", "--resume", run, "--steps", "6", "--kernel", os.path.join(run, "kernels", "my_conv.cpp"),
+                                 "--select", "conv2d.forward=user:my_conv")
+        self.assert_succeeded(ended)
+        self.assertEqual(steps_of(run), [1, 2, 3, 4, 5, 6])
+        self.assertEqual(os.listdir(os.path.join(run, "kernels")), ["my_conv.cpp"])
+        self.assert_refused(self.train_arguments("--kernel", "my_conv.cpp", "--ranks", "2"), "--kernel: ", "one process")
+
+
+main()

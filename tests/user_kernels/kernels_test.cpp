@@ -1,0 +1,214 @@
+// Kernels that people write, from their files to a verdict: the program itself is the trial process.
+
+#include "gpu/user_kernels/kernels.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "gpu/core/error.h"
+#include "gpu/plan/selection.h"
+
+namespace warpscope::user_kernels::kernels_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ops::Op;
+
+class UserKernels : public testing::Test {
+ protected:
+  UserKernels() : folder_(fs::path(testing::TempDir()) / fmt::format("user_kernels_{}", ::getpid())) {
+    fs::create_directories(folder_);
+    compiling_.cache = folder_;
+    trial_.program = WARPSCOPE_PROGRAM;
+  }
+  ~UserKernels() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  /// A kernel of relu.forward.
+  Kernel tried(const std::string& name, const std::string& body) const {
+    const std::string text =
+        "#include <warpscope/relu.forward.h>\nWARPSCOPE_KERNEL(call) {\n" + body + "\n}\n";
+    return try_kernel(write(name + ".cpp", text), compiling_, trial_);
+  }
+
+  fs::path folder_;
+  CompileOptions compiling_;
+  TrialOptions trial_;
+};
+
+constexpr const char* kRight =
+    "for (Index i = 0; i < call.output.size(); ++i) call.output[i] = call.input[i] < 0 ? 0 : call.input[i];";
+
+TEST_F(UserKernels, BeginAsFilesThatAreRight) {
+  EXPECT_GE(offered_ops().size(), 7u);
+  for (const Op op : offered_ops()) {
+    const std::string text = template_of(op, Language::cpp, "mine.cpp");
+    const Kernel kernel = try_kernel(write("mine.cpp", text), compiling_, trial_);
+    EXPECT_TRUE(kernel.usable()) << ops::to_string(op) << ": " << refusal(kernel) << "\n" << text;
+    EXPECT_EQ(kernel.source.op, op);
+    EXPECT_EQ(kernel.source.variant, "user:mine");
+  }
+}
+
+TEST_F(UserKernels, EndTheirTrialsWithASentenceThatNamesWhatHappened) {
+  struct Fault {
+    const char* name;
+    std::string body;
+    const char* sentence;  ///< behind "relu.forward user:NAME "
+  };
+  trial_.call_seconds = 0.5;
+  const std::string right = kRight;
+  const Fault faults[] = {
+      {"reads_outside", "\ncall.output[0] = call.input[call.input.size()];",
+       "leaves the operand 'input' at line 4: its element is 4 there, and may be 0 to 3, on 1x2x2x1"},
+      {"writes_outside", "call.output(0, 0, -1, 0) = 1;",
+       "leaves the operand 'output' at line 3: its index 3 is -1 there, and may be 0 to 1, on 1x2x2x1"},
+      {"writes_past", right + "call.output.data()[call.output.size()] = 1;",
+       "wrote past the end of the operand 'output'"},
+      {"hangs", "call.output[0] = 1;\nfor (volatile int i = 1; i != 0;) {}",
+       "does not end within 0.5 s, last at line 3"},
+      {"points_nowhere", "*reinterpret_cast<volatile int*>(16) = 1;", "touches memory that is not its own"},
+      {"divides", "volatile int zero = 0;\ncall.output[0] = static_cast<float>(7 / zero);",
+       "divides a whole number by zero"},
+      {"traps", "__builtin_trap();", "runs into an instruction"},
+      {"aborts", "__builtin_abort();", "calls abort()"},
+      {"exits", "__builtin_exit(0);", "ends its process, with exit code 0"},
+      {"throws", "throw 1;", "threw an exception on 1x2x2x1"},
+      {"gives_nan", "for (Index i = 0; i < call.output.size(); ++i) call.output[i] = __builtin_nanf(\"\");",
+       "gives NaN for output(0, 0, 0, 0), where "},
+      {"is_wrong", right + "call.output(0, 1, 0, 0) = 7;", "gives 7 for output(0, 1, 0, 0), where "},
+      {"leaves_some",
+       "for (Index i = 0; i + 1 < call.output.size(); ++i) call.output[i] = call.input[i] < 0 ? 0 : "
+       "call.input[i];",
+       "does not write output(0, 1, 1, 0), on 1x2x2x1"},
+      {"changes_inputs", right + "const_cast<float*>(call.input.data())[0] += 1;",
+       "changed the operand 'input', which it may only read"},
+      {"keeps_results",
+       "static const float* where;\nstatic float kept[1 << 20];\nif (where != call.input.data()) for (Index "
+       "i = 0; i < "
+       "call.input.size(); ++i) kept[i] = call.input[i] < 0 ? 0 : call.input[i];\nwhere = "
+       "call.input.data();\nfor (Index i = "
+       "0; i < call.output.size(); ++i) call.output[i] = kept[i];",
+       "where other numbers lie in the same memory"},
+  };
+  for (const Fault& fault : faults) {
+    const Kernel kernel = tried(fault.name, fault.body);
+    ASSERT_TRUE(kernel.compiled.errors.empty()) << refusal(kernel);
+    EXPECT_FALSE(kernel.verdict.proved) << fault.name;
+    const std::string told = kernel.verdict.sentence;
+    EXPECT_TRUE(told.starts_with(fmt::format("relu.forward user:{} ", fault.name))) << told;
+    EXPECT_NE(told.find(std::string(fault.sentence).substr(0, std::string(fault.sentence).find(", which"))),
+              std::string::npos)
+        << told;
+    EXPECT_THROW(loaded(kernel), std::logic_error);
+  }
+}
+
+TEST_F(UserKernels, ThatDoNotCompileTellLineColumnAndText) {
+  const Kernel kernel = tried("typo", "  call.output[0] = \x1b inptu[0];\n  call.output(0, 0) = 1;");
+  ASSERT_GE(kernel.compiled.errors.size(), 2u);
+  bool found = false;
+  for (const Diagnostic& each : kernel.compiled.errors) {
+    if (each.line != 3 || each.message.find("inptu") == std::string::npos) continue;
+    found = true;
+    EXPECT_EQ(each.file, "typo.cpp");
+    EXPECT_EQ(each.column, 22);
+    EXPECT_NE(to_string(each).find("typo.cpp:3:22: "), std::string::npos);
+    EXPECT_NE(to_string(each).find("call.output[0] = \\x1b inptu[0];\n"), std::string::npos)
+        << to_string(each);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(kernel.compiled.errors.back().line, 4);
+  EXPECT_FALSE(kernel.usable());
+}
+
+TEST_F(UserKernels, AreCompiledAnewOnlyWhereTheyOrTheirHeadersChange) {
+  write("factor.h", "constexpr float kFactor = 1;\n");
+  const std::string text =
+      "#include \"factor.h\"\n#include <warpscope/relu.forward.h>\nWARPSCOPE_KERNEL(call) {\n"
+      "  for (Index i = 0; i < call.output.size(); ++i) call.output[i] = call.input[i] < 0 ? 0 : kFactor * "
+      "call.input[i];\n}\n";
+  const Source source = read_source(write("scaled.cpp", text));
+  const Compilation first = compile(source, compiling_);
+  ASSERT_TRUE(first.errors.empty());
+  EXPECT_FALSE(first.cached);
+  EXPECT_TRUE(prove(source, first, trial_).proved);
+  EXPECT_TRUE(compile(source, compiling_).cached);
+  write("factor.h", "constexpr float kFactor = 2;\n");
+  const Compilation other = compile(source, compiling_);
+  EXPECT_FALSE(other.cached);
+  EXPECT_FALSE(prove(source, other, trial_).proved);
+}
+
+TEST_F(UserKernels, RunWhereTheyAreChosenOnlyAndAVersionLastsAsLongAsItsTable) {
+  const auto code = std::make_shared<int>();
+  const auto version = [&](const char* summary) {
+    ops::Variant made{.op = Op::relu_forward, .name = "user:mine", .summary = summary};
+    made.launch = [held = code](const ops::OpCall&) {};
+    return made;
+  };
+  const auto before = code.use_count();
+  ops::Variants first = ops::with_variant(*ops::built_in_variants(), version("one"));
+  EXPECT_THROW(ops::with_variant(*first, version("two")), core::BadInput);
+  ops::Variants second = ops::with_new_version(*first, version("two"));
+  EXPECT_EQ(first->size(), second->size());
+  const core::DeviceInfo cpu;
+  const ops::Variant* found = ops::find_variant(*first, Op::relu_forward, core::DeviceKind::cpu, "user:mine");
+  EXPECT_EQ(found->summary, "one") << "plans of the table before go on with it";
+  first.reset();
+  EXPECT_EQ(code.use_count(), before + 1) << "it goes with the last of them";
+  const plan::Machine machine(cpu, *second);
+  EXPECT_NE(plan::automatic_variant(Op::relu_forward, machine, core::Precision::fp32)->name, "user:mine");
+  plan::Selection selection;
+  plan::apply(selection, "relu.forward=user:mine", machine);
+  EXPECT_EQ(plan::selection_text(selection), "relu.forward=user:mine");
+}
+
+TEST_F(UserKernels, OfOtherFilesAreRefusedWithWhatIsMissing) {
+  const auto refused = [&](const std::string& name, const std::string& text) {
+    try {
+      read_source(write(name, text));
+    } catch (const core::BadInput& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused("a.txt", "").find("ends in .cpp"), std::string::npos);
+  EXPECT_NE(refused("a.cpp", "int x;").find("includes no header of an operation"), std::string::npos);
+  EXPECT_NE(refused("a.cpp", "#include <warpscope/step.record.h>").find("valid: conv2d.forward"),
+            std::string::npos);
+  EXPECT_NE(refused("a.cpp", "#include <warpscope/relu.forward.h>\n#include <warpscope/bias.forward.h>")
+                .find("two operations"),
+            std::string::npos);
+  EXPECT_EQ(variant_name_of("a/My conv-2.cpp"), "user:my_conv_2");
+}
+
+TEST_F(UserKernels, ErrorsOfOtherCompilersAreReadToo) {
+  const Source source = source_of("mine.cu", "#include <warpscope/relu.forward.h>\nbad line\n");
+  const auto nvrtc =
+      diagnostics_in("warpscope_user_kernel(2): error: identifier \"bad\" is undefined\n", source);
+  ASSERT_EQ(nvrtc.size(), 1u);
+  EXPECT_EQ(to_string(nvrtc[0]), "mine.cu:2: identifier \"bad\" is undefined\n    bad line");
+  const auto inside = diagnostics_in(
+      "warpscope_user_kernel:2:5:   required from here\n/usr/include/x.h:7:1: error: static assertion "
+      "failed\n",
+      source);
+  ASSERT_EQ(inside.size(), 1u);
+  EXPECT_EQ(inside[0].line, 2);
+  EXPECT_EQ(diagnostics_in("Killed\n", source)[0].message, "Killed");
+}
+
+}  // namespace
+}  // namespace warpscope::user_kernels::kernels_test

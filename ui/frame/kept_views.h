@@ -1,0 +1,107 @@
+#pragma once
+// What views have shown at earlier steps, so that they can show it again: the one owner of it in a window. All views
+// ask for the step that the cursor is at and get of each kind the nearest that is kept. No drawing here.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/messages/feed.h"
+#include "gpu/messages/observations.h"
+#include "gpu/messages/snapshot.h"
+#include "gpu/messages/step_history.h"
+#include "ui/input/cursor.h"
+
+namespace warpscope::ui {
+
+/// How long the calls of a step took.
+struct CallTimes {
+  std::uint64_t step = 0;
+  std::vector<training::OpTiming> timings;
+  double step_microseconds = 0;  ///< of a whole step, by the images a second; 0 if that is not known
+};
+
+/// What there is of the step that the cursor is at: of each kind the nearest.
+struct StepView {
+  std::uint64_t wanted = 0;                                ///< Cursor::step
+  training::Observations seen;                             ///< as the newest, where views follow no step
+  std::shared_ptr<const training::Evaluation> evaluation;  ///< nullptr before the first
+  std::shared_ptr<const CallTimes> times;                  ///< nullptr: those of the snapshot are the nearest
+};
+
+/// Keeps activations of the images that were pointed at, answers of channels, latents without their numbers, shares of
+/// texts, predictions and kernel times; distributions, which have a history of their own, count as well.
+class KeptViews {
+ public:
+  /// What the training has told, before the snapshot that follows: after Return what was up to its step stays where that
+  /// was this training's own, after Restart nothing does.
+  void follow(const std::vector<training::FeedItem>& items);
+  /// Once for each snapshot and what was seen beside it. Another network begins anew, and what a training has gone back
+  /// from is dropped. Keeps within TrainingSettings::keep_history_mib.
+  void note(const training::Snapshot& snapshot, const training::Observations& seen);
+  /// Nothing where the cursor is at no step. For one and the same step something else comes only where it is nearer.
+  std::optional<StepView> at(const Cursor& cursor, const training::Snapshot& snapshot,
+                             const training::Observations& seen);
+  /// What everything takes.
+  std::size_t bytes() const;
+
+ private:
+  enum class Kind : std::uint8_t { activations, answers, latents, texts, predictions, times };
+  using Key =
+      std::pair<Kind, std::int64_t>;  ///< of activations with their image, of answers with their layer
+  using Kept = std::shared_ptr<const void>;
+  struct Lane {
+    training::StepHistory<Kept> history;
+    std::uint64_t noted = 0;  ///< the count of calls when something was added last
+  };
+  struct Held {
+    Key key;
+    std::uint64_t wanted = 0, step = 0;
+    Kept kept;
+  };
+
+  void forget();
+  void forget_after(std::uint64_t step);
+  bool begin(const training::Snapshot& snapshot);
+  void note_seen(const training::Observations& seen);
+  void note_times(const training::Snapshot& snapshot);
+  bool has(Key key, std::uint64_t step, const void* kept) const;
+  void add(Key key, std::uint64_t step, std::size_t bytes, Kept kept);
+  void fit(std::size_t most);
+  template <class T>
+  std::shared_ptr<const T> nearest(Key key, std::uint64_t wanted, std::shared_ptr<const T> newest);
+
+  std::map<Key, Lane> lanes_;
+  std::map<Kind, Held>
+      held_;  ///< what was given last: it stays while nothing nearer comes, even where it was thinned out
+  std::uint64_t generation_ = 0, network_ = 0, step_ = 0, notes_ = 0;
+  std::uint64_t untold_ = 0;  ///< snapshots of a generation of which nothing was told yet
+  std::map<std::uint64_t, std::uint64_t>
+      pasts_;  ///< generations, and the last step that they have in common with this
+  std::shared_ptr<const training::Distributions> distributions_;
+  std::size_t distribution_bytes_ = 0;
+};
+
+/// The last evaluation, or that of the step that the cursor is at; nullptr before the first.
+std::shared_ptr<const training::Evaluation> shown_evaluation(const Frame& frame);
+/// What is kept of the calls at the step that the cursor is at; nullptr where they are shown as they are.
+const CallTimes* past_times(const Frame& frame);
+/// The calls of a step as they are, or at the step that the cursor is at.
+const std::vector<training::OpTiming>& shown_timings(const Frame& frame);
+
+// The step of what is shown of each kind; nothing where there is nothing.
+std::optional<std::uint64_t> step_of_calls(const Frame& frame);
+std::optional<std::uint64_t> step_of_evaluation(const Frame& frame);
+std::optional<std::uint64_t> step_of_inspection(const Frame& frame);
+std::optional<std::uint64_t> step_of_latents(const Frame& frame);
+std::optional<std::uint64_t> step_of_distributions(const Frame& frame);
+
+/// "step 1,024 (nearest kept to 1,100)"; "step 1,100" of that step itself.
+std::string step_line(std::uint64_t wanted, std::uint64_t shown);
+
+}  // namespace warpscope::ui

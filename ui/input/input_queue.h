@@ -1,0 +1,65 @@
+#pragma once
+// Clicks, keys and characters in the order in which they came, a part of them a frame.
+
+#include <array>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace warpscope::ui {
+
+struct KeyPress {
+  int key = 0;      ///< GLFW_KEY_...
+  char letter = 0;  ///< what the keyboard's layout has there, in lower case; 0 if no letter or digit
+  bool control = false;
+  bool shift = false;
+  bool alt = false;
+};
+
+/// Pixels of the window.
+struct PointerPlace {
+  float x = 0, y = 0;
+  bool operator==(const PointerPlace&) const = default;
+};
+
+struct ButtonChange {
+  int button = 0;  ///< below kPointerButtons
+  bool down = false;
+  PointerPlace place = {};
+  bool control = false, shift = false, alt = false;
+};
+inline constexpr int kPointerButtons = 5;
+
+/// What one frame is told.
+struct InputStep {
+  PointerPlace pointer = {};
+  std::array<bool, kPointerButtons> down = {};
+  std::optional<ButtonChange> change = {};  ///< which of `down` is new
+  std::vector<KeyPress> keys = {};
+  std::vector<unsigned> characters = {};
+};
+
+/// However slow the frames are, each sees one change of a button at most, with the pointer where it was then, or the keys
+/// between two of them. Dear ImGui before 1.87 sees only what is down at a frame: it loses
+/// a click that is let go and pressed anew within one, and takes it to where the pointer is by then.
+class InputQueue {
+ public:
+  void add(const ButtonChange& change) { acts_.emplace_back(change); }
+  void add(const KeyPress& key) { acts_.emplace_back(key); }
+  void add(unsigned character) { acts_.emplace_back(character); }
+  /// Something is left for another frame.
+  bool waits() const { return !acts_.empty(); }
+  /// The keys that are left for other frames.
+  std::vector<KeyPress> waiting_keys() const;
+  /// Of the next frame; `now` is where the pointer is if nothing is left.
+  InputStep next(PointerPlace now);
+
+ private:
+  std::deque<std::variant<ButtonChange, KeyPress, unsigned>> acts_;
+  std::array<bool, kPointerButtons> down_ = {};
+  PointerPlace told_{-std::numeric_limits<float>::max(), 0};
+};
+
+}  // namespace warpscope::ui

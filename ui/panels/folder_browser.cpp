@@ -1,0 +1,140 @@
+#include "ui/panels/folder_browser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "gpu/files/text.h"
+#include "ui/widgets/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBrowse = "Browse";
+constexpr const char* kBrowsePopup = "start.browse##popup";
+// Design pixels.
+constexpr float kBrowserWidth = 380, kBrowserHeight = 340;
+constexpr std::size_t kMostNames = 1000;
+
+fs::path home_folder() {
+  const char* const home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? fs::path("/") : fs::path(home);
+}
+
+bool is_chosen_by_itself(const fs::path& file) {
+  return file.extension() == ".toml" || file.extension() == ".safetensors";
+}
+
+void keep_first(std::vector<std::string>& names, std::size_t most) {
+  std::sort(names.begin(), names.end());
+  if (names.size() > most) names.resize(most);
+}
+
+// True if it was clicked.
+bool draw_listed_name(const Frame& frame, const std::string& name, const std::string& label) {
+  const float s = frame.scale, width = ImGui::GetContentRegionAvail().x;
+  const std::string id = "start.browse." + name;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool clicked = hit_area(id.c_str(), ImVec2(width, ImGui::GetFrameHeight()));
+  trace_item(id);
+  auto* const list = ImGui::GetWindowDrawList();
+  if (ImGui::IsItemHovered())
+    list->AddRectFilled(at, ImVec2(at.x + width, at.y + ImGui::GetFrameHeight()),
+                        frame.palette.control_hovered, 3 * s);
+  draw_text(list, frame.fonts.text, at.x + 8 * s, row_baseline(frame, at.y), frame.palette.text,
+            ellipsize(frame.fonts.text, label, width - 16 * s));
+  return clicked;
+}
+
+}  // namespace
+
+FolderListing list_folder(const fs::path& folder, std::size_t most) {
+  FolderListing listing{.folder = folder};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    std::error_code error;
+    if (entry.is_directory(error)) listing.folders.push_back(name);
+    if (entry.is_regular_file(error) && is_chosen_by_itself(entry.path())) listing.files.push_back(name);
+  }
+  keep_first(listing.folders, most);
+  keep_first(listing.files, most);
+  return listing;
+}
+
+float FolderBrowser::width(const Frame& frame) {
+  return text_button_width(frame, kBrowse);
+}
+
+// What cannot be read leaves the list as it is.
+bool FolderBrowser::advance() {
+  auto answer = reader_.take();
+  if (!answer) return false;
+  error_ = std::move(answer->error);
+  if (answer->result) listing_ = std::move(*answer->result);
+  return true;
+}
+
+void FolderBrowser::go_to(const fs::path& folder) {
+  reader_.ask([folder](const data::Stopped&) { return list_folder(folder, kMostNames); });
+}
+
+std::optional<fs::path> FolderBrowser::draw(const Frame& frame) {
+  const float s = frame.scale;
+  if (text_button(frame, "start.browse", kBrowse, "Choose a folder, a network or weights by clicks")) {
+    go_to(listing_.folder.empty() ? home_folder() : listing_.folder);
+    ImGui::OpenPopup(kBrowsePopup);
+  }
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float left = std::min(ImGui::GetItemRectMin().x, display.x - kBrowserWidth * s);
+  const float top = ImGui::GetItemRectMax().y + 2 * s;
+  ImGui::SetNextWindowPos(ImVec2(std::max(0.0f, left), top));
+  ImGui::SetNextWindowSize(ImVec2(std::floor(kBrowserWidth * s),
+                                  std::floor(std::min(kBrowserHeight * s, display.y - top - 8 * s))));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * s, 8 * s));
+  const bool open = ImGui::BeginPopup(kBrowsePopup, ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar();
+  if (!open) return {};
+  trace_open_list("start.browse");
+  std::optional<fs::path> chosen = draw_listing(frame);
+  if (chosen) ImGui::CloseCurrentPopup();
+  ImGui::EndPopup();
+  return chosen;
+}
+
+std::optional<fs::path> FolderBrowser::draw_listing(const Frame& frame) {
+  const fs::path folder = listing_.folder, parent = folder.parent_path();
+  if (icon_button(frame, "start.browse_up", Icon::up, "The folder that this one is in", parent != folder))
+    go_to(parent);
+  ImGui::SameLine(0, 8 * frame.scale);
+  row_text(frame, frame.fonts.text, frame.palette.muted,
+           ellipsize(frame.fonts.text, files::sayable(folder.string()), ImGui::GetContentRegionAvail().x));
+  const float below = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
+  ImGui::BeginChild("start.browse_names", ImVec2(0, -below));
+  std::optional<fs::path> chosen = draw_names(frame);
+  ImGui::EndChild();
+  if (text_button(frame, "start.browse_take", "Take this folder", "Tells what it holds", !folder.empty()))
+    chosen = folder;
+  return chosen;
+}
+
+std::optional<fs::path> FolderBrowser::draw_names(const Frame& frame) {
+  if (!error_.empty()) paragraph(frame.fonts.small, frame.palette.error, sentence(files::sayable(error_)));
+  std::optional<fs::path> next, chosen;
+  for (const std::string& name : listing_.folders) {
+    if (draw_listed_name(frame, name, files::sayable(name) + "/")) next = listing_.folder / name;
+  }
+  for (const std::string& name : listing_.files) {
+    if (draw_listed_name(frame, name, files::sayable(name))) chosen = listing_.folder / name;
+  }
+  if (listing_.folders.empty() && listing_.files.empty() && !reader_.busy())
+    caption(frame, "No folders, networks or weights in here.");
+  if (next) go_to(*next);
+  return chosen;
+}
+
+}  // namespace warpscope::ui
