@@ -66,6 +66,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
   window.open_unsaved = open_unsaved;
   window.start = start_services();
   window.start_page = arguments.bare;
+  const std::string first_device = options.devices.empty() ? "" : options.devices.front();  // of --gpus
   try {
     while (true) {
       options.unsaved_dir = unsaved.string();
@@ -83,7 +84,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       if (!go_on || *window.leave) return code;
       const bool has_ranks = options.rank_supply.start && go_on->options.device == "auto";
       window.ranks = has_ranks ? go_on->ranks : 1;
-      if (has_ranks && !options.devices.empty()) go_on->options.device = options.devices.front();
+      if (has_ranks && !first_device.empty()) go_on->options.device = first_device;
       training::RankSupply supply = std::move(options.rank_supply);
       const ops::Variants variants = options.variants;
       std::vector<runs::KernelFile> kernels = std::move(options.kernels);

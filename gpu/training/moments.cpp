@@ -46,6 +46,7 @@ void Moments::clear() {
   coming_.reset();
   changes_.clear();
   evaluations_.clear();
+  for (Past& past : pasts_) past.changes = past.evaluations = 0;
   list_changed_ = true;
 }
 
@@ -56,13 +57,34 @@ void Moments::give_up() {
 }
 
 void Moments::begin(std::uint64_t generation) {
-  pasts_.push_back({generation, {}, 0});
+  pasts_.push_back({.generation = generation, .from = {}});
   list_changed_ = true;
 }
 
-void Moments::begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step) {
-  pasts_.push_back({generation, from, step});
+void Moments::begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step, bool open) {
+  pasts_.push_back({generation, from, step, open, changes_.size(), evaluations_.size()});
   list_changed_ = true;
+}
+
+/// Not where anything at that very step may have come before or after: in doubt the generation's own moments are there.
+bool Moments::leads_to(std::uint64_t generation, std::uint64_t step, std::size_t changes,
+                       std::uint64_t last_evaluation) const {
+  if (std::ranges::find(breaks_, step) != breaks_.end()) return false;
+  auto owner = std::ranges::find(pasts_, generation, &Past::generation);
+  while (owner != pasts_.end() && owner->from && owner->step > step) {
+    owner = std::ranges::find(pasts_, *owner->from, &Past::generation);
+  }
+  if (owner == pasts_.end()) return false;
+  const bool at_beginning = owner->from && owner->step == step;
+  if (at_beginning && !owner->open) return false;
+  const auto changed = [&](const NotedChange& change) {
+    return change.generation == owner->generation && change.step == step && !change.begins;
+  };
+  if (std::ranges::any_of(changes_ | std::views::take(changes), changed)) return false;
+  return std::ranges::none_of(evaluations_, [&](const NotedEvaluation& noted) {
+    return noted.generation == owner->generation && noted.evaluation.step == step &&
+           (at_beginning || last_evaluation < step);
+  });
 }
 
 void Moments::break_off(std::uint64_t step) {
@@ -71,6 +93,8 @@ void Moments::break_off(std::uint64_t step) {
   };
   std::for_each(kept_.begin(), kept_.end(), end);
   if (coming_) end(*coming_);
+  pasts_.back().reach = std::min(pasts_.back().reach, step);
+  breaks_.push_back(step);
 }
 
 bool Moments::due(std::uint64_t step, std::size_t bytes) const {
@@ -125,9 +149,9 @@ void Moments::keep_if_whole() {
 }
 
 void Moments::note_change(std::uint64_t step, std::shared_ptr<const TrainingSettings> settings,
-                          const plan::Selection& selection) {
+                          const plan::Selection& selection, bool begins) {
   if (!wanted()) return;
-  changes_.push_back({pasts_.back().generation, step, std::move(settings), selection});
+  changes_.push_back({pasts_.back().generation, step, std::move(settings), selection, begins});
 }
 
 void Moments::note_evaluation(const Evaluation& evaluation, const Point& point) {
@@ -137,6 +161,7 @@ void Moments::note_evaluation(const Evaluation& evaluation, const Point& point) 
   noted.evaluation.step = evaluation.step;
   noted.evaluation.epoch = evaluation.epoch;
   noted.evaluation.loss = evaluation.loss;
+  noted.evaluation.accuracy = evaluation.accuracy;
   evaluations_.push_back(std::move(noted));
   drop_old_notes();
 }
@@ -163,6 +188,10 @@ void Moments::drop_old_notes() {
   };
   std::for_each(kept_.begin(), kept_.end(), shift);
   if (coming_) shift(*coming_);
+  for (Past& past : pasts_) {
+    past.evaluations -= std::min(past.evaluations, gone);
+    past.changes -= std::min(past.changes, changes);
+  }
   for (NotedEvaluation& each : evaluations_) each.changes -= std::min(each.changes, changes);
   list_changed_ = true;
 }
@@ -181,12 +210,43 @@ std::optional<std::uint64_t> Moments::limit_of(std::uint64_t generation) const {
   return std::nullopt;
 }
 
+/// The newest first. Of generations that begin after the same step only the newest has steps.
+std::vector<Moments::Stretch> Moments::stretches() const {
+  std::vector<Stretch> all;
+  std::uint64_t wanted = pasts_.back().generation, end = kNoLastStep;
+  for (const Past& past : std::views::reverse(pasts_)) {
+    if (past.generation != wanted) continue;
+    if (!past.from || past.step < end) {
+      all.push_back({&past, end});
+      end = past.step;
+    }
+    if (!past.from) break;
+    wanted = *past.from;
+  }
+  return all;
+}
+
+const Past* Moments::branch_at(std::uint64_t generation, std::uint64_t steps, std::uint64_t to) const {
+  if (steps >= to) return nullptr;
+  for (const Stretch& stretch : stretches()) {
+    const Past& past = *stretch.past;
+    if (past.from && past.step == steps && past.generation > generation) return &past;
+  }
+  return nullptr;
+}
+
 const Moment* Moments::find(std::uint64_t step) const {
   const Moment* found = nullptr;
+  const std::vector<Stretch> past = stretches();
   for (const Moment& moment : kept_) {
-    if (moment.step > step || moment.reach < step) continue;
     const auto limit = limit_of(moment.generation);
-    if (!limit || *limit < step) continue;
+    if (!limit || moment.step > std::min(*limit, step) || moment.reach < std::min(*limit, step)) continue;
+    const auto leads_on = [&](const Stretch& each) {
+      const Past& next = *each.past;
+      if (!next.from || next.step < *limit || next.step >= step) return true;
+      return next.open && next.reach >= std::min(each.end, step);
+    };
+    if (!std::ranges::all_of(past, leads_on)) continue;
     const bool better = found == nullptr || moment.step > found->step ||
                         (moment.step == found->step && moment.generation > found->generation);
     if (better) found = &moment;

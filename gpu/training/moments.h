@@ -51,6 +51,7 @@ struct NotedChange {
   std::uint64_t step = 0;
   std::shared_ptr<const TrainingSettings> settings;
   plan::Selection selection;
+  bool begins = false;  ///< nobody changed anything: the generation begins with these
 };
 
 struct NotedEvaluation {
@@ -59,6 +60,16 @@ struct NotedEvaluation {
   Evaluation evaluation;    ///< its figures, without what it tells of each image
   Point point;
   bool best = false;  ///< a checkpoint was written as the best one
+};
+
+/// A generation of this training's past.
+struct Past {
+  std::uint64_t generation = 0;
+  std::optional<std::uint64_t> from;  ///< the generation that it goes on from, after
+  std::uint64_t step = 0;
+  bool open = false;                         ///< steps that are made again in `from` lead to where it begins
+  std::size_t changes = 0, evaluations = 0;  ///< that had been noted by then
+  std::uint64_t reach = kNoLastStep;         ///< the last step that can be made again from its beginning
 };
 
 /// For thinned_out().
@@ -88,7 +99,11 @@ class Moments {
 
   /// Another generation goes on from the points of `from` up to `step`, if there is one.
   void begin(std::uint64_t generation);
-  void begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step);
+  void begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step, bool open = false);
+  /// Whether steps that are made again lead to a training that was after `step` steps of `generation`: with the first
+  /// `changes` of those noted, and knowing of evaluations up to that of step `last_evaluation`.
+  bool leads_to(std::uint64_t generation, std::uint64_t step, std::size_t changes,
+                std::uint64_t last_evaluation) const;
   /// What follows `step` cannot be made again from what was before: other weights, another network.
   void break_off(std::uint64_t step);
 
@@ -110,7 +125,7 @@ class Moments {
   void arrive(EngineState state);
 
   void note_change(std::uint64_t step, std::shared_ptr<const TrainingSettings> settings,
-                   const plan::Selection& selection);
+                   const plan::Selection& selection, bool begins = false);
   void note_evaluation(const Evaluation& evaluation, const Point& point);
   /// The newest evaluation was the best so far.
   void note_best() {
@@ -122,6 +137,9 @@ class Moments {
   /// The newest one of this training's past from which `step` can be reached; nullptr if there is none. Where
   /// several are after the same step of one generation, it is the one before what was changed there.
   const Moment* find(std::uint64_t step) const;
+  /// The generation that begins where so many steps of `generation` have been made again, on the way to step `to`;
+  /// nullptr if none does.
+  const Past* branch_at(std::uint64_t generation, std::uint64_t steps, std::uint64_t to) const;
   /// The first one of this training's past after `step` steps or more; nullptr if there is none.
   const Moment* next(std::uint64_t step) const;
   /// For Snapshot::moments; nullptr if it has not changed since the last call.
@@ -138,11 +156,12 @@ class Moments {
   std::shared_ptr<const std::vector<float>> shared(std::vector<float> first_weights) const;
 
  private:
-  struct Past {
-    std::uint64_t generation = 0;
-    std::optional<std::uint64_t> from;
-    std::uint64_t step = 0;
+  /// What of this training's past is a generation's: the steps behind its beginning up to `end`.
+  struct Stretch {
+    const Past* past = nullptr;
+    std::uint64_t end = kNoLastStep;
   };
+  std::vector<Stretch> stretches() const;
   std::optional<std::uint64_t> limit_of(std::uint64_t generation) const;
   bool is_past(const Moment& moment) const;
   Moment* with_number(std::uint64_t number);
@@ -160,7 +179,8 @@ class Moments {
   std::vector<Moment> kept_;            ///< in the order in which they were taken
   std::optional<Moment> coming_;
   bool coming_noted_ = false;
-  std::vector<Past> pasts_;  ///< the newest last
+  std::vector<Past> pasts_;            ///< the newest last
+  std::vector<std::uint64_t> breaks_;  ///< steps of break_off()
   std::vector<NotedChange> changes_;
   std::vector<NotedEvaluation> evaluations_;
   bool list_changed_ = true;

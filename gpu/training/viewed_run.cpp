@@ -92,7 +92,8 @@ bool ViewedRun::take(const Command& command) {
     if (trainer_) trainer_->send(command);
   } else if (const auto* const look = std::get_if<LookAt>(&command)) {
     chosen_ = look->step;
-    problem_.clear();
+    if (chosen_ == 0 && !steps_.empty()) newest_ = steps_.back();
+    if (!steps_.empty() || has_best_) problem_.clear();
     desks_.look_at(chosen_);
     if (trainer_) trainer_->send(command);
   } else if (std::holds_alternative<CheckDeterminism>(command)) {
@@ -153,11 +154,12 @@ void ViewedRun::look_at_folder() {
 /// With the lock, but for what takes time.
 void ViewedRun::revive(std::unique_lock<std::mutex>& lock) {
   newest_ = steps_.empty() ? 0 : steps_.back();
+  network_ =
+      RunSource::snapshot()->network;  // before run.json is read, so that one that changes meanwhile is seen
   lock.unlock();
   auto trainer = std::make_unique<Trainer>(options_of(folder_, device_, RunSource::images().get()));
   lock.lock();
   notices_ = 0;
-  network_ = nullptr;
   if (chosen_ > 0) trainer->send(LookAt{chosen_});
   trainer->send(Observe{request_});
   for (Command& command : std::exchange(waiting_, {})) trainer->send(std::move(command));
@@ -165,7 +167,8 @@ void ViewedRun::revive(std::unique_lock<std::mutex>& lock) {
   ++changes_;
 }
 
-/// What it could not do is told; and it follows newer checkpoints, and other networks.
+/// What it could not do is told; and it follows other networks, and newer checkpoints while somebody looks: the run may
+/// be trained on the same device.
 void ViewedRun::follow_trainer(std::unique_lock<std::mutex>& lock) {
   const std::shared_ptr<const Snapshot> inside = trainer_->snapshot();
   if (inside->state == TrainerState::failed) {
@@ -179,7 +182,8 @@ void ViewedRun::follow_trainer(std::unique_lock<std::mutex>& lock) {
   if (!network_) network_ = RunSource::snapshot()->network;
   if (!of_run_now()) return let_go(lock);  // it is made anew the next time
   const std::uint64_t newest = steps_.empty() ? newest_ : steps_.back();
-  if (newest == newest_ || chosen_ > 0) return;
+  const bool looked_at = !(request_ == ObservationRequest());
+  if (newest == newest_ || chosen_ > 0 || !looked_at) return;
   newest_ = newest;
   trainer_->send(LookAt{0});
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -151,7 +152,7 @@ class Trainer::Worker {
   void make_room_for_moments();
   MomentFiles::Place place_of_moments() const;
   void begin_moments();
-  void begin_moments(std::uint64_t from, std::uint64_t step);
+  void begin_moments(const LeftState& target, std::size_t changes);
   void take_moment(bool matters);
   void take_moment_if_due();
   void keep_before_change();
@@ -172,6 +173,7 @@ class Trainer::Worker {
   bool rewinds_on(const Command& command);
   void advance_rewind();
   void make_step_again();
+  void enter_branch();
   void change_again(std::size_t end);
   void judge_again(bool changes);
   void take_again(bool all);
@@ -203,7 +205,9 @@ class Trainer::Worker {
   void return_to(std::uint64_t number);
   void take_on(const LeftState& target);
   void use_selection(const plan::Selection& selection);
-  void go_on_with(LeftState target, bool other_network, const std::string& told);
+  /// It has the first `changes` of those that are noted, where these are fewer than all.
+  void go_on_with(LeftState target, bool other_network, const std::string& told,
+                  std::size_t changes = std::numeric_limits<std::size_t>::max());
   void handle_leave();
   bool go_back_to_what_is_worth_it();
   void keep_unsaved();

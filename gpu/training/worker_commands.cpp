@@ -124,7 +124,10 @@ bool Trainer::Worker::handle(const Command& command) {
                    wants_gradients_ = views() && shown;
                    make_gradients();
                  },
-                 [&](const LookAt& look) { taken = attempt([&] { look_at(look.step); }); },
+                 [&](const LookAt& look) {
+                   if (views() && inbox_.holds<LookAt>()) return;  // the last one counts
+                   taken = attempt([&] { look_at(look.step); });
+                 },
                  [&](const CopyWeights& copy) { watching_->copy_weights(copy.number); },
                  [&](const SetDisturbed& set) {
                    disturbed_ = set.disturbed;

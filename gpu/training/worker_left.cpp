@@ -148,7 +148,8 @@ void Trainer::Worker::return_to(std::uint64_t number) {
 }
 
 /// What the worker and those who look on know of the training, once the engine has it.
-void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std::string& told) {
+void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std::string& told,
+                                 std::size_t changes) {
   const bool other_batch = target.settings->batch != settings().batch;
   publishing_.edit_settings([&then = *target.settings](TrainingSettings& s) {
     const TrainingSettings now = std::exchange(s, then);
@@ -177,7 +178,7 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std
   plan_steps();
   show_anew();
   publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
-  begin_moments(target.generation, target.engine.steps);
+  begin_moments(target, changes);
   remember();
   mark(told);
   if (view_.state == TrainerState::finished || steering_.diverged()) view_.state = TrainerState::paused;

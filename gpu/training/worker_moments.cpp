@@ -47,8 +47,10 @@ void Trainer::Worker::make_room_for_moments() {
 MomentFiles::Place Trainer::Worker::place_of_moments() const {
   constexpr const char* kFolder = "moments";
   const std::string& run = settings().run_dir;
-  if (run.empty()) return {.folder = files::cache_dir() / kFolder, .shared = true};
-  return {.folder = std::filesystem::path(run) / kFolder, .stays = !keeper_->records_by_itself()};
+  if (run.empty() || keeper_->records_by_itself()) {
+    return {.folder = files::cache_dir() / kFolder, .shared = true};  // where the next process clears up
+  }
+  return {.folder = std::filesystem::path(run) / kFolder, .stays = true};
 }
 
 /// The training that begins now has no past to go back to.
@@ -57,9 +59,13 @@ void Trainer::Worker::begin_moments() {
   take_moment(true);
 }
 
-/// It goes on from the points of generation `from` up to `step`.
-void Trainer::Worker::begin_moments(std::uint64_t from, std::uint64_t step) {
-  moments_.begin(view_.generation, from, step);
+/// It goes on from `target`, in another generation.
+void Trainer::Worker::begin_moments(const LeftState& target, std::size_t changes) {
+  const std::uint64_t step = target.engine.steps;
+  const bool open = target.settings->precision == view_.selection.precision && !steering_.diverged() &&
+                    moments_.leads_to(target.generation, step, changes, steering_.last_evaluation());
+  moments_.begin(view_.generation, target.generation, step, open);
+  moments_.note_change(step, view_.settings, view_.selection, true);
   take_moment(true);
 }
 
@@ -69,6 +75,7 @@ void Trainer::Worker::take_moment(bool matters) {
   if (matters && moments_.expects()) {
     drain();
     settle_moment(true);
+    if (!moments_.wanted()) return;  // there was no memory for it
   }
   StateCopier& copier = engine_->copier();
   if (copier.bytes() > moments_.budget()) {
@@ -298,6 +305,7 @@ void Trainer::Worker::advance_rewind() {
 
 void Trainer::Worker::make_step_again() {
   LeftState& target = rewinding_->target;
+  enter_branch();
   judge_again(true);
   change_again(moments_.changes().size());
   const TrainingSettings& then = *target.settings;
@@ -305,6 +313,16 @@ void Trainer::Worker::make_step_again() {
       static_cast<float>(target.steering.rate(then, engine_->epoch(), planned_epochs(then))));
   engine_->step(false);
   target.steering.epoch_ended(then, engine_->epochs_done());
+}
+
+/// Where a generation begins, its steps are those that follow.
+void Trainer::Worker::enter_branch() {
+  const Past* const branch = moments_.branch_at(rewinding_->generation, engine_->steps(), rewinding_->to);
+  if (branch == nullptr) return;
+  judge_again(false);
+  rewinding_->generation = branch->generation;
+  rewinding_->next_change = branch->changes;
+  rewinding_->next_evaluation = branch->evaluations;
 }
 
 /// What was changed after the step that has been made last, and before the next, of the first `end` changes.
@@ -376,7 +394,7 @@ void Trainer::Worker::end_rewind() {
     }
   }
   view_.state = TrainerState::paused;
-  go_on_with(std::move(target), other_network, told);
+  go_on_with(std::move(target), other_network, told, done.next_change);
   if (done.goes_on) handle_resume();
 }
 

@@ -10,7 +10,7 @@
 
 namespace warpscope::user_kernels {
 
-enum class Stage : std::uint32_t { beginning, loading, calling, between, proved, failed };
+enum class Stage : std::uint32_t { beginning, loading, calling, between, unloading, proved, failed };
 
 struct Board {
   kernel::Report report;

@@ -66,7 +66,7 @@ std::shared_ptr<const Code> load_code(const std::filesystem::path& file, const S
   return source.language == Language::cpp ? load_library(file, source.op) : load_cubin(file);
 }
 
-ops::Variant variant_of(const Source& source, std::shared_ptr<const Code> code, Hooks hooks) {
+ops::Variant variant_of(const Source& source, const std::shared_ptr<const Code>& code, Hooks hooks) {
   ops::Variant made{
       .op = source.op,
       .name = source.variant,

@@ -40,6 +40,6 @@ std::shared_ptr<const Code> load_cubin(const std::filesystem::path& file);
 std::shared_ptr<const Code> load_code(const std::filesystem::path& file, const Source& source);
 
 /// The variant that `code` is: FP32, one op, on the language's kind of device. It holds the code.
-ops::Variant variant_of(const Source& source, std::shared_ptr<const Code> code, Hooks hooks = {});
+ops::Variant variant_of(const Source& source, const std::shared_ptr<const Code>& code, Hooks hooks = {});
 
 }  // namespace warpscope::user_kernels

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -134,29 +135,67 @@ std::vector<std::string> files_of_rule(const std::string& rule) {
   return names;
 }
 
-/// "CHECKSUM FILE" for each of the person's own headers.
+/// "CHECKSUM FILE" for each of the person's own headers. One that is newer than `own`, which was written just before, may
+/// be another than what was compiled: its row fits no file.
 std::string headers_noted(const fs::path& rule, const fs::path& own) {
+  std::error_code error;
+  const fs::file_time_type begun = fs::last_write_time(own, error);
   std::string noted;
   for (const std::string& name : files_of_rule(files::read_small_file(rule, kMostOutput).value_or(""))) {
     if (fs::path(name) == own) continue;
-    noted += fmt::format("{} {}\n", sha256_of(files::read_small_file(name, kMostHeader).value_or("")), name);
+    const bool as_compiled = fs::last_write_time(name, error) <= begun;
+    noted += fmt::format(
+        "{} {}\n",
+        as_compiled ? sha256_of(files::read_small_file(name, kMostHeader).value_or("")) : "changed", name);
   }
   return noted;
 }
 
-/// Whether the code is there and all headers that it was made of are as they were.
-bool is_made(const fs::path& code, const fs::path& headers) {
-  std::error_code error;
-  const auto noted = files::read_small_file(headers, kMostOutput);
-  if (!noted || !fs::exists(code, error)) return false;
+/// The code that `note` names in its first row, if it and all headers that it was made of are as they were.
+std::optional<fs::path> made_before(const fs::path& note) {
+  const auto noted = files::read_small_file(note, kMostOutput);
+  if (!noted) return std::nullopt;
   std::istringstream lines(*noted);
+  std::optional<fs::path> code;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t blank = line.find(' ');
-    if (blank == std::string::npos) return false;
-    const auto now = files::read_small_file(line.substr(blank + 1), kMostHeader);
-    if (!now || sha256_of(*now) != line.substr(0, blank)) return false;
+    if (blank == std::string::npos) return std::nullopt;
+    const fs::path file = note.parent_path() / line.substr(blank + 1);
+    const auto now = files::read_small_file(file, kMostHeader);
+    if (!now || sha256_of(*now) != line.substr(0, blank)) return std::nullopt;
+    if (!code) code = file;
   }
-  return true;
+  return code;
+}
+
+/// Files that only one compile needs.
+struct Scratch {
+  fs::path text;
+  fs::path code;
+  fs::path rule;
+
+  Scratch(const fs::path& folder, const std::string& name)
+      : text(folder / (name + ".cpp")), code(folder / (name + ".so")), rule(folder / (name + ".d")) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    for (const fs::path* each : {&text, &code, &rule}) fs::remove(*each, ignored);
+  }
+};
+
+/// Moves the code to where it stays and writes the note. Its name tells what is in it: what another process compiles of
+/// other headers lies beside it, and dlopen() takes none for one that it has loaded already.
+fs::path keep(const Scratch& scratch, const fs::path& note) {
+  const std::string sum = sha256_of(files::read_text(scratch.code));
+  const fs::path code = note.parent_path() / fmt::format("{}-{}.so", note.stem().string(), sum.substr(0, 16));
+  const std::string rows =
+      fmt::format("{} {}\n{}", sum, code.filename().string(), headers_noted(scratch.rule, scratch.text));
+  std::error_code error;
+  fs::rename(scratch.code, code, error);
+  if (error) throw core::Error(fmt::format("cannot write {}: {}", code.string(), error.message()));
+  files::write_file_atomically(note, rows);
+  return code;
 }
 
 /// One build: the code, or errors.
@@ -182,30 +221,26 @@ Build build(const Source& source, const CompileOptions& options, const Compiler&
             const fs::path& include, bool checked) {
   static std::atomic<int> number = 0;
   const std::string key = key_of(source, options, compiler, include, checked);
-  Build made{options.cache / (key + ".so"), {}, true};
-  const fs::path headers = options.cache / (key + ".headers");
-  if (is_made(made.code, headers)) return made;
-  made.cached = false;
-  const std::string mine = fmt::format("{}.{}-{}", key, ::getpid(), ++number);
-  const fs::path text = options.cache / (mine + ".cpp"), code = options.cache / (mine + ".so");
-  const fs::path rule = options.cache / (mine + ".d");
-  files::write_file_atomically(text, fmt::format("#line 1 \"{}\"\n{}\n", kShownFile, source.text));
+  const fs::path note = options.cache / (key + ".made");
+  if (auto before = made_before(note)) return {std::move(*before), {}, true};
+  const Scratch scratch(options.cache, fmt::format("{}.{}-{}", key, ::getpid(), ++number));
+  files::write_file_atomically(scratch.text, fmt::format("#line 1 \"{}\"\n{}\n", kShownFile, source.text));
   std::vector<std::string> words = options_of(checked);
-  words.insert(words.end(), {"-fdiagnostics-color=never", "-isystem", include.string(), "-iquote",
-                             files::absolute_path(source.file).parent_path().string()});
+  // A tab is one column.
+  words.insert(words.end(), {"-fdiagnostics-color=never", "-ftabstop=1", "-isystem", include.string(),
+                             "-iquote", files::absolute_path(source.file).parent_path().string()});
   for (const fs::path& each : options.includes)
     words.insert(words.end(), {"-I", files::absolute_path(each).string()});
-  words.insert(words.end(), {"-MMD", "-MF", rule.string(), text.string(), "-o", code.string()});
+  words.insert(words.end(),
+               {"-MMD", "-MF", scratch.rule.string(), scratch.text.string(), "-o", scratch.code.string()});
   const auto [failed, output] = run_compiler(compiler, std::move(words), options.go_on);
-  std::error_code ignored;
-  if (failed != 0) {
-    made.errors = diagnostics_in(output, source);
-  } else {
-    files::write_file_atomically(headers, headers_noted(rule, text));
-    fs::rename(code, made.code);
+  if (failed != 0) return {{}, diagnostics_in(output, source), false};
+  std::error_code error;
+  if (!fs::is_regular_file(scratch.code, error)) {
+    throw core::Error(
+        fmt::format("the compiler {} has made no code", files::sayable(compiler.program.string())));
   }
-  for (const fs::path& each : {text, code, rule}) fs::remove(each, ignored);
-  return made;
+  return {keep(scratch, note), {}, false};
 }
 
 }  // namespace
@@ -231,7 +266,7 @@ fs::path include_folder(const fs::path& cache) {
   for (const ops::Op op : offered_ops())
     headers.emplace_back(fmt::format("{}.h", ops::to_string(op)), header_of(op));
   std::string all;
-  for (const auto& [name, text] : headers) all += name + '\n' + text;
+  for (const auto& [name, text] : headers) all.append(name).append("\n").append(text);
   const fs::path folder = cache / ("include-" + sha256_of(all).substr(0, 16));
   std::error_code error;
   if (fs::exists(folder / "complete", error)) return folder;

@@ -30,7 +30,7 @@ struct CompileOptions {
   std::vector<std::filesystem::path> includes;  ///< folders of the person's own headers
   std::filesystem::path cache;                  ///< ""; kernel_cache()
   int compute_capability = 0;                   ///< of the GPU that a .cu is for
-  std::function<bool()> go_on;                  ///< asked meanwhile; no: core::Error
+  std::function<bool()> go_on;                  ///< asked meanwhile, from several threads; no: core::Error
 };
 
 /// What came of it: files, or why there are none.

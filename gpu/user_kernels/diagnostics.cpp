@@ -52,9 +52,15 @@ Diagnostic placed(std::string_view where) {
   return found;
 }
 
-/// An error that stands in a line of output; what the linker lacks has no place.
+/// What drivers of compilers say beside what the linker has said already.
+bool only_repeats(std::string_view line) {
+  return line.starts_with("collect2:") ||
+         line.find(": error: linker command failed") != std::string_view::npos;
+}
+
+/// An error that stands in a line of output; what the linker lacks, and what the compiler itself does, has no place.
 std::optional<Diagnostic> error_in(std::string_view line) {
-  if (line.starts_with("collect2:")) return std::nullopt;
+  if (only_repeats(line)) return std::nullopt;
   if (const std::size_t at = line.find("undefined reference to"); at != std::string_view::npos)
     return Diagnostic{std::string(kShownFile), 0, 0, std::string(line.substr(at)), ""};
   for (const std::string_view word : {": error: ", ": fatal error: ", ": catastrophic error: "}) {
@@ -62,6 +68,7 @@ std::optional<Diagnostic> error_in(std::string_view line) {
     if (at == std::string_view::npos) continue;
     Diagnostic found = placed(line.substr(0, at));
     found.message = line.substr(at + word.size());
+    if (found.line == 0) found.file = kShownFile;
     return found;
   }
   return std::nullopt;
@@ -83,7 +90,7 @@ std::vector<Diagnostic> diagnostics_in(std::string_view output, const Source& so
   std::istringstream lines{std::string(output)};
   for (std::string line; std::getline(lines, line);) {
     line = line.substr(0, kLongLine);
-    if (!line.empty()) last = line;
+    if (!line.empty() && !only_repeats(line)) last = line;
     if (auto here = asked_for(line)) asked = here;
     std::optional<Diagnostic> error = error_in(line);
     if (!error || errors.size() >= kMostErrors) continue;

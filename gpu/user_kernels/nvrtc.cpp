@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <regex>
+#include <sstream>
 #include <system_error>
 
 #include <dlfcn.h>
@@ -123,26 +125,51 @@ std::vector<std::string> gpu_options(const Source& source, const CompileOptions&
   return words;
 }
 
-/// Kept by content, but where the file has headers of its own: NVRTC does not tell which.
+/// Whether the file includes what may change beside it: NVRTC does not tell what it has read.
+bool has_own_headers(const Source& source, const CompileOptions& options) {
+  static const std::regex include(R"(^\s*#\s*include\s*(?:<([^<>]+)>)?)");
+  std::istringstream lines(source.text);
+  std::error_code error;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch found;
+    if (line.size() > 1000 || !std::regex_search(line, found, include)) continue;
+    const std::string name = found[1].str();
+    if (name.starts_with("warpscope/")) continue;
+    if (name.empty() || !options.includes.empty()) return true;
+    if (std::filesystem::exists(files::absolute_path(source.file).parent_path() / name, error)) return true;
+  }
+  return false;
+}
+
+/// Kept by content, but where the file has headers of its own: then its name tells what is in it, and it is made anew.
 GpuBuild build_for_gpu(const Source& source, const CompileOptions& options, bool checked) {
   const std::vector<std::string> words = gpu_options(source, options, checked);
   files::Sha256 sum;
-  const std::string version = fmt::format("{}.{}\n", nvrtc().major, nvrtc().minor);
-  sum.update(version.data(), version.size());
-  for (const std::string& each : words) sum.update(each.data(), each.size());
-  sum.update(source.text.data(), source.text.size());
-  GpuBuild made{options.cache / (sum.finish().substr(0, 32) + ".cubin"), {}, false};
-  const std::string_view text = source.text;
-  const bool alone = text.find("#include \"") == std::string_view::npos && options.includes.empty();
-  std::error_code error;
-  made.cached = alone && std::filesystem::exists(made.code, error);
-  if (made.cached) return made;
+  const auto add = [&sum](std::string_view text) { sum.update(text.data(), text.size()); };
+  add(fmt::format("{}.{}\n", nvrtc().major, nvrtc().minor));
+  for (const std::string& each : words) add(each + '\n');
+  add(source.text);
+  const bool own_headers = has_own_headers(source, options);
+  const auto place = [&] { return options.cache / (sum.finish().substr(0, 32) + ".cubin"); };
+  GpuBuild made;
+  if (!own_headers) {
+    made.code = place();
+    std::error_code error;
+    made.cached = std::filesystem::exists(made.code, error);
+    if (made.cached) return made;
+  }
   OwnProgram program(source.text);
   if (!program.compile(words)) {
     made.errors = diagnostics_in(program.log(), source);
     return made;
   }
-  files::write_file_atomically(made.code, program.cubin());
+  const std::string code = program.cubin();
+  if (code.empty()) throw core::Error("NVRTC gives no code for this GPU");
+  if (own_headers) {
+    add(code);
+    made.code = place();
+  }
+  files::write_file_atomically(made.code, code);
   return made;
 }
 

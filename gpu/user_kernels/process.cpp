@@ -43,11 +43,20 @@ bool place(int from, int to) {
   return from < 0 || ::dup2(from, to) >= 0;
 }
 
+/// Where memory runs out, the system is to end this one and not the training that waits for it.
+void go_first() {
+  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, "1000", 4);
+  ::close(file);
+}
+
 /// Calls only what may be called after fork in a process that had several threads.
 [[noreturn]] void become(const Beginning& plan) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != plan.parent) ::_exit(kNotBegun);
   ::setpgid(0, 0);
+  go_first();
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
@@ -65,6 +74,7 @@ bool place(int from, int to) {
 
 /// A descriptor above those that the child's files are put at.
 ranks::Descriptor above(int number) {
+  if (number < 0) return ranks::Descriptor(number);  // and errno still says why
   const ranks::Descriptor old(number);
   return ranks::Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, kGivenDescriptor + 7));
 }
@@ -97,7 +107,8 @@ Process::Process(const std::string& program, const std::vector<std::string>& arg
   while (::read(out.number(), &error, sizeof(error)) < 0 && errno == EINTR) {
   }
   if (error == 0) return;
-  ::waitpid(id_, nullptr, 0);
+  while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  }
   id_ = -1;
   fail(error);
 }
@@ -108,10 +119,10 @@ Process::~Process() {
 
 End Process::wait(const std::function<bool()>& go_on) {
   End end;
-  int status = 0;
   while (true) {
-    const pid_t ended = ::waitpid(id_, &status, WNOHANG);
-    if (ended == id_ || (ended < 0 && errno != EINTR)) break;
+    siginfo_t ended{};
+    const int asked = ::waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if ((asked == 0 && ended.si_pid == id_) || (asked != 0 && errno != EINTR)) break;
     if (!end.killed && !go_on()) {
       end.killed = true;
       ::kill(-id_, SIGKILL);
@@ -119,7 +130,11 @@ End Process::wait(const std::function<bool()>& go_on) {
     }
     std::this_thread::sleep_for(kLook);
   }
-  ::kill(-id_, SIGKILL);  // what it may have left in its group
+  ::kill(-id_,
+         SIGKILL);  // what it may have left in its group, whose number nobody else gets before waitpid()
+  int status = 0;
+  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  }
   id_ = -1;
   if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/text.h"
 #include "gpu/ops/variant.h"
 
@@ -17,11 +18,11 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 constexpr std::string_view kCommon = "kernel";  // <warpscope/kernel.h> is of no op
 
-/// The op in "#include <warpscope/conv2d.forward.h>"; nothing of other lines.
+/// The op in "#include <warpscope/conv2d.forward.h>", whatever stands behind it; nothing of other lines.
 std::optional<std::string> op_included(const std::string& line) {
-  static const std::regex include(R"(^\s*#\s*include\s*[<"]warpscope/([A-Za-z0-9_.]{1,80})\.h[>"].*)");
+  static const std::regex include(R"(^\s*#\s*include\s*[<"]warpscope/([A-Za-z0-9_.]{1,80})\.h[>"])");
   std::smatch found;
-  if (line.size() > 1000 || !std::regex_match(line, found, include) || found[1].str() == kCommon)
+  if (line.size() > 1000 || !std::regex_search(line, found, include) || found[1].str() == kCommon)
     return std::nullopt;
   return found[1].str();
 }
@@ -70,7 +71,13 @@ Source source_of(const std::filesystem::path& file, std::string text) {
 
 Source read_source(const std::filesystem::path& file) {
   static_cast<void>(language_of(file));
-  return source_of(file, files::read_text(file, kMostBytes));
+  const files::InputFile opened(file);
+  std::string text = opened.read_up_to(0, kMostBytes + 1);
+  if (text.size() > kMostBytes) {
+    throw core::BadInput(fmt::format("{} has more than {} bytes, too many for a kernel",
+                                     files::sayable(file.string()), kMostBytes));
+  }
+  return source_of(file, std::move(text));
 }
 
 }  // namespace warpscope::user_kernels

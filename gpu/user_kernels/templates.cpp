@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/text.h"
 #include "gpu/ops/parameters.h"
 #include "gpu/ops/shape_sizes.h"
 #include "gpu/user_kernels/layout.h"
@@ -194,8 +195,9 @@ std::string header_of(ops::Op op) {
 std::string template_of(ops::Op op, Language language, std::string_view file) {
   const std::string_view name = ops::to_string(op);
   const std::string variant = variant_name_of(file);
-  const std::string check = fmt::format("warpscope kernel check {}", file);
-  const std::string train = fmt::format("warpscope train --kernel {} --select {}={}", file, name, variant);
+  const std::string told = files::sayable(file);  // a line break in a name ends a comment
+  const std::string check = fmt::format("warpscope kernel check {}", told);
+  const std::string train = fmt::format("warpscope train --kernel {} --select {}={}", told, name, variant);
   std::string text = fmt::format("// {} by yourself: {}.\n//\n", name, ops::contract(op).summary);
   text += fmt::format("//   {:<{}}   compiles it, proves it, times it\n", check, train.size());
   text += fmt::format("//   {}   trains with it\n//\n", train);

@@ -60,7 +60,8 @@ std::string text_in(const std::array<char, size>& characters) {
 /// Whether the code of the person runs in that stage.
 bool is_theirs(std::uint32_t stage) {
   return stage == static_cast<std::uint32_t>(Stage::loading) ||
-         stage == static_cast<std::uint32_t>(Stage::calling);
+         stage == static_cast<std::uint32_t>(Stage::calling) ||
+         stage == static_cast<std::uint32_t>(Stage::unloading);
 }
 
 /// How long one thing of the trial's has been under way.
@@ -124,10 +125,12 @@ std::string outside_text(const Source& source, const Board& board) {
   const auto operand = static_cast<std::size_t>(std::max(0, report.operand));
   const std::string_view name = operand < operands.size() ? ops::to_string(operands[operand].name) : "?";
   const std::string which =
-      report.dimension < 0 ? std::string("its element") : fmt::format("its index {}", report.dimension + 1);
+      report.dimension < 0
+          ? std::string("its element")
+          : fmt::format("its index {}", std::min(report.dimension, kernel::kMostIndices) + 1);
   const std::string shape = text_in(board.shape);
   return fmt::format("leaves the operand '{}' at line {}: {} is {} there, and may be 0 to {}{}", name,
-                     report.fault_line, which, report.index, report.extent - 1,
+                     report.fault_line, which, report.index, std::max<kernel::Index>(report.extent, 1) - 1,
                      shape.empty() ? "" : ", on " + shape);
 }
 
@@ -135,6 +138,8 @@ std::string outside_text(const Source& source, const Board& board) {
 std::string outcome(const Source& source, const End& end, const Board& board, double call_seconds) {
   const auto stage = static_cast<Stage>(board.stage);
   if (board.report.faults > 0) return outside_text(source, board);
+  if (end.killed && stage == Stage::unloading)
+    return fmt::format("does not end within {:g} s when it is unloaded", call_seconds);
   if (end.killed)
     return fmt::format("does not end within {:g} s{}{}", call_seconds,
                        stage == Stage::loading ? ", and was not even called" : "",

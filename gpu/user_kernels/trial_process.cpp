@@ -147,7 +147,9 @@ std::string try_code(const Source& source, const std::string& code, const std::s
   const ops::Variant variant = watched(variant_of(source, load_code(code, source), hooks), board);
   set_stage(board, Stage::between);
   try {
-    return try_calls(source, variant, context, seed, board);
+    std::string wrong = try_calls(source, variant, context, seed, board);
+    set_stage(board, Stage::unloading);  // with `variant`, which runs what the kernel has for its end
+    return wrong;
   } catch (...) {
     if (gpu) board.report = *pinned;
     throw;

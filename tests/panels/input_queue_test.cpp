@@ -1,5 +1,7 @@
 #include "ui/input/input_queue.h"
 
+#include <cstddef>
+
 #include <gtest/gtest.h>
 
 namespace warpscope::ui::input_queue_test {
@@ -63,6 +65,28 @@ TEST(InputQueueTest, KeysAndClicksHaveFramesOfTheirOwn) {
   EXPECT_EQ(last.keys[0].key, 2);
   EXPECT_EQ(last.characters.size(), 1U);
   EXPECT_EQ(last.pointer, kNow);
+}
+
+TEST(InputQueueTest, KeysThatEditComeOneByOneAndAreUpBetween) {
+  constexpr int kBackspace = 259, kLeft = 263;
+  InputQueue queue;
+  queue.add(unsigned{'a'});
+  queue.add(KeyPress{.key = kBackspace});
+  queue.add(KeyPress{.key = kBackspace});
+  queue.add(KeyPress{.key = kLeft});
+  queue.add(unsigned{'b'});
+  const auto is = [&queue](std::size_t characters, int key) {
+    const InputStep step = queue.next(kNow);
+    return step.characters.size() == characters && (step.keys.empty() ? 0 : step.keys.front().key) == key &&
+           step.keys.size() <= 1;
+  };
+  EXPECT_TRUE(is(1, 0));
+  EXPECT_TRUE(is(0, kBackspace));
+  EXPECT_TRUE(is(0, 0)) << "let go";
+  EXPECT_TRUE(is(0, kBackspace));
+  EXPECT_TRUE(is(0, kLeft));
+  EXPECT_TRUE(is(1, 0));
+  EXPECT_FALSE(queue.waits());
 }
 
 }  // namespace

@@ -123,6 +123,15 @@ TEST_F(KeptViewsTest, ActivationsAreOfTheImageThatIsPointedAt) {
   EXPECT_EQ(at(200)->seen.inspection, seen.inspection) << "nothing is kept of it: what is there stays";
 }
 
+TEST_F(KeptViewsTest, PredictionsOfOtherImagesAreNotShown) {
+  see(100);
+  EXPECT_EQ(at(100)->evaluation->step, 100u);
+  snapshot.data = std::make_shared<training::DataView>();  // the images that a run's folder keeps now
+  see(200);
+  EXPECT_EQ(at(100)->evaluation, snapshot.evaluation);
+  EXPECT_EQ(at(100)->seen.inspection->step, 100u);
+}
+
 TEST_F(KeptViewsTest, WhatIsShownOfAStepStaysThoughItIsThinnedOut) {
   for (std::uint64_t step = 1; step <= 300; ++step) see(step);
   const auto first = at(300)->seen.inspection;

@@ -79,6 +79,27 @@ TEST(Moments, ArePartOfThePastOfEachTrainingThatGoesOnFromThere) {
       << "the branch is the training again";
 }
 
+TEST(Moments, LeadAcrossTheBeginningOfAGenerationThatHasNone) {
+  Moments moments(1 << 20);
+  moments.begin(0);
+  for (const std::uint64_t step : {0, 10}) take(moments, step);
+  moments.note_change(5, nullptr, {});
+  EXPECT_FALSE(moments.leads_to(0, 5, 1, 0)) << "with the change or without it?";
+  EXPECT_TRUE(moments.leads_to(0, 5, 0, 0));
+  ASSERT_TRUE(moments.leads_to(0, 8, 1, 0));
+  moments.begin(1, 0, 8, true);
+  EXPECT_EQ(moments.find(20)->step, 0u);
+  ASSERT_NE(moments.branch_at(0, 8, 20), nullptr);
+  EXPECT_EQ(moments.branch_at(0, 8, 20)->generation, 1u);
+  EXPECT_EQ(moments.branch_at(0, 8, 20)->changes, 1u);
+  EXPECT_EQ(moments.branch_at(0, 8, 8), nullptr) << "it ends there";
+  EXPECT_EQ(moments.branch_at(1, 8, 20), nullptr) << "it is in it already";
+  moments.break_off(15);
+  EXPECT_EQ(moments.find(15)->step, 0u);
+  EXPECT_EQ(moments.find(20), nullptr);
+  EXPECT_FALSE(moments.leads_to(1, 15, 1, 0));
+}
+
 /// Adam, shuffled images, a warm-up: 10 steps, another rate, 20 steps more.
 TrainerOptions paused_options() {
   TrainerOptions options = tests::tiny_trainer_options();

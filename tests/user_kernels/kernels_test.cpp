@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gpu/core/error.h"
@@ -86,6 +87,9 @@ TEST_F(UserKernels, EndTheirTrialsWithASentenceThatNamesWhatHappened) {
       {"aborts", "__builtin_abort();", "calls abort()"},
       {"exits", "__builtin_exit(0);", "ends its process, with exit code 0"},
       {"throws", "throw 1;", "threw an exception on 1x2x2x1"},
+      {"hangs_at_its_end",
+       "static const struct Last { ~Last() { for (volatile int i = 1; i != 0;) {} } } last;\n" + right,
+       "does not end within 0.5 s when it is unloaded"},
       {"gives_nan", "for (Index i = 0; i < call.output.size(); ++i) call.output[i] = __builtin_nanf(\"\");",
        "gives NaN for output(0, 0, 0, 0), where "},
       {"is_wrong", right + "call.output(0, 1, 0, 0) = 7;", "gives 7 for output(0, 1, 0, 0), where "},
@@ -149,6 +153,7 @@ TEST_F(UserKernels, AreCompiledAnewOnlyWhereTheyOrTheirHeadersChange) {
   write("factor.h", "constexpr float kFactor = 2;\n");
   const Compilation other = compile(source, compiling_);
   EXPECT_FALSE(other.cached);
+  EXPECT_NE(other.fast, first.fast) << "who has loaded the one before would get it again";
   EXPECT_FALSE(prove(source, other, trial_).proved);
 }
 
@@ -192,6 +197,9 @@ TEST_F(UserKernels, OfOtherFilesAreRefusedWithWhatIsMissing) {
   EXPECT_NE(refused("a.cpp", "#include <warpscope/relu.forward.h>\n#include <warpscope/bias.forward.h>")
                 .find("two operations"),
             std::string::npos);
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.cpp").c_str(), 0600), 0);
+  EXPECT_THROW(read_source(folder_ / "pipe.cpp"), core::BadInput) << "nobody waits for who writes into it";
+  EXPECT_EQ(refused("a.cpp", "#include <warpscope/relu.forward.h>\r\n"), "");
   EXPECT_EQ(variant_name_of("a/My conv-2.cpp"), "user:my_conv_2");
 }
 
@@ -208,6 +216,10 @@ TEST_F(UserKernels, ErrorsOfOtherCompilersAreReadToo) {
   ASSERT_EQ(inside.size(), 1u);
   EXPECT_EQ(inside[0].line, 2);
   EXPECT_EQ(diagnostics_in("Killed\n", source)[0].message, "Killed");
+  EXPECT_EQ(diagnostics_in("c++: fatal error: Killed signal terminated program cc1plus\n", source)[0].file,
+            "mine.cu");
+  EXPECT_EQ(diagnostics_in("ld: no space\ncollect2: error: ld returned 1 exit status\n", source)[0].message,
+            "ld: no space");
 }
 
 }  // namespace

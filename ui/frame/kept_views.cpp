@@ -23,6 +23,14 @@ std::size_t bytes_of(const std::vector<T>& values) {
   return values.size() * sizeof(T);
 }
 
+std::size_t bytes_of(const std::vector<training::OpTiming>& timings) {
+  std::size_t bytes = timings.size() * sizeof(training::OpTiming);
+  for (const training::OpTiming& one : timings)
+    bytes += one.layer.size() + one.variant.size() + one.previous_variant.size() + one.reason.size() +
+             bytes_of(one.covers);
+  return bytes;
+}
+
 std::size_t bytes_of(const Inspection& inspection) {
   std::size_t bytes = bytes_of(inspection.parameters) + bytes_of(inspection.gradients);
   for (const training::LayerOutput& output : inspection.outputs) bytes += bytes_of(output.values);
@@ -137,6 +145,11 @@ bool KeptViews::begin(const training::Snapshot& snapshot) {
 void KeptViews::note(const training::Snapshot& snapshot, const training::Observations& seen) {
   if (!begin(snapshot)) return;
   ++notes_;
+  if (snapshot.data != data_) {  // a view of a run has other images with each of its evaluations
+    data_ = snapshot.data;
+    lanes_.erase(Key{Kind::predictions, 0});
+    held_.erase(Kind::predictions);
+  }
   if (snapshot.settings->keep_history_mib > 0) {
     if (seen.network == network_) note_seen(seen);
     if (const auto& evaluation = snapshot.evaluation) {
@@ -222,18 +235,21 @@ void KeptViews::fit(std::size_t most) {
 
 /// `newest` is what would be shown without a step; nullptr where there is nothing.
 template <class T>
-std::shared_ptr<const T> KeptViews::nearest(Key key, std::uint64_t wanted, std::shared_ptr<const T> newest) {
-  Held best{key, wanted, newest ? newest->step : 0, newest};
+std::shared_ptr<const T> KeptViews::nearest(Key key, std::uint64_t wanted,
+                                            const std::shared_ptr<const T>& newest) {
+  Held best{key, wanted, 0, nullptr};
   const auto take = [&](std::uint64_t step, const Kept& kept) {
-    if (!best.kept || distance(step, wanted) < distance(best.step, wanted)) best = {key, wanted, step, kept};
+    const bool same = step == best.step;  // looked at anew, perhaps with other weights beside it
+    if (!best.kept || same || distance(step, wanted) < distance(best.step, wanted))
+      best = {key, wanted, step, kept};
   };
+  const auto held = held_.find(key.first);
+  if (held != held_.end() && held->second.key == key && held->second.wanted == wanted) best = held->second;
   if (const auto lane = lanes_.find(key); lane != lanes_.end()) {
     const auto* const found = lane->second.history.nearest(wanted);
     take(found->step, found->kept);
   }
-  const auto held = held_.find(key.first);
-  if (held != held_.end() && held->second.key == key && held->second.wanted == wanted)
-    take(held->second.step, held->second.kept);
+  if (newest) take(newest->step, newest);
   if (best.kept) held_[key.first] = best;
   return std::static_pointer_cast<const T>(best.kept);
 }
@@ -256,10 +272,15 @@ std::optional<StepView> KeptViews::at(const Cursor& cursor, const training::Snap
     view.seen.activations =
         nearest<ChannelActivations>(layer, wanted, same_layer ? seen.activations : nullptr);
   view.seen.latents = nearest<LatentMap>({Kind::latents, 0}, wanted, seen.latents);
+  if (const auto& map = view.seen.latents; map && map != seen.latents && !map->values.empty()) {
+    view.seen.latents = places_of(*map);  // the decoder has the newest weights by now
+    held_[Kind::latents].kept = view.seen.latents;
+  }
   view.seen.held_out_texts = nearest<TextAttributions>({Kind::texts, 0}, wanted, seen.held_out_texts);
   view.evaluation = nearest<Evaluation>({Kind::predictions, 0}, wanted, snapshot.evaluation);
   view.times = nearest<CallTimes>({Kind::times, 0}, wanted, nullptr);
-  const bool now = view.times && distance(snapshot.step, wanted) < distance(view.times->step, wanted);
+  const bool now = view.times && (view.times->step == snapshot.step ||
+                                  distance(snapshot.step, wanted) < distance(view.times->step, wanted));
   if (now) view.times = nullptr;
   return view;
 }

@@ -74,7 +74,7 @@ class KeptViews {
   void add(Key key, std::uint64_t step, std::size_t bytes, Kept kept);
   void fit(std::size_t most);
   template <class T>
-  std::shared_ptr<const T> nearest(Key key, std::uint64_t wanted, std::shared_ptr<const T> newest);
+  std::shared_ptr<const T> nearest(Key key, std::uint64_t wanted, const std::shared_ptr<const T>& newest);
 
   std::map<Key, Lane> lanes_;
   std::map<Kind, Held>
@@ -83,6 +83,7 @@ class KeptViews {
   std::uint64_t untold_ = 0;  ///< snapshots of a generation of which nothing was told yet
   std::map<std::uint64_t, std::uint64_t>
       pasts_;  ///< generations, and the last step that they have in common with this
+  std::shared_ptr<const training::DataView> data_;  ///< whose images the predictions are of
   std::shared_ptr<const training::Distributions> distributions_;
   std::size_t distribution_bytes_ = 0;
 };

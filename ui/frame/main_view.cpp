@@ -128,6 +128,12 @@ void MainView::note_taken(const training::Snapshot& snapshot) {
   if (panels_.judging.model() != *network_) panels_.follow(*network_);
 }
 
+void MainView::draw_viewed_run(const Frame& frame) {
+  const auto pinned = frame.cursor != nullptr ? panels_.loss.pinned_step(*frame.cursor) : std::nullopt;
+  draw_view_strip(frame, pinned);
+  if (const auto look = pinned_checkpoint_.follow(frame.snapshot, pinned)) frame.send(*look);
+}
+
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
   // One window has one of the two: it views a run, or it may go on with a training.
   const float offer = unsaved_row_.height(frame);
@@ -143,7 +149,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (challenge > 0) {
     if (const char* const panel = challenge_.draw(frame)) dock_.show(panel);
   } else if (offer == 0) {
-    draw_view_strip(frame);
+    draw_viewed_run(frame);
   }
   panels_.loss.update(frame, panels_.plot);
   if (panels_.loss.take_runs_request()) dock_.show("runs");

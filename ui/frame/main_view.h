@@ -17,6 +17,7 @@
 #include "ui/panels/divergence_box.h"
 #include "ui/panels/notices.h"
 #include "ui/panels/panels.h"
+#include "ui/panels/pinned_checkpoint.h"
 #include "ui/panels/start_page.h"
 #include "ui/panels/status_bar.h"
 #include "ui/panels/toolbar.h"
@@ -107,6 +108,7 @@ class MainView {
   void press(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
   void press_with_control(const Frame& frame, const KeyPress& key, bool typing, WindowRequests& requests);
   void paste(const Frame& frame);
+  void draw_viewed_run(const Frame& frame);
   void open_pictures(const Frame& frame, const std::vector<std::filesystem::path>& files);
   // In main_view_start.cpp: the start page and what is dropped.
   void draw_start(const Frame& frame, const Area& area);
@@ -140,6 +142,7 @@ class MainView {
   StatusBar status_;
   Notices notices_;
   DivergenceBox divergence_;
+  PinnedCheckpoint pinned_checkpoint_;
   bool help_open_ = false;
   PaletteBox palette_;
   WindowMenu window_menu_;

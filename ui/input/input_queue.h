@@ -42,8 +42,9 @@ struct InputStep {
 };
 
 /// However slow the frames are, each sees one change of a button at most, with the pointer where it was then, or the keys
-/// between two of them. Dear ImGui before 1.87 sees only what is down at a frame: it loses
-/// a click that is let go and pressed anew within one, and takes it to where the pointer is by then.
+/// between two of them, of which one edits at most (arrows, Backspace, Enter, Ctrl + C), and then no characters.
+/// Dear ImGui before 1.87 sees only what is down at a frame: it loses a click or a key that is let go and pressed anew
+/// within one or between two, takes a click to where the pointer is by then, and what is typed before all keys.
 class InputQueue {
  public:
   void add(const ButtonChange& change) { acts_.emplace_back(change); }
@@ -60,6 +61,7 @@ class InputQueue {
   std::deque<std::variant<ButtonChange, KeyPress, unsigned>> acts_;
   std::array<bool, kPointerButtons> down_ = {};
   PointerPlace told_{-std::numeric_limits<float>::max(), 0};
+  std::optional<int> edited_ = {};  ///< the key that edits of the frame before
 };
 
 }  // namespace warpscope::ui

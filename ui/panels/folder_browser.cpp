@@ -41,6 +41,7 @@ bool draw_listed_name(const Frame& frame, const std::string& name, const std::st
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool clicked = hit_area(id.c_str(), ImVec2(width, ImGui::GetFrameHeight()));
   trace_item(id);
+  if (!ImGui::IsItemVisible()) return clicked;  // there may be thousands
   auto* const list = ImGui::GetWindowDrawList();
   if (ImGui::IsItemHovered())
     list->AddRectFilled(at, ImVec2(at.x + width, at.y + ImGui::GetFrameHeight()),
@@ -91,10 +92,10 @@ std::optional<fs::path> FolderBrowser::draw(const Frame& frame) {
   }
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float left = std::min(ImGui::GetItemRectMin().x, display.x - kBrowserWidth * s);
-  const float top = ImGui::GetItemRectMax().y + 2 * s;
+  const float height = std::floor(std::min(kBrowserHeight * s, display.y - 16 * s));
+  const float top = std::min(ImGui::GetItemRectMax().y + 2 * s, display.y - height - 8 * s);
   ImGui::SetNextWindowPos(ImVec2(std::max(0.0f, left), top));
-  ImGui::SetNextWindowSize(ImVec2(std::floor(kBrowserWidth * s),
-                                  std::floor(std::min(kBrowserHeight * s, display.y - top - 8 * s))));
+  ImGui::SetNextWindowSize(ImVec2(std::floor(kBrowserWidth * s), height));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * s, 8 * s));
   const bool open = ImGui::BeginPopup(kBrowsePopup, ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar();

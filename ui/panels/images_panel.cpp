@@ -177,9 +177,9 @@ bool ImagesPanel::has_images() const {
 
 void ImagesPanel::draw(const Frame& frame) {
   panel_title(frame, "Images");
+  ask_for_results(frame, has_images());
   if (!has_images()) {
     panel_body(frame, false);
-    if (frame.snapshot.revival && frame.request != nullptr) frame.request->results = true;
     return centered_text(frame, failure_.empty() ? waiting_text(frame) : path_text());
   }
   PictureLook look;

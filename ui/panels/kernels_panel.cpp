@@ -319,8 +319,9 @@ void KernelsPanel::keep_order(const std::vector<KernelRow>& rows) {
 }
 
 void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laboratory, bool loaded) {
-  menus_.update(frame, kernel_rows(frame.snapshot.timings));
-  const std::vector<KernelRow> rows = kernel_rows(shown_timings(frame));
+  std::vector<KernelRow> rows = kernel_rows(frame.snapshot.timings);
+  menus_.update(frame, rows);
+  if (past_times(frame) != nullptr) rows = kernel_rows(shown_timings(frame));
   const KernelCost step = step_cost(rows);
 
   draw_samples(frame, step.samples, laboratory.running != jobs::Job::none, loaded);

@@ -289,21 +289,29 @@ void LatentPanel::draw_components(const Frame& frame) {
   end_rest();
 }
 
+/// In its place, so that nothing moves as the pointer goes over the curves.
+void LatentPanel::draw_no_walk(const Frame& frame, ImVec2 size) {
+  ImGui::BeginChild("latent.no_walk", size, false, ImGuiWindowFlags_NoNav);
+  paragraph(frame.fonts.small, frame.palette.muted,
+            "Pictures of places between images are made of the newest latents only (Esc).");
+  ImGui::EndChild();
+}
+
 void LatentPanel::draw_plane(const Frame& frame) {
   const float s = frame.scale, gap = 8 * s;
   const bool past = latents_->values.empty();  // only places are kept
-  const bool decodes = latents_->latent.decodes && !past;
+  const bool decodes = latents_->latent.decodes;
   ImVec2 room = ImGui::GetContentRegionAvail();
   const float column = std::floor(kWalkWidth * s);
   const bool beside = decodes && room.x >= column + gap + kLeastMapWidth * s;
   LatentMarks marks;
   marks.from = frame.cursor->image;
-  if (beside) {
+  if (beside && !past) {
     // Pictures that nobody sees are not asked for.
     frame.request->latents.pictures = walk_.recipes(*latents_, frame.cursor->image);
     marks = walk_.marks(frame, *latents_);
-    room.x -= column + gap;
   }
+  if (beside) room.x -= column + gap;
   if (!decodes) room.y -= ImGui::GetFrameHeight() + gap;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const ImVec2 size(std::max(1.0f, room.x), std::max(1.0f, room.y));
@@ -320,14 +328,11 @@ void LatentPanel::draw_plane(const Frame& frame) {
           latents_->latent.reason, latents_->count));
   if (beside) {
     ImGui::SameLine(0, gap);
-    walk_.draw(frame, *latents_, ImVec2(column, room.y));
+    past ? draw_no_walk(frame, ImVec2(column, room.y)) : walk_.draw(frame, *latents_, ImVec2(column, room.y));
   } else if (!decodes) {
     caption(frame,
             ellipsize(frame.fonts.small,
-                      past && latents_->latent.decodes
-                          ? "Pictures of places between images are made of the newest latents only (Esc)."
-                          : "This network has no decoder: it makes no pictures of places between images.",
-                      room.x));
+                      "This network has no decoder: it makes no pictures of places between images.", room.x));
   }
 }
 

@@ -47,6 +47,7 @@ class LatentPanel {
   void draw_figures(const Frame& frame, ImVec2 corner, const std::string& text,
                     const std::string& note) const;
   void draw_components(const Frame& frame);
+  static void draw_no_walk(const Frame& frame, ImVec2 size);
   void draw_plane(const Frame& frame);
   void draw_map(const Frame& frame, MapController& maps);
   void draw_mapped(const Frame& frame, MapController& maps, bool narrow, bool able);

@@ -33,6 +33,8 @@ class LossPanel {
   bool handle_key(const Frame& frame, char letter, PlotSettings& settings);
   /// What is visible goes to the clipboard as CSV.
   void copy() { copies_ = true; }
+  /// The step that stays when the pointer goes.
+  std::optional<std::uint64_t> pinned_step(const Cursor& cursor) const { return step_pointer_.kept(cursor); }
   /// True while the pointer is over a plot.
   bool hovered() const { return hovered_.has_value(); }
 

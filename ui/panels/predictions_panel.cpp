@@ -333,9 +333,10 @@ void PredictionsPanel::draw(const Frame& frame) {
   if (images || figures) draw_title(frame);
   panel_body(frame, false);
   if (tab_ == kPredictions && snapshot.data && snapshot.data->test.texts) typed_.draw(frame);
-  if (!images && !(figures && tab_ == kConfusion)) {
+  const bool shown = images || (figures && tab_ == kConfusion);
+  ask_for_results(frame, shown);
+  if (!shown) {
     grid_.left_alone();
-    if (snapshot.revival && frame.request != nullptr) frame.request->results = true;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     trace_rectangle("images.empty", at, ImVec2(at.x + room.x, at.y + room.y));
     centered_text(frame, said_of_data(frame, no_predictions_text(snapshot)));

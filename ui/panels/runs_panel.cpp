@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -203,8 +204,8 @@ struct Line {
 
 std::vector<Line> lines_of(const RunList& list, const std::vector<training::LeftTraining>& branches) {
   std::vector<Line> lines{{nullptr, {}, nullptr}};
-  for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch) {
-    lines.push_back({nullptr, {}, &*branch});
+  for (const training::LeftTraining& branch : std::views::reverse(branches)) {
+    lines.push_back({nullptr, {}, &branch});
   }
   for (const runs::RunSummary& run : list.runs) {
     lines.push_back({&run, {}, nullptr});

@@ -206,7 +206,11 @@ bool StartDesk::advance() {
   }
   if (auto answer = path_.take()) {
     any = true;
-    if (answer->result) use(*answer->result);
+    if (answer->result) {
+      use(*answer->result);
+    } else {
+      refusal_ = files::escaped(answer->error);
+    }
   }
   if (auto answer = network_reader_.take()) {
     any = true;

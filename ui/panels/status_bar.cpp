@@ -36,13 +36,13 @@ ImU32 level_color(const Frame& frame, training::LogLevel level) {
 }
 
 // Design pixels: behind an entry, and of the button of the log.
-constexpr float kGap = 20, kArrow = 12;
+constexpr float kGap = 20, kArrowRoom = 12;
 
 // One entry: `text` in the small font; its tool-tip explains `term` (of kTerms) and says `more`. Nothing where the row
 // has no room for it and the button of the log.
 void entry(const Frame& frame, const char* name, const char* term, std::string_view text, ImU32 color,
            std::string_view more) {
-  const float needed = text_width(frame.fonts.small, text) + (kGap + kArrow) * frame.scale;
+  const float needed = text_width(frame.fonts.small, text) + (kGap + kArrowRoom) * frame.scale;
   if (ImGui::GetContentRegionAvail().x < needed) return;
   row_text(frame, frame.fonts.small, color, text);
   trace_item(name);
@@ -91,7 +91,7 @@ void StatusBar::log_command(std::string line, bool of_view) {
 }
 
 void StatusBar::draw_last_line(const Frame& frame, float room) {
-  const float s = frame.scale, arrow = kArrow * s;
+  const float s = frame.scale, arrow = kArrowRoom * s;
   if (hit_area("status.log", ImVec2(room, ImGui::GetFrameHeight()))) {
     ImGui::OpenPopup("log");
     scroll_to_end_ = true;

@@ -32,7 +32,7 @@ constexpr std::array<Column, 2> kShareColumns{{
     {"sum of its products", "What this channel adds to the sum.", 96, true},
 }};
 
-ImU32 colour(images::Rgba pixel) {
+ImU32 opaque(images::Rgba pixel) {
   return IM_COL32(pixel.r, pixel.g, pixel.b, 255);
 }
 
@@ -48,7 +48,7 @@ void draw_map(const Frame& frame, ImVec2 at, float side, const Explanation& sum,
       const float value = values[static_cast<std::size_t>(y * sum.width + x)];
       const ImVec2 min(at.x + cell * static_cast<float>(x), at.y + cell * static_cast<float>(y));
       const ImVec2 max(min.x + cell, min.y + cell);
-      list->AddRectFilled(min, max, colour(images::signed_colour(largest > 0 ? value / largest : 0.0f)));
+      list->AddRectFilled(min, max, opaque(images::signed_colour(largest > 0 ? value / largest : 0.0f)));
       area_tooltip(frame, min, max, fmt::format("y {}, x {}: {:.6g}", y, x, value));
     }
   }

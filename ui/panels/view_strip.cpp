@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <ranges>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "ui/panels/pinned_checkpoint.h"
 #include "ui/panels/toolbar.h"
 #include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
@@ -15,38 +18,30 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kHeight = 28, kChoiceWidth = 248;
+constexpr float kHeight = 28, kChoiceWidth = 320;
+
+using Pinned = std::optional<std::uint64_t>;
 
 std::string checkpoint_text(std::uint64_t step) {
   return fmt::format("checkpoint at step {}", with_thousands(step));
 }
 
-std::string shown_checkpoint(const training::Revival& revival) {
-  if (!revival.problem.empty()) return "no look inside";
-  const bool other = revival.chosen > 0;
-  if (!revival.ready) return revival.asked ? "loading a checkpoint ..." : "newest checkpoint";
-  return other ? checkpoint_text(revival.step)
-               : fmt::format("newest checkpoint, step {}", with_thousands(revival.step));
-}
-
 // Whose activations, distributions, latents, predictions and features are shown.
-void draw_checkpoints(const Frame& frame, const training::Revival& revival, float width) {
+void draw_checkpoints(const Frame& frame, const training::Revival& revival, Pinned pinned, float width) {
   const std::string tip =
       revival.problem.empty()
           ? "The checkpoint that views of the inside are computed from, on this machine, once one of them "
-            "asks: "
-            "activations, distributions, latents, maps, features, predictions, the same step twice. The "
-            "newest one gives way to each newer one."
+            "asks: activations, distributions, latents, maps, features, predictions, the same step twice. "
+            "The newest one gives way to each newer one. A pinned step chooses the one that is nearest."
           : why_no_look(frame.snapshot, "");
-  if (!begin_combo(frame, "view.checkpoint", shown_checkpoint(revival), width, tip)) return;
+  if (!begin_combo(frame, "view.checkpoint", checkpoint_line(revival, pinned), width, tip)) return;
   const auto item = [&](std::uint64_t step, const std::string& text) {
     const std::string name = fmt::format("view.checkpoint={}", step);
     if (combo_item(frame, name.c_str(), text.c_str(), step == revival.chosen))
       frame.send(training::LookAt{step});
   };
   item(0, "newest checkpoint");
-  for (auto step = revival.steps.rbegin(); step != revival.steps.rend(); ++step)
-    item(*step, checkpoint_text(*step));
+  for (const std::uint64_t step : std::views::reverse(revival.steps)) item(step, checkpoint_text(step));
   end_combo();
 }
 
@@ -67,7 +62,7 @@ float view_strip_height(const Frame& frame) {
   return frame.snapshot.can.steer ? 0 : kHeight;
 }
 
-void draw_view_strip(const Frame& frame) {
+void draw_view_strip(const Frame& frame, std::optional<std::uint64_t> pinned) {
   if (frame.snapshot.can.steer) return;
   const float s = frame.scale;
   const auto& snapshot = frame.snapshot;
@@ -98,7 +93,7 @@ void draw_view_strip(const Frame& frame) {
                       : ""));
   if (choice > 0) {
     ImGui::SameLine(0, gap);
-    draw_checkpoints(frame, *snapshot.revival, choice);
+    draw_checkpoints(frame, *snapshot.revival, pinned, choice);
   }
   ImGui::End();
 }

@@ -1,6 +1,9 @@
 #pragma once
 // The strip below the toolbar that says that this window shows a run of another process.
 
+#include <cstdint>
+#include <optional>
+
 #include "ui/frame/frame.h"
 
 namespace warpscope::ui {
@@ -9,6 +12,7 @@ namespace warpscope::ui {
 float view_strip_height(const Frame& frame);
 
 /// "Viewing runs/x · running in another process", in the window that place_next_window() has placed.
-void draw_view_strip(const Frame& frame);
+/// `pinned`: the step that is pinned, to which the checkpoint is the nearest.
+void draw_view_strip(const Frame& frame, std::optional<std::uint64_t> pinned);
 
 }  // namespace warpscope::ui

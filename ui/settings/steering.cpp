@@ -35,6 +35,11 @@ bool sees_network(const training::Snapshot& snapshot) {
   return snapshot.revival ? snapshot.revival->ready : snapshot.can.look_inside;
 }
 
+void ask_for_results(const Frame& frame, bool shown) {
+  const auto& revival = frame.snapshot.revival;
+  if (revival && frame.request != nullptr && (!shown || revival->asked)) frame.request->results = true;
+}
+
 Steering::Steering(const Frame& frame) : refused_(!frame.snapshot.can.steer) {
   if (!refused_) return;
   if (refusals++ == 0) refusal = why_no_steering(frame.snapshot);

@@ -18,6 +18,8 @@ std::string why_no_saving(const training::Snapshot& snapshot);
 std::string why_no_look(const training::Snapshot& snapshot, const char* otherwise);
 /// True once a run that is only looked at shows a checkpoint, and always of a training.
 bool sees_network(const training::Snapshot& snapshot);
+/// Pictures and predictions of the checkpoint are asked for: where `shown`, only if something else has had it loaded.
+void ask_for_results(const Frame& frame, bool shown);
 
 /// For as long as it lives, controls steer.
 class Steering {
