@@ -38,8 +38,8 @@ struct UsedKernels {
 /// Throws core::BadInput with a sentence where one cannot be used.
 UsedKernels use_kernels(const KernelArguments& arguments, const std::string& device);
 
-/// Throws core::BadInput where both are asked for: ranks beside this one would not have the kernels. Call it before any rank
-/// is started.
+/// Throws core::BadInput where both are asked for: ranks beside this one would not have the kernels. Call it before any
+/// rank is started.
 void refuse_with_ranks(const KernelArguments& arguments, const RankArguments& ranks);
 
 /// Gives them to a training. Throws core::BadInput as well where it has ranks beside this one.

@@ -77,8 +77,8 @@ struct Observe {
 struct CopyWeights {
   std::uint64_t number = 0;
 };
-/// What is shown of the inside of a run that is only looked at (Snapshot::revival) is from now on that of the checkpoint
-/// nearest to this step; 0: of the newest, and of each newer one that comes.
+/// What is shown of the inside of a run that is only looked at (Snapshot::revival) is from now on that of the
+/// checkpoint nearest to this step; 0: of the newest, and of each newer one that comes.
 struct LookAt {
   std::uint64_t step = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The files of kernels that people wrote, in the folder of a run: it says what it ran. They are never compiled from there
-// unless somebody names them.
+// The files of kernels that people wrote, in the folder of a run: it says what it ran. They are never compiled from
+// there unless somebody names them.
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -23,8 +23,8 @@ struct KernelFile {
 /// The key of run.json.
 inline constexpr const char* kKernels = "kernels";
 
-/// Writes each into the folder "kernels" of the run, unless a file there holds the same; another of that name stays. Returns
-/// what run.json says: an array of {op, variant, file, sha256}, those that it names already before them. Throws
+/// Writes each into the folder "kernels" of the run, unless a file there holds the same; another of that name stays.
+/// Returns what run.json says: an array of {op, variant, file, sha256}, those that it names already before them. Throws
 /// core::Error.
 nlohmann::json keep_kernels(const std::filesystem::path& run, const std::vector<KernelFile>& kernels);
 

@@ -13,7 +13,7 @@ namespace warpscope::training {
 Checkpoint checkpoint_without_state(const TrainingSettings& settings, const Steering& steering,
                                     const Progress& progress);
 
-/// Of `state`: its weights, state of the optimizer, what the device keeps and the place in the epoch.
+/// Takes from `state` the weights, the optimizer's state, what the device keeps and the place in the epoch.
 void take_state(Checkpoint& checkpoint, EngineState state);
 
 EngineState engine_state(Checkpoint checkpoint);

@@ -62,7 +62,7 @@ class MomentFiles {
   EngineState read(const Moment& moment) const;
   /// What was written of it goes, or is not written.
   void remove(std::uint64_t number);
-  /// Of all that there are, and those that wait.
+  /// The bytes of all files, those that wait among them.
   std::size_t bytes() const { return bytes_; }
 
  private:

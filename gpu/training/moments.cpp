@@ -329,7 +329,8 @@ void Moments::erase(std::size_t place) {
   list_changed_ = true;
 }
 
-/// Of those that may go: what is not this training's past, the oldest before the others; then as thinned_out() says.
+/// Which of those that may go does: first what is not this training's past, the oldest before the others; then as
+/// thinned_out() says.
 template <class MayGo>
 std::optional<std::size_t> Moments::first_to_go(MayGo may_go) const {
   std::vector<std::size_t> where;

@@ -41,7 +41,7 @@ struct Moment {
   FigureTally::Mark tally;
   std::size_t changes = 0, evaluations = 0;  ///< that had been noted by then
 
-  /// Of the state; 0 if it is not in memory.
+  /// The size of the state; 0 if it is not in memory.
   std::size_t bytes() const;
 };
 
@@ -144,7 +144,7 @@ class Moments {
   const Moment* next(std::uint64_t step) const;
   /// For Snapshot::moments; nullptr if it has not changed since the last call.
   std::shared_ptr<const std::vector<std::uint64_t>> take_list();
-  /// Of those in memory.
+  /// The size of those in memory.
   std::size_t bytes() const;
   /// What the disk has taken is dropped from memory. Returns why it takes no more, in a sentence to be told; else "".
   std::string settle_files();

@@ -1,6 +1,6 @@
 #pragma once
-// What a trial process tells the one that started it, in memory that both see. What the trial runs can write anything here:
-// it is read as a stranger's text is.
+// What a trial process tells the one that started it, in memory that both see. What the trial runs can write anything
+// here: it is read as a stranger's text is.
 
 #include <array>
 #include <cstddef>

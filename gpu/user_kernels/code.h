@@ -1,6 +1,6 @@
 #pragma once
-// Compiled kernels, loaded, and the variants that they are. Loading a library runs what it has for its beginning, with the
-// rights of this process: what is not proved (trial.h) is loaded in a trial process only.
+// Compiled kernels, loaded, and the variants that they are. Loading a library runs what it has for its beginning, with
+// the rights of this process: what is not proved (trial.h) is loaded in a trial process only.
 
 #include <filesystem>
 #include <memory>

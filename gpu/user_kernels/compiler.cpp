@@ -135,8 +135,8 @@ std::vector<std::string> files_of_rule(const std::string& rule) {
   return names;
 }
 
-/// "CHECKSUM FILE" for each of the person's own headers. One that is newer than `own`, which was written just before, may
-/// be another than what was compiled: its row fits no file.
+/// "CHECKSUM FILE" for each of the person's own headers. One that is newer than `own`, which was written just before,
+/// may be another than what was compiled: its row fits no file.
 std::string headers_noted(const fs::path& rule, const fs::path& own) {
   std::error_code error;
   const fs::file_time_type begun = fs::last_write_time(own, error);

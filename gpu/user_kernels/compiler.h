@@ -1,7 +1,7 @@
 #pragma once
 // Makes code of the file of a kernel, twice: checked and fast (assets/kernels/warpscope/kernel.h). For the CPU by the
-// system's C++ compiler, which is found when it is needed; for a GPU by NVRTC (nvrtc.h). What was made is kept by content:
-// of the file, of its own headers, of the program's, and by compiler, flags and processor. From any thread.
+// system's C++ compiler, which is found when it is needed; for a GPU by NVRTC (nvrtc.h). What was made is kept by
+// content: of the file, of its own headers, of the program's, and by compiler, flags and processor. From any thread.
 
 #include <filesystem>
 #include <functional>
@@ -48,8 +48,8 @@ std::filesystem::path kernel_cache();
 /// Where <warpscope/...> stands, in `cache`; it is written where it is not there yet. Throws core::Error.
 std::filesystem::path include_folder(const std::filesystem::path& cache);
 
-/// Compiles for the language of `source`. Throws core::BadInput where there is no compiler, core::Error where it cannot be
-/// run or nothing can be written.
+/// Compiles for the language of `source`. Throws core::BadInput where there is no compiler, core::Error where it cannot
+/// be run or nothing can be written.
 Compilation compile(const Source& source, CompileOptions options = {});
 
 /// The errors in what GCC or Clang wrote, in its order; the kernel's file is called kShownFile there.

@@ -1,5 +1,5 @@
-// What compilers write, read line by line: "FILE:LINE:COLUMN: error: MESSAGE" of GCC and Clang, "FILE(LINE): error: MESSAGE"
-// of NVRTC.
+// What compilers write, read line by line: "FILE:LINE:COLUMN: error: MESSAGE" of GCC and Clang, "FILE(LINE): error:
+// MESSAGE" of NVRTC.
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
-// The way of a kernel from a file to a variant, for commands and for who swaps them while a training runs: read_source(),
-// compile(), prove(), variant_of(), then ops::with_new_version() makes the table that the next plan is built from. The
-// version before goes on in the plans that hold its table, and is unloaded with the last of them. From any thread.
+// The way of a kernel from a file to a variant, for commands and for who swaps them while a training runs:
+// read_source(), compile(), prove(), variant_of(), then ops::with_new_version() makes the table that the next plan is
+// built from. The version before goes on in the plans that hold its table, and is unloaded with the last of them. From
+// any thread.
 
 #include <memory>
 #include <string>

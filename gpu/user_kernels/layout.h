@@ -1,7 +1,7 @@
 #pragma once
-// By which indices a person names an element of an operand: found from the contract of its op alone, by asking it for the
-// operand's elements on a few shapes. Row-major, the last index the fastest; images as batch, rows, columns, channels,
-// weights as outputs, rows, columns, inputs.
+// By which indices a person names an element of an operand: found from the contract of its op alone, by asking it for
+// the operand's elements on a few shapes. Row-major, the last index the fastest; images as batch, rows, columns,
+// channels, weights as outputs, rows, columns, inputs.
 
 #include <cstdint>
 #include <string_view>
@@ -25,7 +25,7 @@ struct OperandLayout {
   bool known = true;                   ///< false: no such product of extents; it has one index
 };
 
-/// Of the operands of `op`, in the order of its contract.
+/// The layouts of the operands of `op`, in the order of its contract.
 std::vector<OperandLayout> layouts_of(ops::Op op);
 
 /// How many values each index has in a call of `shape`; at least one.

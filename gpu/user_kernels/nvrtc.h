@@ -1,6 +1,6 @@
 #pragma once
-// NVIDIA's run-time compiler, which is opened when the first kernel for a GPU is compiled. Nothing here needs CUDA to be
-// built: the few functions that are called are declared here, and are looked up in the library.
+// NVIDIA's run-time compiler, which is opened when the first kernel for a GPU is compiled. Nothing here needs CUDA to
+// be built: the few functions that are called are declared here, and are looked up in the library.
 
 #include <string>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Other programs: a compiler, or this one again for a trial. They have an empty standard input, inherit no open file but the
-// one that is named, are the head of a process group of their own, and are killed with it when their time is over.
+// Other programs: a compiler, or this one again for a trial. They have an empty standard input, inherit no open file
+// but the one that is named, are the head of a process group of their own, and are killed with it when their time is
+// over.
 
 #include <chrono>
 #include <functional>

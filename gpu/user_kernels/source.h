@@ -1,5 +1,6 @@
 #pragma once
-// The file of a kernel that a person wrote: which op it is of and how its variant is called, before anything of it runs.
+// The file of a kernel that a person wrote: which op it is of and how its variant is called, before anything of it
+// runs.
 
 #include <filesystem>
 #include <string>
@@ -25,8 +26,8 @@ std::string variant_name_of(std::string_view file);
 /// That which the end of the file's name tells: .cpp, .cc and .cxx, or .cu. Throws core::BadInput.
 Language language_of(const std::filesystem::path& file);
 
-/// Reads a file. Throws core::BadInput if it cannot be read, has more than 4 MiB, another ending, or includes no header of
-/// an op or those of several.
+/// Reads a file. Throws core::BadInput if it cannot be read, has more than 4 MiB, another ending, or includes no header
+/// of an op or those of several.
 Source read_source(const std::filesystem::path& file);
 
 /// The same of a text that stands in `file`, or is about to.

@@ -1,7 +1,7 @@
 #pragma once
-// Files to start a kernel of one's own from: the contract of an op in words, and its simplest variant, which compiles and
-// is right. Which ops there are, is the files assets/kernels/OP.body: what gives one element of the first operand that the
-// op writes. All else comes from the contracts.
+// Files to start a kernel of one's own from: the contract of an op in words, and its simplest variant, which compiles
+// and is right. Which ops there are, is the files assets/kernels/OP.body: what gives one element of the first operand
+// that the op writes. All else comes from the contracts.
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 #pragma once
-// Proof of a kernel that a person wrote, in a process of its own: the checked build first, then the fast one, on shapes that
-// the op's contract offers, held against the double-precision reference as all variants are (verify/op_check.h). Whatever
-// the kernel does ends that process only.
+// Proof of a kernel that a person wrote, in a process of its own: the checked build first, then the fast one, on shapes
+// that the op's contract offers, held against the double-precision reference as all variants are (verify/op_check.h).
+// Whatever the kernel does ends that process only.
 
 #include <cstdint>
 #include <functional>

@@ -102,7 +102,7 @@ double least_normal_norm(core::ElementType type, std::size_t count) {
          std::sqrt(static_cast<double>(count));
 }
 
-/// Of a floating operand, as decoded from `bytes`.
+/// The worst element of a floating operand, whose values are decoded from `bytes`.
 WorstElement worst_element(Name name, const Bytes& bytes, const std::vector<double>& out,
                            const std::vector<double>& right) {
   WorstElement worst;

@@ -38,8 +38,8 @@ struct StepView {
 /// texts, predictions and kernel times; distributions, which have a history of their own, count as well.
 class KeptViews {
  public:
-  /// What the training has told, before the snapshot that follows: after Return what was up to its step stays where that
-  /// was this training's own, after Restart nothing does.
+  /// What the training has told, before the snapshot that follows: after Return what was up to its step stays where
+  /// that was this training's own, after Restart nothing does.
   void follow(const std::vector<training::FeedItem>& items);
   /// Once for each snapshot and what was seen beside it. Another network begins anew, and what a training has gone back
   /// from is dropped. Keeps within TrainingSettings::keep_history_mib.

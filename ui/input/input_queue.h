@@ -41,8 +41,8 @@ struct InputStep {
   std::vector<unsigned> characters = {};
 };
 
-/// However slow the frames are, each sees one change of a button at most, with the pointer where it was then, or the keys
-/// between two of them, of which one edits at most (arrows, Backspace, Enter, Ctrl + C), and then no characters.
+/// However slow the frames are, each sees one change of a button at most, with the pointer where it was then, or the
+/// keys between two of them, of which one edits at most (arrows, Backspace, Enter, Ctrl + C), and then no characters.
 /// Dear ImGui before 1.87 sees only what is down at a frame: it loses a click or a key that is let go and pressed anew
 /// within one or between two, takes a click to where the pointer is by then, and what is typed before all keys.
 class InputQueue {
@@ -54,7 +54,7 @@ class InputQueue {
   bool waits() const { return !acts_.empty(); }
   /// The keys that are left for other frames.
   std::vector<KeyPress> waiting_keys() const;
-  /// Of the next frame; `now` is where the pointer is if nothing is left.
+  /// The events of the next frame; `now` is where the pointer is if nothing is left.
   InputStep next(PointerPlace now);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Challenges for the first ten minutes, within the live training: what they begin with, and whether their goal is reached.
-// A row each. No drawing here.
+// Challenges for the first ten minutes, within the live training: what they begin with, and whether their goal is
+// reached. A row each. No drawing here.
 
 #include <cstdint>
 #include <optional>

@@ -48,7 +48,8 @@ std::string takes_text(const models::Model& model) {
   return fmt::format("{} {}", model.classes > 0 ? "classifies" : "reconstructs", what);
 }
 
-/// What is started on the automatic device has the ranks of the present training, if it is this program that starts them.
+/// What is started on the automatic device has the ranks of the present training, if it is this program that starts
+/// them.
 bool ranks_go_on(const training::Snapshot& snapshot, const StartChoices& choices) {
   return snapshot.ranks.size() > 1 && snapshot.most_ranks > 1 && choices.device.empty();
 }

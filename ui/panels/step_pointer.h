@@ -21,8 +21,8 @@ class StepPointer {
     std::optional<std::uint64_t> step{};  ///< under it; nothing: the newest
   };
 
-  /// Sets the cursor's step, and whether it is only passing: under the pointer that of the pointer, else the one that was
-  /// there before it came. Where somebody else moves the cursor meanwhile, theirs stays until the pointer moves.
+  /// Sets the cursor's step, and whether it is only passing: under the pointer that of the pointer, else the one that
+  /// was there before it came. Where somebody else moves the cursor meanwhile, theirs stays until the pointer moves.
   void move(Cursor& cursor, const Hand& hand);
   /// The step that stays when the pointer goes.
   std::optional<std::uint64_t> kept(const Cursor& cursor) const { return over_ ? kept_ : cursor.step; }

@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel of your own is written against, on a CPU and on a GPU. The program writes this file, and a header for each
-// operation beside it (<warpscope/conv2d.forward.h>), where its compiler looks for them.
+// What a kernel of your own is written against, on a CPU and on a GPU. The program writes this file, and a header for
+// each operation beside it (<warpscope/conv2d.forward.h>), where its compiler looks for them.
 //
 //   a view        view(n, h, w, c): an element, by as many indices as the operand has; view[i]: the i-th, row-major
 //   built twice   checked: each access is held against the operand's extents, and the trial ends with operation, line,
@@ -170,7 +170,8 @@ class View {
 }  // namespace warpscope::kernel
 
 #ifdef __CUDACC__
-/// The launch: `threads` of a block, which are the launch bounds too, and `blocks` of the grid, an expression of `call`.
+/// The launch: `threads` of a block, which are the launch bounds too, and `blocks` of the grid, an expression of
+/// `call`.
 #define WARPSCOPE_LAUNCH(call, threads, blocks) WARPSCOPE_LAUNCH_3D(call, threads, 1, 1, blocks, 1, 1)
 /// The same in three dimensions.
 #define WARPSCOPE_LAUNCH_3D(call, threads_x, threads_y, threads_z, blocks_x, blocks_y, blocks_z)     \
