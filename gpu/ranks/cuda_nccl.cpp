@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "gpu/core/cuda.h"
+#include "gpu/core/opened_library.h"
 #include "gpu/ranks/nccl.h"
 
 #if WARPSCOPE_HAVE_NCCL
-#include <dlfcn.h>
 #include <nccl.h>
 #endif
 
@@ -35,30 +35,26 @@ struct Nccl {
   decltype(&ncclGetErrorString) error_text = nullptr;
   std::string missing;
 
-  template <class Function>
-  void find(void* library, const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(library, name));
-    if (function == nullptr) missing = std::string("NCCL on this machine has no ") + name;
-  }
-
   Nccl() {
-    void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 #ifdef WARPSCOPE_NCCL_LIBRARY
-    if (library == nullptr) library = dlopen(WARPSCOPE_NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    core::OpenedLibrary library({"libnccl.so.2", WARPSCOPE_NCCL_LIBRARY});
+#else
+    core::OpenedLibrary library({"libnccl.so.2"});
 #endif
-    if (library == nullptr) {
+    if (!library.is_open()) {
       missing =
           "NCCL (libnccl.so.2) is not on this machine; install it or name its folder in LD_LIBRARY_PATH";
       return;
     }
-    find(library, "ncclGetUniqueId", unique_id);
-    find(library, "ncclCommInitRankConfig", init);
-    find(library, "ncclCommAbort", abort);
-    find(library, "ncclAllReduce", all_reduce);
-    find(library, "ncclGroupStart", group_start);
-    find(library, "ncclGroupEnd", group_end);
-    find(library, "ncclRedOpCreatePreMulSum", make_weighted_sum);
-    find(library, "ncclGetErrorString", error_text);
+    library.find("ncclGetUniqueId", unique_id);
+    library.find("ncclCommInitRankConfig", init);
+    library.find("ncclCommAbort", abort);
+    library.find("ncclAllReduce", all_reduce);
+    library.find("ncclGroupStart", group_start);
+    library.find("ncclGroupEnd", group_end);
+    library.find("ncclRedOpCreatePreMulSum", make_weighted_sum);
+    library.find("ncclGetErrorString", error_text);
+    if (!library.missing().empty()) missing = "NCCL on this machine has no " + library.missing();
   }
 };
 

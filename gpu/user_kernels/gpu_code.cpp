@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/opened_library.h"
 #include "gpu/files/text.h"
 #include "gpu/user_kernels/code.h"
 
@@ -32,26 +32,22 @@ struct Driver {
   int (*error_text)(int, const char**) = nullptr;
   std::string missing;
 
-  template <class Function>
-  void look_up(void* library, const char* name, Function*& found) {
-    found = reinterpret_cast<Function*>(dlsym(library, name));
-    if (found == nullptr) missing = fmt::format("CUDA's driver on this machine has no {}", name);
-  }
-
   Driver() {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
+    core::OpenedLibrary library({"libcuda.so.1"});
+    if (!library.is_open()) {
       missing = "CUDA's driver (libcuda.so.1) is not on this machine";
       return;
     }
-    look_up(library, "cuModuleLoadData", load);
-    look_up(library, "cuModuleUnload", unload);
-    look_up(library, "cuModuleGetFunction", function);
-    look_up(library, "cuLaunchKernel", launch);
-    look_up(library, "cuMemAlloc_v2", allocate);
-    look_up(library, "cuMemFree_v2", free);
-    look_up(library, "cuMemcpyDtoH_v2", to_host);
-    look_up(library, "cuGetErrorString", error_text);
+    library.find("cuModuleLoadData", load);
+    library.find("cuModuleUnload", unload);
+    library.find("cuModuleGetFunction", function);
+    library.find("cuLaunchKernel", launch);
+    library.find("cuMemAlloc_v2", allocate);
+    library.find("cuMemFree_v2", free);
+    library.find("cuMemcpyDtoH_v2", to_host);
+    library.find("cuGetErrorString", error_text);
+    if (!library.missing().empty())
+      missing = fmt::format("CUDA's driver on this machine has no {}", library.missing());
   }
 };
 

@@ -6,10 +6,10 @@
 #include <sstream>
 #include <system_error>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/opened_library.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/paths.h"
 #include "gpu/files/sha256.h"
@@ -36,34 +36,27 @@ struct Nvrtc {
   int major = 0;
   int minor = 0;
 
-  template <class Function>
-  void look_up(void* library, const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(library, name));
-    if (function == nullptr)
-      missing = fmt::format("NVRTC on this machine has no {}; CUDA 12 or newer has", name);
-  }
-
   Nvrtc() {
-    void* library = nullptr;
-    for (const char* name :
-         {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}) {
-      if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (library == nullptr) {
+    core::OpenedLibrary library(
+        {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
+    if (!library.is_open()) {
       missing =
           "NVRTC (libnvrtc.so) is not on this machine; install it with CUDA's toolkit, or name its folder in "
           "LD_LIBRARY_PATH";
       return;
     }
-    look_up(library, "nvrtcVersion", version);
-    look_up(library, "nvrtcCreateProgram", create);
-    look_up(library, "nvrtcCompileProgram", compile);
-    look_up(library, "nvrtcGetProgramLogSize", log_size);
-    look_up(library, "nvrtcGetProgramLog", log);
-    look_up(library, "nvrtcGetCUBINSize", cubin_size);
-    look_up(library, "nvrtcGetCUBIN", cubin);
-    look_up(library, "nvrtcDestroyProgram", destroy);
-    if (!missing.empty()) return;
+    library.find("nvrtcVersion", version);
+    library.find("nvrtcCreateProgram", create);
+    library.find("nvrtcCompileProgram", compile);
+    library.find("nvrtcGetProgramLogSize", log_size);
+    library.find("nvrtcGetProgramLog", log);
+    library.find("nvrtcGetCUBINSize", cubin_size);
+    library.find("nvrtcGetCUBIN", cubin);
+    library.find("nvrtcDestroyProgram", destroy);
+    if (!library.missing().empty()) {
+      missing = fmt::format("NVRTC on this machine has no {}; CUDA 12 or newer has", library.missing());
+      return;
+    }
     if (version(&major, &minor) != kDone || major < kOldest) {
       missing =
           fmt::format("NVRTC on this machine is that of CUDA {}.{}; 12 or newer is needed", major, minor);
