@@ -143,6 +143,11 @@ struct Variant {
   /// Plans may call an op that adds over ranks in pieces of no less than so many of `count`, each beside the nodes that
   /// make the others (plan/overlap.h); it takes no workspace. 0: in one call, when all is there.
   std::int64_t least_piece = 0;
+  /// Made for shapes at which the others are slow: the best where it takes the shape, and where it refuses one, nobody
+  /// has to be told. What runs where no shape is known is another one.
+  bool special = false;
+  /// Nor is it the best where another variant's call (no library's) would cover one of these ops.
+  OpSet yields_to = {};
   bool library = false;  ///< a library's kernels: the default only where we have none
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: only its own op. What one of them writes and another

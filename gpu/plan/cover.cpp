@@ -104,6 +104,8 @@ class Coverer {
   [[noreturn]] void refuse(const Node& node, std::string_view name, const std::string& reason) const;
   std::vector<const Variant*> candidates_of(const Node& node) const;
   void put_measured_first(std::size_t n, const MeasuredChoices& measured);
+  bool is_chosen(std::size_t n) const { return selection_.variants.contains(program_.nodes[n].op); }
+  bool yields(std::size_t n) const;
   void match(std::size_t n);
   void pass_over(std::size_t n, const std::string& why);
   void take_back(std::size_t n, Op op, const std::string& reason);
@@ -187,7 +189,7 @@ std::vector<const Variant*> Coverer::candidates_of(const Node& node) const {
 /// Where nobody has chosen a variant, the measured one comes before the others.
 void Coverer::put_measured_first(std::size_t n, const MeasuredChoices& measured) {
   const Node& node = program_.nodes[n];
-  if (selection_.variants.contains(node.op)) return;
+  if (is_chosen(n)) return;
   const auto choice = measured.find(call_key(node.op, selection_.precision, node.shape));
   if (choice == measured.end()) return;
   std::vector<const Variant*>& candidates = attempts_[n].candidates;
@@ -198,15 +200,28 @@ void Coverer::put_measured_first(std::size_t n, const MeasuredChoices& measured)
   attempts_[n].measured = describe(choice->second);
 }
 
+/// Whether the best candidate leaves the node to another, whose call covers more.
+bool Coverer::yields(std::size_t n) const {
+  const Attempt& attempt = attempts_[n];
+  const OpSet& others = attempt.variant().yields_to;
+  if (others.empty() || !attempt.measured.empty()) return false;
+  return std::any_of(attempt.candidates.begin() + 1, attempt.candidates.end(), [&](const Variant* each) {
+    if (each->library) return false;
+    const ChainMatch match = match_chain(program_, n, *each, {}, selection_);
+    return match.failure.empty() && match.covered.has_any(others);
+  });
+}
+
 /// Gives a node the best call that fits around it.
 void Coverer::match(std::size_t n) {
   Attempt& attempt = attempts_[n];
+  const bool untried = attempt.left_out.empty() && attempt.candidate == 0 && !is_chosen(n);
   attempt.match = match_chain(program_, n, attempt.variant(), attempt.left_out, selection_);
-  if (attempt.match.failure.empty()) return;
-  const bool chosen = selection_.variants.find(program_.nodes[n].op) != selection_.variants.end();
-  if (attempt.match.absent && attempt.left_out.empty() && attempt.candidate == 0 && !chosen &&
-      attempt.candidates.size() > 1) {
-    // It is made for another place in a network, which is nothing that anybody has to be told.
+  const bool fits = attempt.match.failure.empty();
+  const bool elsewhere = fits ? untried && yields(n) : attempt.match.absent || attempt.variant().special;
+  if (fits && !elsewhere) return;
+  if (elsewhere && untried && attempt.candidates.size() > 1) {
+    // It is made for another place in a network or other shapes, which is nothing that anybody has to be told.
     attempt.candidates.erase(attempt.candidates.begin());
     attempt.measured.clear();
     return match(n);

@@ -107,7 +107,8 @@ const Variant* automatic_variant(Op op, const Machine& machine, core::Precision 
   const Variant* found = nullptr;
   for (const bool library : {true, false}) {  // the later one wins
     for (const Variant* variant : ops::variants_of(machine.variants, op, machine.device.kind)) {
-      if (variant->library != library || ops::needs_others(*variant) || ops::is_users(*variant)) continue;
+      if (variant->library != library || variant->special) continue;
+      if (ops::needs_others(*variant) || ops::is_users(*variant)) continue;
       if (ops::unavailable_reason(*variant, machine.device, precision).empty()) found = variant;
     }
   }

@@ -252,6 +252,36 @@ TEST(CoverReasons, SayWhyTheBestRefusesTheShape) {
   EXPECT_EQ(nodes[index_of(program, Op::relu_forward, "relu2")].reason, "");
 }
 
+TEST(CoverReasons, NobodyIsToldThatASpecialOneRefuses) {
+  Variant special{.op = Op::relu_forward, .name = "made_for_some", .special = true, .summary = ""};
+  special.refuses = [](const ops::OpShape& shape) -> std::string {
+    return shape.height == 32 ? "takes smaller images" : "";
+  };
+  const Program program = program_of(models::find_model("autoencoder"));
+  const auto table = table_with({special});
+  const auto nodes = autoencoder_by(table, {});
+  const NodeCover& refused = nodes[index_of(program, Op::relu_forward, "relu1")];
+  EXPECT_EQ(refused.variant->name, "plain");
+  EXPECT_EQ(refused.reason, "");
+  EXPECT_EQ(nodes[index_of(program, Op::relu_forward, "relu2")].variant->name, "made_for_some");
+  const Variant* const automatic =
+      automatic_variant(Op::relu_forward, {core::DeviceInfo{}, table}, core::Precision::fp32);
+  ASSERT_NE(automatic, nullptr);
+  EXPECT_EQ(automatic->name, "plain") << "where no shape is known";
+}
+
+TEST(CoverReasons, NobodyIsToldThatASpecialOneYieldsToACallThatCoversMore) {
+  Variant special{.op = Op::conv2d_forward, .name = "made_for_some", .special = true, .summary = ""};
+  special.yields_to = {Op::relu_forward};
+  const Program program = program_of(models::find_model("autoencoder"));
+  const auto nodes = autoencoder_by(table_with({epilogue(), special}), {});
+  const NodeCover& yielded = nodes[index_of(program, Op::conv2d_forward, "conv1")];
+  EXPECT_EQ(yielded.variant->name, "epilogue");
+  EXPECT_EQ(yielded.reason, "");
+  EXPECT_EQ(nodes[index_of(program, Op::conv2d_forward, "conv5")].variant->name, "made_for_some")
+      << "no ReLU";
+}
+
 TEST(CoverReasons, SayBothWhyNotTheChosenAndWhyLessIsCovered) {
   Variant whole = epilogue();
   whole.name = "whole";

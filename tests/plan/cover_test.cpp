@@ -276,6 +276,39 @@ TEST_F(HopperCover, ATrainingStepOfTheAutoencoderIsOneCallALayerAndPass) {
   for (const NodeCover& node : nodes) EXPECT_EQ(node.reason, "");
 }
 
+TEST_F(HopperCover, AConvolutionThatHopperLacksRunsAsAGeneralOne) {
+  models::Model model = autoencoder;
+  std::erase_if(model.layers, [](const models::Layer& layer) { return layer.name == "pool2"; });
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv2") layer.stride = 2;
+  }
+  const Program program = program_of(model, Purpose::training, Precision::bf16);
+  const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const NodeCover& general = node_of(program, nodes, Op::conv2d_forward, "conv2");
+  EXPECT_EQ(describe(general), "hopper_general, with bias, relu");
+  EXPECT_EQ(general.reason, "");
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_input, "conv2")),
+            "hopper_general, with relu.backward");
+  const NodeCover& wide = node_of(program, nodes, Op::conv2d_forward, "conv3");
+  EXPECT_EQ(wide.variant->name, "hopper");
+  EXPECT_EQ(wide.reason, "");
+}
+
+TEST_F(HopperCover, AGeneralConvolutionYieldsToACallThatCoversItsPooling) {
+  models::Model model = autoencoder;
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv2") layer.out_channels = 96;
+    if (layer.name == "conv3") layer.in_channels = 96;
+  }
+  const Program program = program_of(model, Purpose::training, Precision::bf16);
+  const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const NodeCover& pooled = node_of(program, nodes, Op::conv2d_forward, "conv2");
+  EXPECT_EQ(describe(pooled), "hopper, with bias, relu, maxpool2d");
+  EXPECT_EQ(pooled.reason, "");
+}
+
 TEST_F(HopperCover, InferenceKeepsWhatIsShown) {
   for (const Precision precision : core::selectable_precisions()) {
     const Program program = program_of(autoencoder, Purpose::inference, precision);

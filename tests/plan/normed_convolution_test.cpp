@@ -280,7 +280,7 @@ TEST(NormedConvolution, OthersRunWithAReasonWhereTheShapeIsRefused) {
     const auto nodes = on.cover(program);
     expect_consistent(program, nodes);
     const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
-    EXPECT_EQ(call.variant->name, "hopper");
+    EXPECT_EQ(call.variant->name, "hopper_general");
     EXPECT_EQ(call.reason, "not hopper_normed: takes channels in multiples of 64");
     EXPECT_EQ(node_of(program, nodes, Op::batch_norm_forward, "bn2").variant->name, "pooled");
   }

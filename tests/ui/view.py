@@ -186,7 +186,8 @@ class Predictions(View):
 
     def test_without_predictions_it_says_so(self):
         self.assert_succeeded(self.run_program(*self.mlp("--steps", "30")))
-        shutil.rmtree(os.path.join(self.run_dir, "images"))
+        for kept in ("images", "checkpoints"):  # from which they would be shown, and made again
+            shutil.rmtree(os.path.join(self.run_dir, kept))
         self.open_window(until="finished")
         self.click("images.Confusion")
         self.item("confusion.0.0")

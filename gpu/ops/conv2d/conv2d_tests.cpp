@@ -59,6 +59,22 @@ std::vector<OpShape> shapes() {
   return list;
 }
 
+/// The same, and for `hopper_general` channels that no slice, step or tile of its divides (112 bytes of the summed ones
+/// among them), strides whose remainders have no taps or no pixels, images that reach beyond both ends.
+std::vector<OpShape> slice_shapes() {
+  std::vector<OpShape> list = shapes();
+  const std::vector<OpShape> more = {conv(1, 5, 6, 56, 72, 1, 1),
+                                     conv(1, 4, 5, 40, 56, 5, 3),
+                                     conv(1, 1, 35, 120, 112, 1, 9),
+                                     general(conv(2, 8, 7, 48, 96, 3, 3), 2),
+                                     general(conv(2, 1, 1, 64, 32, 3, 3), 2),
+                                     general(conv(1, 5, 4, 40, 32, 5, 5), 2, 2),
+                                     general(conv(1, 10, 16, 32, 88, 3, 5), 2, 3, true),
+                                     general(conv(1, 13, 11, 56, 64, 3, 3), 1, 4, true)};
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
 std::vector<OpShape> bias_shapes() {
   auto list = shapes();
   list.push_back(conv(64, 32, 32, 1, 3, 3, 3));
@@ -156,6 +172,10 @@ OpShape random_shape(Random& random) {
   shape.out_channels = test_shapes::channels(random);
   shape.kernel_height = 2 * test_shapes::between(random, 0, 3) + 1;
   shape.kernel_width = random() % 2 == 0 ? shape.kernel_height : 2 * test_shapes::between(random, 0, 3) + 1;
+  if (random() % 8 == 0) {
+    shape.in_channels = 8 * test_shapes::between(random, 4, 16);
+    shape.out_channels = 8 * test_shapes::between(random, 4, 16);
+  }
   if (random() % 3 != 0) return shape;
   shape.stride = test_shapes::between(random, 1, 3);
   shape.dilation = test_shapes::between(random, 1, 3);
@@ -165,7 +185,8 @@ OpShape random_shape(Random& random) {
   return shape;
 }
 
-/// With a channel count that takes the scalar path and one that takes the vector path.
+/// With a channel count that takes the scalar path and one that takes the vector path; the last has more tiles of
+/// `hopper_general` than run at once.
 std::vector<OpShape> large_forward() {
   return {conv(4, 32, 32, 3, 1024, 1, 1),
           conv(4, 32, 32, 16, 1024, 1, 1),
@@ -174,7 +195,8 @@ std::vector<OpShape> large_forward() {
           conv(1, 32, 32, 3, 512, 1, 1),
           conv(1, 32, 32, 16, 512, 1, 1),
           general(conv(4, 63, 64, 3, 1024, 1, 1), 2),
-          general(conv(2, 36, 32, 16, 512, 3, 1), 1, 2, true)};
+          general(conv(2, 36, 32, 16, 512, 3, 1), 1, 2, true),
+          conv(23, 38, 40, 32, 32, 1, 1)};
 }
 
 std::vector<OpShape> large_backward_input() {
@@ -185,7 +207,8 @@ std::vector<OpShape> large_backward_input() {
           conv(1, 32, 32, 512, 3, 1, 1),
           conv(1, 32, 32, 512, 16, 1, 1),
           general(conv(4, 32, 32, 1024, 3, 3, 1), 2),
-          general(conv(2, 32, 36, 512, 16, 1, 3), 1, 2, true)};
+          general(conv(2, 32, 36, 512, 16, 1, 3), 1, 2, true),
+          general(conv(23, 76, 80, 32, 32, 1, 1), 2)};
 }
 
 std::vector<OpShape> large_backward_weights() {
@@ -204,7 +227,7 @@ std::vector<OpShape> differentiated_too() {
 }  // namespace
 
 OpTests forward_tests() {
-  return {.shapes = shapes,
+  return {.shapes = slice_shapes,
           .random_shape = random_shape,
           .large_shapes = large_forward,
           .chain_shapes = forward_chain_shapes,
@@ -212,7 +235,7 @@ OpTests forward_tests() {
 }
 
 OpTests backward_input_tests() {
-  return {.shapes = shapes,
+  return {.shapes = slice_shapes,
           .random_shape = random_shape,
           .large_shapes = large_backward_input,
           .chain_shapes = backward_input_chain_shapes,

@@ -1,0 +1,128 @@
+#pragma once
+// Convolutions of any shape on Hopper as one implicit product (hopper_general.cuh): what host and kernels share.
+//
+// The pixels of the result that the same taps make are a lattice: all of them in forward; in backward_input, where a
+// stride of t leaves out taps, those of one remainder of row and column by t, so that none of their products is with a
+// zero between the steps. A lattice reads its taps at
+//
+//   lower + i * step + m * shift           i: row (or column) of the lattice, m: its m-th tap along the axis
+//
+// in pixels of the tensor that is read; what lies outside is zero.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <cuda.h>
+
+#include "gpu/core/types.h"
+#include "gpu/ops/activation.h"
+#include "gpu/ops/variant.h"
+
+namespace warpscope::ops::conv2d::hopper_general {
+
+inline constexpr int kMostStride = 2;
+inline constexpr int kMostLattices = kMostStride * kMostStride;
+inline constexpr int kRowBytes = 128;    ///< of a stage: a slice of a pixel's or a filter's channels
+inline constexpr int kProductRows = 64;  ///< of one instruction
+inline constexpr int kConsumers = 2;     ///< warpgroups that multiply, each its own rows of a tile
+inline constexpr int kMostProducts = 2;  ///< of a warpgroup, one below the other
+inline constexpr int kMostTileColumns = 192;
+
+/// The taps of a lattice along one axis.
+struct AxisTaps {
+  int extent = 0;    ///< rows or columns of the lattice
+  int first = 0;     ///< of the result, its first one
+  int lower = 0;     ///< what its first tap reads there
+  int count = 0;     ///< of taps
+  int shift = 0;     ///< from one tap's place to the next one's
+  int tap = 0;       ///< the first in the kernel
+  int tap_step = 1;  ///< to the next; taps are listed by the place that they read
+};
+
+struct Lattice {
+  AxisTaps down;
+  AxisTaps right;
+  int pixels = 0;    ///< of all images
+  int end_tile = 0;  ///< past the last tile of this lattice
+};
+
+/// One call as the kernels take it. `rows x columns` are those of the result's image.
+struct Problem {
+  Lattice lattices[kMostLattices];
+  int lattice_count = 0;
+  int tiles = 0;
+  int column_tiles = 0;
+  int rows = 0;
+  int columns = 0;
+  int channels = 0;    ///< of the result
+  int read_step = 1;   ///< pixels that are read from one pixel of a lattice to the next
+  int write_step = 1;  ///< pixels of the result, likewise
+  int kernel_width = 1;
+  int full_slices = 0;  ///< of the summed channels, 128 bytes each
+  int tail_steps = 0;   ///< products over what is left of them, each of 32 bytes: 0 to 3
+  bool relu = false;
+  Activation after = Activation::none;  ///< another than ReLU, or of backward_input its derivative
+};
+
+/// The tensor maps: pixels of each lattice, filters.
+struct Maps {
+  CUtensorMap pixels[kMostLattices];
+  CUtensorMap filters;
+};
+
+/// A tile: `products` times 64 rows for each warpgroup, so many columns.
+struct TileSize {
+  int products = 1;
+  int columns = kMostTileColumns;
+
+  constexpr int rows() const { return kConsumers * products * kProductRows; }
+};
+
+/// What a call reads and writes, in the terms of both ops.
+struct Tensors {
+  const void* in = nullptr;       ///< what the taps read: (images, height, width, channels)
+  const void* weights = nullptr;  ///< a line of summed channels for each filter and tap
+  const void* bias = nullptr;     ///< none if nullptr
+  const void* mask = nullptr;     ///< the result is zero where this is not positive; none if nullptr
+  void* kept = nullptr;           ///< takes what Problem::after reads, where somebody else does
+  const void* beside = nullptr;   ///< what the derivative of Problem::after reads, of backward_input
+  void* out = nullptr;
+};
+
+/// forward; backward_input. Without tiles.
+Problem forward_problem(const OpShape& shape, core::Precision precision);
+Problem backward_input_problem(const OpShape& shape, core::Precision precision);
+
+/// The tile that is estimated to take the least time on so many multiprocessors.
+TileSize choose_tile(const Problem& q, core::Precision precision, int multiprocessors);
+
+/// Sets the numbers of tiles.
+void cut(Problem& q, const TileSize& tile);
+
+/// The tensor maps of `call`, whose operands must be aligned to 16 bytes. Throws core::Error.
+Maps map_forward(const OpCall& call, const Problem& q, const Tensors& tensors, const TileSize& tile);
+Maps map_backward_input(const OpCall& call, const Problem& q, const Tensors& tensors, const TileSize& tile);
+
+/// How far the last pixel that the first tap of a lattice reads lies past the last of `extent` of the tensor.
+int upper_corner(const AxisTaps& axis, int step, int extent);
+
+/// Why the kernels cannot take `shape`, or should not because `hopper` takes less time, or "".
+std::string refuses_forward(const OpShape& shape);
+std::string refuses_backward_input(const OpShape& shape);
+
+/// Bytes of the weights by tap and input channel.
+std::size_t backward_input_workspace(const OpShape& shape, core::Precision precision);
+
+/// Enqueues the kernel on the call's stream; in its precision: hopper_general_<precision>.cu.
+void launch_bf16(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
+                 const TileSize& tile);
+void launch_fp16(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
+                 const TileSize& tile);
+void launch_tf32(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
+                 const TileSize& tile);
+
+/// (K, R, S, C) to (R, S, C, K): filters of backward_input are input channels.
+void transpose_weights(const OpCall& call, const void* weights, void* transposed);
+
+}  // namespace warpscope::ops::conv2d::hopper_general
