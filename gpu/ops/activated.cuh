@@ -23,6 +23,17 @@ __device__ __forceinline__ unsigned changed_word(unsigned word, unsigned beside,
   }
 }
 
+/// changed_word() of all of 16 or 8 bytes.
+template <class Out, class Change>
+__device__ __forceinline__ uint4 changed_words(uint4 words, uint4 beside, Change change) {
+  return {changed_word<Out>(words.x, beside.x, change), changed_word<Out>(words.y, beside.y, change),
+          changed_word<Out>(words.z, beside.z, change), changed_word<Out>(words.w, beside.w, change)};
+}
+template <class Out, class Change>
+__device__ __forceinline__ uint2 changed_words(uint2 words, uint2 beside, Change change) {
+  return {changed_word<Out>(words.x, beside.x, change), changed_word<Out>(words.y, beside.y, change)};
+}
+
 /// `beside` and `kept` have as many elements as the result.
 template <class Out>
 struct Activated {
@@ -41,31 +52,16 @@ struct Activated {
     }
   }
 
-  /// Writes 16 bytes of the result from `element` on.
-  template <class Change>
-  __device__ __forceinline__ void write(Storage* out, unsigned element, uint4 words, Change change) const {
-    uint4 other{};
+  /// Writes 16 or 8 bytes of the result from `element` on.
+  template <class Words, class Change>
+  __device__ __forceinline__ void write(Storage* out, unsigned element, Words words, Change change) const {
+    Words other{};
     if (beside != nullptr) {
-      other = *reinterpret_cast<const uint4*>(beside + element);
+      other = *reinterpret_cast<const Words*>(beside + element);
     } else if (kept != nullptr) {
-      *reinterpret_cast<uint4*>(kept + element) = words;
+      *reinterpret_cast<Words*>(kept + element) = words;
     }
-    *reinterpret_cast<uint4*>(out + element) =
-        uint4{changed_word<Out>(words.x, other.x, change), changed_word<Out>(words.y, other.y, change),
-              changed_word<Out>(words.z, other.z, change), changed_word<Out>(words.w, other.w, change)};
-  }
-
-  /// The same of 8 bytes.
-  template <class Change>
-  __device__ __forceinline__ void write(Storage* out, unsigned element, uint2 words, Change change) const {
-    uint2 other{};
-    if (beside != nullptr) {
-      other = *reinterpret_cast<const uint2*>(beside + element);
-    } else if (kept != nullptr) {
-      *reinterpret_cast<uint2*>(kept + element) = words;
-    }
-    *reinterpret_cast<uint2*>(out + element) =
-        uint2{changed_word<Out>(words.x, other.x, change), changed_word<Out>(words.y, other.y, change)};
+    *reinterpret_cast<Words*>(out + element) = changed_words<Out>(words, other, change);
   }
 };
 

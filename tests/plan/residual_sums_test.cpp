@@ -151,6 +151,11 @@ TEST(ResidualSums, OtherConvolutionsLeaveTheAdditionAlone) {
     EXPECT_TRUE(call.shape.covered.empty());
     EXPECT_EQ(call.variant->name == "hopper_general", capability == 90) << call.variant->name;
   }
+  Selection chosen = in(Precision::bf16);
+  chosen.variants[Op::conv2d_backward_input] = "hopper";
+  const auto by_hopper = cover(program, chosen, gpu(90));
+  const std::string& reason = node_of(program, by_hopper, Op::conv2d_backward_input, "conv2").reason;
+  EXPECT_NE(reason.find("adds a gradient in 3x3 layers"), std::string::npos) << reason;
 }
 
 TEST(ResidualSums, WhatIsUpsampledIsStillInTheCall) {

@@ -32,7 +32,7 @@ void launch(const OpCall& call, const Problem& problem, const Tensors& tensors, 
   }
 }
 
-/// Of a call, that of ReLU or another.
+/// ReLU and other activations have fields of their own.
 void set_activation(Problem& problem, Activation kind) {
   problem.relu = kind == Activation::relu;
   if (!problem.relu) problem.after = kind;

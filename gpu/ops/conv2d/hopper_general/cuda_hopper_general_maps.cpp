@@ -1,42 +1,12 @@
 // The tensor maps of hopper_general.cuh.
 
-#include <string>
+#include <cstdint>
 
-#include "gpu/core/cuda.h"
-#include "gpu/core/error.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/hopper_general/hopper_general.h"
 
 namespace warpscope::ops::conv2d::hopper_general {
 namespace {
-
-using Encode = decltype(&cuTensorMapEncodeIm2col);
-
-/// The driver's function by the runtime: the program does not link to the driver.
-Encode encode_function() {
-  static const Encode function = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    core::check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", &found, 12000,
-                                                      cudaEnableDefault, &result),
-                     "cudaGetDriverEntryPointByVersion(cuTensorMapEncodeIm2col)");
-    if (found == nullptr)
-      throw core::Error("the driver has no cuTensorMapEncodeIm2col; it must be of CUDA 12 or later");
-    return reinterpret_cast<Encode>(found);
-  }();
-  return function;
-}
-
-CUtensorMapDataType data_type(core::Precision precision) {
-  switch (precision) {
-    case core::Precision::tf32:
-      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
-    case core::Precision::fp16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    default:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  }
-}
 
 /// What the taps read.
 struct Images {
@@ -63,16 +33,14 @@ CUtensorMap map_lattice(const Images& in, const Lattice& lattice, int step, cons
                        upper_corner(lattice.down, step, in.rows)};
   const auto pixels = static_cast<cuuint32_t>(step);
   const cuuint32_t steps[] = {1, pixels, pixels, 1};
+  static const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeIm2col)>(
+      fused::hopper::driver_function("cuTensorMapEncodeIm2col"));
   CUtensorMap map{};
-  const CUresult status = encode_function()(
-      &map, data_type(precision), 4, const_cast<void*>(in.data), sizes, strides, lower, upper,
+  fused::hopper::check_map(encode(
+      &map, fused::hopper::data_type(precision), 4, const_cast<void*>(in.data), sizes, strides, lower, upper,
       static_cast<cuuint32_t>(fused::hopper::slice_of(precision)), static_cast<cuuint32_t>(tile.rows()),
       steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (status != CUDA_SUCCESS) {
-    throw core::Error("cuTensorMapEncodeIm2col of a convolution's operand failed with CUDA driver error " +
-                      std::to_string(static_cast<int>(status)) + "; operands must be aligned to 16 bytes");
-  }
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   return map;
 }
 

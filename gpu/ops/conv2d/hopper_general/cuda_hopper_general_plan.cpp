@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 
@@ -22,7 +21,6 @@ constexpr int kLeastCorner = -128;
 constexpr int kMostCorner = 127;
 constexpr int kMostOffset = 255;
 
-constexpr std::array kTileColumns{32, 48, 64, 80, 96, 112, 128, 160, 192};
 // Estimates, in cycles of a multiprocessor: elements of 16 bits that it multiplies, bytes that it gets from the L2
 // cache, and what a tile costs beside.
 constexpr double kProductsPerCycle = 2048.0;

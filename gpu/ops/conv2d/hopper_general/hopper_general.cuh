@@ -9,7 +9,7 @@
 // Persistent blocks: one thread copies, two warpgroups multiply (wgmma), each its own rows of a tile of 128 or 256
 // pixels and 32 to 192 channels. A stage of shared memory has, of one tap, a slice of 128 bytes of the channels of the
 // tile's pixels and filters. The copy engine finds the pixels by itself (im2col mode): strides, dilation, padding,
-// images of any size cost no instruction, and a tile may begin and end at any pixel. Of the last slice of channels only
+// images of any size cost no instruction, and a tile may begin and end at any pixel. In the last slice of channels, only
 // the steps of 32 bytes that hold channels are multiplied.
 //
 // The FP32 sums begin with the bias; ReLU, or the mask of the ReLU before, is done to them, GELU and its derivative to
@@ -21,7 +21,9 @@
 // documentation", "Efficient GEMM in CUDA", section "Warp specialization".
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <cuda_runtime.h>
 
@@ -112,7 +114,7 @@ __device__ __forceinline__ int taps_of(const Lattice& lattice) {
   return lattice.down.count * lattice.right.count;
 }
 
-/// Of each tap: as many stages are copied as are multiplied, or both wait for ever.
+/// Stages of each tap: as many are copied as are multiplied, or both wait for ever.
 __device__ __forceinline__ int slices_of(const Problem& q) {
   return q.full_slices + (q.tail_steps > 0 ? 1 : 0);
 }
@@ -293,45 +295,33 @@ template <class Math, int kProducts, int kColumns>
 void launch_size(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps) {
   using S = Shape<Math, kProducts, kColumns>;
   using Storage = typename Math::Storage;
-  const Result<Math> to{static_cast<const Storage*>(tensors.bias),
-                        static_cast<const Storage*>(tensors.mask),
-                        static_cast<Storage*>(tensors.kept != nullptr ? tensors.kept : tensors.out),
-                        static_cast<Storage*>(tensors.out),
-                        {problem.after, nullptr, static_cast<const Storage*>(tensors.beside)}};
+  const Result<Math> to{
+      .bias = static_cast<const Storage*>(tensors.bias),
+      .mask = static_cast<const Storage*>(tensors.mask),
+      .written = static_cast<Storage*>(tensors.kept != nullptr ? tensors.kept : tensors.out),
+      .out = static_cast<Storage*>(tensors.out),
+      .after = problem.after,
+      .beside = static_cast<const Storage*>(tensors.beside)};
   const auto blocks = static_cast<unsigned>(std::min(problem.tiles, tiles::multiprocessors()));
   run_kernel(call, {blocks, kThreads, S::shared_bytes}, conv2d_hopper_general<S>, problem, maps, to);
 }
 
-template <class Math, int kProducts>
+/// Launches the one of kTileColumns that the tile has.
+template <class Math, int kProducts, std::size_t... kIndex>
 void launch_columns(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
-                    int columns) {
-  switch (columns) {
-    case 32:
-      return launch_size<Math, kProducts, 32>(call, problem, tensors, maps);
-    case 48:
-      return launch_size<Math, kProducts, 48>(call, problem, tensors, maps);
-    case 64:
-      return launch_size<Math, kProducts, 64>(call, problem, tensors, maps);
-    case 80:
-      return launch_size<Math, kProducts, 80>(call, problem, tensors, maps);
-    case 96:
-      return launch_size<Math, kProducts, 96>(call, problem, tensors, maps);
-    case 112:
-      return launch_size<Math, kProducts, 112>(call, problem, tensors, maps);
-    case 128:
-      return launch_size<Math, kProducts, 128>(call, problem, tensors, maps);
-    case 160:
-      return launch_size<Math, kProducts, 160>(call, problem, tensors, maps);
-    default:
-      return launch_size<Math, kProducts, 192>(call, problem, tensors, maps);
-  }
+                    int columns, std::index_sequence<kIndex...>) {
+  ((columns == kTileColumns[kIndex]
+        ? launch_size<Math, kProducts, kTileColumns[kIndex]>(call, problem, tensors, maps)
+        : void()),
+   ...);
 }
 
 template <class Math>
 void launch(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
             const TileSize& tile) {
-  if (tile.products == 1) return launch_columns<Math, 1>(call, problem, tensors, maps, tile.columns);
-  return launch_columns<Math, 2>(call, problem, tensors, maps, tile.columns);
+  constexpr auto kAll = std::make_index_sequence<kTileColumns.size()>();
+  if (tile.products == 1) return launch_columns<Math, 1>(call, problem, tensors, maps, tile.columns, kAll);
+  return launch_columns<Math, 2>(call, problem, tensors, maps, tile.columns, kAll);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 //
 // in pixels of the tensor that is read; what lies outside is zero.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,17 +18,18 @@
 
 #include "gpu/core/types.h"
 #include "gpu/ops/activation.h"
+#include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d::hopper_general {
 
 inline constexpr int kMostStride = 2;
 inline constexpr int kMostLattices = kMostStride * kMostStride;
-inline constexpr int kRowBytes = 128;    ///< of a stage: a slice of a pixel's or a filter's channels
+using fused::hopper::kRowBytes;          // of a stage: a slice of a pixel's or a filter's channels
 inline constexpr int kProductRows = 64;  ///< of one instruction
 inline constexpr int kConsumers = 2;     ///< warpgroups that multiply, each its own rows of a tile
 inline constexpr int kMostProducts = 2;  ///< of a warpgroup, one below the other
-inline constexpr int kMostTileColumns = 192;
+inline constexpr std::array kTileColumns{32, 48, 64, 80, 96, 112, 128, 160, 192};
 
 /// The taps of a lattice along one axis.
 struct AxisTaps {
@@ -74,7 +76,7 @@ struct Maps {
 /// A tile: `products` times 64 rows for each warpgroup, so many columns.
 struct TileSize {
   int products = 1;
-  int columns = kMostTileColumns;
+  int columns = kTileColumns.back();  ///< one of kTileColumns
 
   constexpr int rows() const { return kConsumers * products * kProductRows; }
 };

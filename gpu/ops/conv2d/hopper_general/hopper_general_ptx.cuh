@@ -71,7 +71,7 @@ __device__ __forceinline__ void load_pixels(mma::SharedAddress to, const CUtenso
         : "l"(a), "l"(b)                                                                                       \
         : "memory");                                                                                           \
   }
-/// Of the three arithmetics; operands of 16 bits are not turned, those of TF32 cannot be.
+/// One for each arithmetic; operands of 16 bits are not turned, those of TF32 cannot be.
 #define WARPSCOPE_PRODUCTS(width, count, first, second)                                                        \
   WARPSCOPE_PRODUCT(Bf16, count, "m64n" #width "k16", "bf16", first, second, ", 0, 0")                         \
   WARPSCOPE_PRODUCT(Fp16, count, "m64n" #width "k16", "f16", first, second, ", 0, 0")                          \

@@ -23,7 +23,9 @@ struct Result {
   const typename Math::Storage* mask;
   typename Math::Storage* written;  ///< takes the sums: `out`, or what an activation reads
   typename Math::Storage* out;
-  Activated<Math> after;
+  Activation after;  ///< another than ReLU
+  const typename Math::Storage*
+      beside;  ///< what its derivative reads; nullptr: the activation itself is done
 };
 
 /// The chunks of a pixel's channels that a lane writes at once: a member's first one, and from one to its next. So many
@@ -60,7 +62,7 @@ template <int kColumns, class Math>
 __device__ __forceinline__ void prefetch_mask(const Problem& q, const Lattice& lattice,
                                               const Result<Math>& to, int pixel, int channel) {
   constexpr int kLine = 128 / static_cast<int>(sizeof(typename Math::Storage));
-  const auto* beside = to.mask != nullptr ? to.mask : to.after.beside;
+  const auto* beside = to.mask != nullptr ? to.mask : to.beside;
   if (beside == nullptr || pixel >= lattice.pixels) return;
   const auto* from = beside + element_of(q, lattice, pixel) + channel;
 #pragma unroll
@@ -165,21 +167,6 @@ __device__ __forceinline__ void write_rows(mma::Tf32, const float (&sums)[kCount
   }
 }
 
-/// Writes 16 or 8 bytes after change(value, the number beside it) of each element.
-template <class Math, class Change>
-__device__ __forceinline__ void write_changed(typename Math::Storage* to, uint4 words, uint4 beside,
-                                              Change change) {
-  *reinterpret_cast<uint4*>(to) =
-      uint4{changed_word<Math>(words.x, beside.x, change), changed_word<Math>(words.y, beside.y, change),
-            changed_word<Math>(words.z, beside.z, change), changed_word<Math>(words.w, beside.w, change)};
-}
-template <class Math, class Change>
-__device__ __forceinline__ void write_changed(typename Math::Storage* to, uint2 words, uint2 beside,
-                                              Change change) {
-  *reinterpret_cast<uint2*>(to) =
-      uint2{changed_word<Math>(words.x, beside.x, change), changed_word<Math>(words.y, beside.y, change)};
-}
-
 /// What a lane changes at once, with what the change reads beside it.
 template <class Math, int kCount>
 struct Changed {
@@ -203,8 +190,8 @@ struct Changed {
       if (pixel >= lattice.pixels || mine >= 2 * kCount || channel + mine >= q.channels) continue;
       exists |= 1u << k;
       words[k] = *reinterpret_cast<const typename C::Words*>(to.written + first + C::step * k);
-      if (to.after.beside == nullptr) continue;
-      beside[k] = __ldg(reinterpret_cast<const typename C::Words*>(to.after.beside + first + C::step * k));
+      if (to.beside == nullptr) continue;
+      beside[k] = __ldg(reinterpret_cast<const typename C::Words*>(to.beside + first + C::step * k));
     }
   }
 
@@ -213,7 +200,8 @@ struct Changed {
 #pragma unroll
     for (int k = 0; k < at_once; ++k) {
       if ((exists >> k & 1u) == 0) continue;
-      write_changed<Math>(out + first + C::step * k, words[k], beside[k], change);
+      *reinterpret_cast<typename C::Words*>(out + first + C::step * k) =
+          changed_words<Math>(words[k], beside[k], change);
     }
   }
 };
@@ -245,11 +233,11 @@ __device__ __forceinline__ void change_rows(const Problem& q, const Lattice& lat
 template <int kProducts, int kCount, class Math>
 __device__ __forceinline__ void finish_rows(const Problem& q, const Lattice& lattice, const Result<Math>& to,
                                             int pixel, int channel, const fused::hopper::Lane& lane) {
-  with_kept_activation(to.after.kind, [&]<class A>(A) {
+  with_kept_activation(to.after, [&]<class A>(A) {
     const auto change_all = [&](auto change) {
       change_rows<kProducts, kCount>(q, lattice, to, pixel, channel, lane, change);
     };
-    if (to.after.beside == nullptr) return change_all([](float z, float) { return A::value(z); });
+    if (to.beside == nullptr) return change_all([](float z, float) { return A::value(z); });
     change_all([](float dy, float z) { return A::gradient(dy, z); });
   });
 }

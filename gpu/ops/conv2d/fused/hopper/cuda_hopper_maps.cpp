@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <string>
+
+#include <fmt/format.h>
 
 #include "gpu/core/cuda.h"
 #include "gpu/core/error.h"
@@ -11,46 +12,15 @@ namespace {
 constexpr int kMostChannels = 1024;
 constexpr std::size_t kAlignment = 256;
 
-using Encode = decltype(&cuTensorMapEncodeTiled);
-
-/// The driver's function by the runtime: the program does not link to the driver.
-Encode encode_function() {
-  static const Encode function = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    core::check_cuda(
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
-        "cudaGetDriverEntryPointByVersion(cuTensorMapEncodeTiled)");
-    if (found == nullptr)
-      throw core::Error("the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12 or later");
-    return reinterpret_cast<Encode>(found);
-  }();
-  return function;
-}
-
-CUtensorMapDataType data_type(core::Precision precision) {
-  switch (precision) {
-    case core::Precision::tf32:
-      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
-    case core::Precision::fp16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    default:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  }
-}
-
 CUtensorMap encode(const void* data, unsigned rank, const cuuint64_t* sizes, const cuuint64_t* strides,
                    const cuuint32_t* box, core::Precision precision) {
+  static const auto encode_tiled =
+      reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(driver_function("cuTensorMapEncodeTiled"));
   CUtensorMap map{};
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
-  const CUresult status =
-      encode_function()(&map, data_type(precision), rank, const_cast<void*>(data), sizes, strides, box, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (status != CUDA_SUCCESS) {
-    throw core::Error("cuTensorMapEncodeTiled of a block's operand failed with CUDA driver error " +
-                      std::to_string(static_cast<int>(status)) + "; operands must be aligned to 16 bytes");
-  }
+  check_map(encode_tiled(&map, data_type(precision), rank, const_cast<void*>(data), sizes, strides, box,
+                         steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   return map;
 }
 
@@ -65,6 +35,34 @@ std::size_t round_up(std::size_t bytes) {
 }
 
 }  // namespace
+
+void* driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  core::check_cuda(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result), name);
+  if (found == nullptr)
+    throw core::Error(fmt::format("the driver has no {}; it must be of CUDA 12 or later", name));
+  return found;
+}
+
+CUtensorMapDataType data_type(core::Precision precision) {
+  switch (precision) {
+    case core::Precision::tf32:
+      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    case core::Precision::fp16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  }
+}
+
+void check_map(CUresult status) {
+  if (status == CUDA_SUCCESS) return;
+  throw core::Error(
+      fmt::format("the tensor map of a convolution's operand failed with CUDA driver error {}; operands must "
+                  "be aligned to 16 bytes",
+                  static_cast<int>(status)));
+}
 
 Grid grid_of(const ChainShape& s) {
   return {static_cast<int>(s.batch), s.height, s.width, static_cast<int>(divide_up(s.height, kPatchSide)),

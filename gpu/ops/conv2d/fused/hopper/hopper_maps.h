@@ -117,6 +117,16 @@ struct Filters {
 /// channel, filter, tap.
 CUtensorMap map_filters(const Filters& weights, int filters, core::Precision precision);
 
+/// A function of the driver, found by the runtime: the program does not link to the driver. Throws core::Error where it
+/// is missing.
+void* driver_function(const char* name);
+
+/// What tensor maps call the elements of a precision.
+CUtensorMapDataType data_type(core::Precision precision);
+
+/// Throws core::Error unless a tensor map was made.
+void check_map(CUresult status);
+
 int multiprocessors();
 
 /// What all three ops ask of a shape.
