@@ -9,8 +9,8 @@
 // Persistent blocks: one thread copies, two warpgroups multiply (wgmma), each its own rows of a tile of 128 or 256
 // pixels and 32 to 192 channels. A stage of shared memory has, of one tap, a slice of 128 bytes of the channels of the
 // tile's pixels and filters. The copy engine finds the pixels by itself (im2col mode): strides, dilation, padding,
-// images of any size cost no instruction, and a tile may begin and end at any pixel. In the last slice of channels, only
-// the steps of 32 bytes that hold channels are multiplied.
+// images of any size cost no instruction, and a tile may begin and end at any pixel. In the last slice of channels,
+// only the steps of 32 bytes that hold channels are multiplied.
 //
 // The FP32 sums begin with the bias; ReLU, or the mask of the ReLU before, is done to them, GELU and its derivative to
 // the rounded sums.
