@@ -132,7 +132,7 @@ std::string short_device_name(std::string name) {
     if (name.starts_with(maker)) name.erase(0, maker.size());
   }
   constexpr std::size_t kMost = 24;
-  if (name.size() > kMost) name = name.substr(0, kMost - 3) + "...";
+  if (name.size() > kMost) name.replace(kMost - 3, std::string::npos, "...");
   return name;
 }
 
