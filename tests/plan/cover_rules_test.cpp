@@ -274,7 +274,8 @@ TEST(CoverReasons, NobodyIsToldThatASpecialOneYieldsToACallThatCoversMore) {
   Variant special{.op = Op::conv2d_forward, .name = "made_for_some", .special = true, .summary = ""};
   special.yields_to = {Op::relu_forward};
   const Program program = program_of(models::find_model("autoencoder"));
-  const auto nodes = autoencoder_by(table_with({epilogue(), special}), {});
+  const auto table = table_with({epilogue(), special});
+  const auto nodes = autoencoder_by(table, {});
   const NodeCover& yielded = nodes[index_of(program, Op::conv2d_forward, "conv1")];
   EXPECT_EQ(yielded.variant->name, "epilogue");
   EXPECT_EQ(yielded.reason, "");
