@@ -181,10 +181,9 @@ int show(const ModelsArguments& arguments) {
 
 Run models(CLI::App& app) {
   const auto a = std::make_shared<ModelsArguments>();
-  app.add_option(
-         "model", a->models,
-         "Built-in networks or FILE.toml (default: all that are built in); of one alone its file is printed, "
-         "to start from")
+  app.add_option("model", a->models,
+                 "Built-in networks or FILE.toml (default: all that are built in); of a single one its file "
+                 "is printed, to start from")
       ->type_name("MODEL");
   app.add_flag("--layers", a->layers, "A table of the layers instead");
   whole_numbers(*app.add_option("--batch", a->batch, "Images a step, for the memory (default: the device's)")

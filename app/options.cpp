@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "app/choices.h"
+#include "app/run_folders.h"
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/files/paths.h"
@@ -258,7 +259,18 @@ void add_choice_options(CLI::App& app, ChoiceArguments& arguments) {
   add_kernel_options(app, arguments.kernels);
 }
 
-Configuration parse(const TrainingArguments& arguments) {
+namespace {
+
+/// With the folder of the run that goes on, which may be typed by its name only.
+TrainingArguments with_run_found(TrainingArguments arguments) {
+  if (!arguments.resume.empty()) arguments.resume = find_run(arguments.resume, kRunsFolder).string();
+  return arguments;
+}
+
+}  // namespace
+
+Configuration parse(const TrainingArguments& typed) {
+  const TrainingArguments arguments = with_run_found(typed);
   if (!arguments.resume.empty()) return resumed(arguments);
   if (arguments.config.empty()) return with_network_of_weights(arguments.given);
   training::ConfigurationFile file = training::read_configuration(arguments.config);
@@ -266,7 +278,8 @@ Configuration parse(const TrainingArguments& arguments) {
   return with_network_of_weights(training::merge(file.configuration, arguments.given));
 }
 
-training::TrainerOptions training_options(const TrainingArguments& arguments) {
+training::TrainerOptions training_options(const TrainingArguments& typed) {
+  const TrainingArguments arguments = with_run_found(typed);
   const Configuration given = parse(arguments);
   training::TrainerOptions options;
   training::apply(training::resolve(given), options);

@@ -1,15 +1,18 @@
 #include "app/start_services.h"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -25,6 +28,8 @@
 #include "gpu/files/paths.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
+#include "gpu/user_kernels/layout.h"
+#include "gpu/user_kernels/templates.h"
 
 namespace warpscope::app {
 namespace {
@@ -46,17 +51,54 @@ void fetch_set(const std::string& set, const std::function<bool(std::int64_t, st
   fetch::fetch_data_set(fetch::find_source(set), files::cache_dir(), progress);
 }
 
-/// Another process of this program, which outlives this one.
-void view_in_another_window(const std::filesystem::path& run) {
-  std::string program = "warpscope", command = "view", folder = run.string();
-  const std::array<char*, 4> arguments{program.data(), command.data(), folder.data(), nullptr};
+/// Another process, which outlives this one. Returns 0 or the system's error.
+int start_process(const char* program, std::vector<std::string> words, bool quiet) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (quiet) ::posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+  }
   pid_t process = 0;
-  const int error = ::posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
-  if (error != 0) throw core::Error(fmt::format("no window can be opened: {}", std::strerror(error)));
+  const int error = ::posix_spawnp(&process, program, &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return error;
   std::thread([process] {
     while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
     }
   }).detach();
+  return 0;
+}
+
+/// A window of this program.
+void view_in_another_window(const std::filesystem::path& run) {
+  const int error = start_process("/proc/self/exe", {"warpscope", "view", run.string()}, false);
+  if (error != 0) throw core::Error(fmt::format("no window can be opened: {}", std::strerror(error)));
+}
+
+constexpr const char* kOpener = "xdg-open";
+
+bool has_opener() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && ::access((std::filesystem::path(folder) / kOpener).c_str(), X_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+void open_in_editor(const std::filesystem::path& file) {
+  const int error = start_process(kOpener, {kOpener, std::filesystem::absolute(file).string()}, true);
+  if (error != 0) throw core::Error(fmt::format("{} cannot be started: {}", kOpener, std::strerror(error)));
+}
+
+/// A file to start from, whose name tells the language.
+void write_template(ops::Op op, const std::filesystem::path& file) {
+  const user_kernels::Language language = user_kernels::language_of(file);
+  user_kernels::write_new(file, user_kernels::template_of(op, language, file.filename().string()));
 }
 
 }  // namespace
@@ -77,6 +119,21 @@ void read_data(training::TrainerOptions& options, const training::OrderState* or
 ui::StartServices start_services() {
   return {
       .make = new_training, .fetchable = fetch::names(), .fetch = fetch_set, .view = view_in_another_window};
+}
+
+ui::KernelServices kernel_services() {
+  ui::KernelServices services{.write_new = write_template, .edit = open_in_editor};
+  const std::vector<ops::Op> offered = user_kernels::offered_ops();
+  for (const ops::OpContract& contract : ops::contracts()) {
+    const bool is_offered = std::ranges::find(offered, contract.op) != offered.end();
+    const std::string_view why_not = user_kernels::no_user_kernels(contract.op);
+    services.ops.push_back({contract.op, is_offered        ? ""
+                                         : why_not.empty() ? "there is no file to start from yet"
+                                                           : std::string(why_not)});
+  }
+  if (!has_opener())
+    services.why_no_editor = fmt::format("{}, which opens files in an editor, is not installed.", kOpener);
+  return services;
 }
 
 }  // namespace warpscope::app

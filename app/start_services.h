@@ -4,6 +4,7 @@
 #include "gpu/data/sets.h"
 #include "gpu/runs/checkpoint.h"
 #include "gpu/training/trainer.h"
+#include "ui/jobs/kernel_services.h"
 #include "ui/jobs/start_services.h"
 
 namespace warpscope::app {
@@ -14,5 +15,6 @@ void read_data(training::TrainerOptions& options, const training::OrderState* or
                const data::Stopped& stopped);
 
 ui::StartServices start_services();
+ui::KernelServices kernel_services();
 
 }  // namespace warpscope::app

@@ -2,6 +2,7 @@
 
 #include <CLI/App.hpp>
 #include <atomic>
+#include <utility>
 
 #include "app/interrupt.h"
 #include "app/options.h"
@@ -48,15 +49,27 @@ user_kernels::Kernel tried_kernel(const std::string& file, const std::vector<std
   return user_kernels::try_kernel(file, compiling, trial);
 }
 
-UsedKernels use_kernels(const KernelArguments& arguments, const std::string& device) {
+UsedKernels use_kernels(const KernelArguments& arguments, const std::string& device, Refused refused) {
   refuse_repeated("--kernel", arguments.files);
   UsedKernels used;
   for (const std::string& file : arguments.files) {
-    const user_kernels::Kernel kernel = tried_kernel(file, arguments.includes, device);
-    if (!kernel.usable()) throw core::BadInput(user_kernels::refusal(kernel));
-    used.variants = ops::with_variant(*used.variants, user_kernels::loaded(kernel));
-    const user_kernels::Source& source = kernel.source;
-    used.files.push_back({source.op, source.variant, source.file.filename().string(), source.text});
+    user_kernels::TriedKernel tried{{user_kernels::read_source(file), {}, {}}, ""};
+    try {
+      tried.kernel = tried_kernel(file, arguments.includes, device);
+      if (!tried.usable() && refused == Refused::is_bad_input)
+        throw core::BadInput(user_kernels::refusal(tried.kernel));
+    } catch (const core::Error& error) {
+      if (refused == Refused::is_bad_input || catch_interrupts()) throw;
+      tried.problem = error.what();
+    }
+    if (tried.usable()) {
+      ops::Variant variant = user_kernels::loaded(tried.kernel);
+      variant.version = 1;
+      used.variants = ops::with_variant(*used.variants, std::move(variant));
+      const user_kernels::Source& source = tried.kernel.source;
+      used.files.push_back({source.op, source.variant, source.file.filename().string(), source.text});
+    }
+    used.tried.push_back(std::move(tried));
   }
   return used;
 }
@@ -66,12 +79,14 @@ void refuse_with_ranks(const KernelArguments& arguments, const RankArguments& ra
   if (several && !arguments.files.empty()) refuse_ranks();
 }
 
-void use_kernels(const KernelArguments& arguments, training::TrainerOptions& options) {
+void use_kernels(const KernelArguments& arguments, training::TrainerOptions& options, Refused refused) {
+  options.live_kernels.includes.assign(arguments.includes.begin(), arguments.includes.end());
   if (arguments.files.empty()) return;
   if (options.ranks) refuse_ranks();
-  UsedKernels used = use_kernels(arguments, options.device);
+  UsedKernels used = use_kernels(arguments, options.device, refused);
   options.variants = std::move(used.variants);
   options.kernels = std::move(used.files);
+  options.live_kernels.tried = std::move(used.tried);
   options.rank_supply = {};
   options.rank_supply.why_not = kOneProcess;
 }

@@ -7,7 +7,7 @@
 #include "app/ranks.h"
 #include "gpu/ops/variant.h"
 #include "gpu/runs/run_kernels.h"
-#include "gpu/user_kernels/kernels.h"
+#include "gpu/user_kernels/workshop.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name is the library's
 class App;
@@ -30,19 +30,27 @@ void add_kernel_options(CLI::App& app, KernelArguments& arguments);
 user_kernels::Kernel tried_kernel(const std::string& file, const std::vector<std::string>& includes,
                                   const std::string& device);
 
+/// What becomes of a kernel that does not compile or is wrong.
+enum class Refused { is_bad_input, is_told };
+
 struct UsedKernels {
-  ops::Variants variants = ops::built_in_variants();  ///< with them
-  std::vector<runs::KernelFile> files;
+  ops::Variants variants = ops::built_in_variants();  ///< with those that can be used
+  std::vector<runs::KernelFile> files;                ///< of these
+  std::vector<user_kernels::TriedKernel> tried;       ///< all of them
 };
 
-/// Throws core::BadInput with a sentence where one cannot be used.
-UsedKernels use_kernels(const KernelArguments& arguments, const std::string& device);
+/// Throws core::BadInput with a sentence where a file is none of a kernel, and, unless it is only to be told, where one
+/// cannot be used.
+UsedKernels use_kernels(const KernelArguments& arguments, const std::string& device,
+                        Refused refused = Refused::is_bad_input);
 
 /// Throws core::BadInput where both are asked for: ranks beside this one would not have the kernels. Call it before any
 /// rank is started.
 void refuse_with_ranks(const KernelArguments& arguments, const RankArguments& ranks);
 
-/// Gives them to a training. Throws core::BadInput as well where it has ranks beside this one.
-void use_kernels(const KernelArguments& arguments, training::TrainerOptions& options);
+/// Gives them to a training, which watches their files. Throws core::BadInput as well where it has ranks beside this
+/// one.
+void use_kernels(const KernelArguments& arguments, training::TrainerOptions& options,
+                 Refused refused = Refused::is_bad_input);
 
 }  // namespace warpscope::app

@@ -65,6 +65,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
     runs::empty_deleted(each);
   window.open_unsaved = open_unsaved;
   window.start = start_services();
+  window.kernels = kernel_services();
   window.start_page = arguments.bare;
   const std::string first_device = options.devices.empty() ? "" : options.devices.front();  // of --gpus
   try {
@@ -88,10 +89,12 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       training::RankSupply supply = std::move(options.rank_supply);
       const ops::Variants variants = options.variants;
       std::vector<runs::KernelFile> kernels = std::move(options.kernels);
+      user_kernels::LiveKernels live_kernels = std::move(options.live_kernels);
       options = std::move(go_on->options);
       options.rank_supply = std::move(supply);
       options.variants = variants;
       options.kernels = std::move(kernels);
+      options.live_kernels = std::move(live_kernels);
       window.start_page = false;
     }
   } catch (const ui::NoDisplay&) {

@@ -45,7 +45,7 @@ Run window(CLI::App& app) {
     refuse_with_ranks(a->kernels, a->ranks);
     const OtherRanks others(a->ranks, options);
     if (others.exit_code()) return *others.exit_code();
-    use_kernels(a->kernels, options);
+    use_kernels(a->kernels, options, Refused::is_told);
     const TrainingArguments& training = a->training;
     a->window.bare = training.given.empty() && training.config.empty() && training.resume.empty();
     return open_window(std::move(options), a->window);

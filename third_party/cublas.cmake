@@ -1,5 +1,5 @@
-# cuBLASLt: optional. Only its headers are needed here; the library is opened when a cuBLAS variant is first asked for, so
-# that the program starts without it. Defines warpscope_cublas (empty where there is no CUDA).
+# cuBLASLt: optional. Only its headers are needed here; the library is opened when a cuBLAS variant is first asked for,
+# so that the program starts without it. Defines warpscope_cublas (empty where there is no CUDA).
 add_library(warpscope_cublas INTERFACE)
 set(WARPSCOPE_HAVE_CUBLAS OFF)
 if(WARPSCOPE_HAVE_CUDA)

@@ -1,6 +1,6 @@
 # CUDA: optional. Sets WARPSCOPE_HAVE_CUDA and defines warpscope_cudart (empty without CUDA).
-# AUTO builds the CUDA variants where they can run, that is where nvcc and a GPU are, or where architectures are asked for;
-# ON builds them anywhere.
+# AUTO builds the CUDA variants where they can run, that is where nvcc and a GPU are, or where architectures are asked
+# for; ON builds them anywhere.
 # Architectures: CMAKE_CUDA_ARCHITECTURES or CUDAARCHS in the environment; without these the machine's own GPU, and
 # where there is none, 80 and 90 with PTX for what comes after.
 add_library(warpscope_cudart INTERFACE)
@@ -47,7 +47,8 @@ include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
   if(WARPSCOPE_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "WARPSCOPE_CUDA is ON, but no CUDA compiler was found; put nvcc on the PATH or set CMAKE_CUDA_COMPILER")
+    message(FATAL_ERROR "WARPSCOPE_CUDA is ON, but no CUDA compiler was found; put nvcc on the PATH or set "
+                        "CMAKE_CUDA_COMPILER")
   elseif(DEFINED ENV{CUDACXX})
     message(STATUS "Building the CPU variants only: $ENV{CUDACXX} does not work")
   else()
@@ -70,4 +71,5 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(WARPSCOPE_HAVE_CUDA ON)
 target_link_libraries(warpscope_cudart INTERFACE CUDA::cudart_static)
 list(JOIN CMAKE_CUDA_ARCHITECTURES " and " architectures)
-message(STATUS "Building the CPU and the CUDA variants, these for compute capability ${architectures} (CUDAARCHS names others)")
+message(STATUS "Building the CPU and the CUDA variants, these for compute capability ${architectures} "
+               "(CUDAARCHS names others)")

@@ -1,6 +1,6 @@
-# Kernels that use instructions of compute capability 9.0 alone (wgmma, TMA) are built as sm_90a, whatever other architectures
-# the rest is built for. Sets WARPSCOPE_HAVE_HOPPER, where 90 is one of them; warpscope_add_hopper() adds the files
-# hopper_*.cu and cuda_*hopper*.cpp of a folder to a library.
+# Kernels that use instructions of compute capability 9.0 only (wgmma, TMA) are built as sm_90a, whatever other
+# architectures the rest is built for. Sets WARPSCOPE_HAVE_HOPPER, where 90 is one of them; warpscope_add_hopper() adds
+# the files hopper_*.cu and cuda_*hopper*.cpp of a folder to a library.
 set(WARPSCOPE_HAVE_HOPPER OFF)
 if(WARPSCOPE_HAVE_CUDA AND "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "(^|;)90")
   set(WARPSCOPE_HAVE_HOPPER ON)

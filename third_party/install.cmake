@@ -1,5 +1,5 @@
-# What `cmake --install` puts where (program, menu entry, icon, manual page, networks, notices) and the Debian package that
-# `cpack` makes of it. The manual page is printed by the program itself.
+# What `cmake --install` puts where (program, menu entry, icon, manual page, networks, notices) and the Debian package
+# that `cpack` makes of it. The manual page is printed by the program itself.
 include(GNUInstallDirs)
 find_program(GZIP_PROGRAM gzip REQUIRED)
 
@@ -10,7 +10,8 @@ install(FILES assets/warpscope.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hi
 install(DIRECTORY assets/models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/warpscope/networks FILES_MATCHING PATTERN *.toml)
 
 set(manual ${CMAKE_BINARY_DIR}/warpscope.1)
-install(CODE "execute_process(COMMAND \"$<TARGET_FILE:warpscope>\" config --manual OUTPUT_FILE \"${manual}\" COMMAND_ERROR_IS_FATAL ANY)
+install(CODE "execute_process(COMMAND \"$<TARGET_FILE:warpscope>\" config --manual OUTPUT_FILE \"${manual}\"
+                COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND \"${GZIP_PROGRAM}\" -9nf \"${manual}\" COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${manual}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 

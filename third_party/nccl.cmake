@@ -1,5 +1,5 @@
-# NCCL: optional. Only its header is needed here; the library is opened when GPUs are first linked, so that the program starts
-# without it. Defines warpscope_nccl (empty where there is no CUDA).
+# NCCL: optional. Only its header is needed here; the library is opened when GPUs are first linked, so that the program
+# starts without it. Defines warpscope_nccl (empty where there is no CUDA).
 add_library(warpscope_nccl INTERFACE)
 set(WARPSCOPE_HAVE_NCCL OFF)
 if(WARPSCOPE_HAVE_CUDA)

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # What ./run, ./test and .ci/run share: the Debian packages, the CUDA compiler, configuring, and a quiet build.
-# Sourced with `root` set to the source tree. Everything it says goes to stderr, so that a program's output stays its own.
+# Sourced with `root` set to the source tree. Everything it says goes to stderr, so that a program's output stays its
+# own.
 
 # "a|b" means that either will do. The names are those of Debian 12 and of Ubuntu 24.04.
 run_packages=(
@@ -130,8 +131,9 @@ gpus() {
 }
 
 # configure BUILD TESTS: configures the release build unless that was done for the same things. TESTS=ON adds the tests,
-# OFF leaves them as they are (a new folder has none). WARPSCOPE_CUDA (AUTO, ON, OFF), CUDAARCHS and WARPSCOPE_UNITY (ON: eight
-# files are compiled as one, which is faster where all is built; OFF: faster after a change) come from the environment.
+# OFF leaves them as they are (a new folder has none). WARPSCOPE_CUDA (AUTO, ON, OFF), CUDAARCHS and WARPSCOPE_UNITY
+# (ON: eight files are compiled as one, which is faster where all is built; OFF: faster after a change) come from the
+# environment.
 configure() {
   local build=$1 tests=$2 state key=$1/.configured arguments=() compiler=()
   find_nvcc

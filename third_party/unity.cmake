@@ -1,6 +1,6 @@
-# Unity builds: with CMAKE_UNITY_BUILD (./run, ./test and the presets without CUDA have it) eight files are compiled as one, in
-# less than half the time. Their private names meet then: where a build says that one is redefined or ambiguous, rename it, share
-# what both files have, or add one of them to these, which are compiled by themselves.
+# Unity builds: with CMAKE_UNITY_BUILD (./run, ./test and the presets without CUDA have it) eight files are compiled as
+# one, in less than half the time. Their private names meet then: where a build says that one is redefined or ambiguous,
+# rename it, share what both files have, or add one of them to these, which are compiled by themselves.
 set_source_files_properties(
   app/bench_tables.cpp
   gpu/data/builtin_digits.cpp
@@ -28,8 +28,8 @@ set_source_files_properties(
   ui/panels/runs_panel.cpp
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-# warpscope_spread(NAME LIST): for a unity build of NAME from the files LIST: files that stand beside each other, as variants of
-# an op do, share names. Each group takes every so many-th of the list.
+# warpscope_spread(NAME LIST): for a unity build of NAME from the files LIST: files that stand beside each other, as
+# variants of an op do, share names. Each group takes every so many-th of the list.
 function(warpscope_spread name list)
   if(NOT CMAKE_UNITY_BUILD)
     return()
@@ -45,9 +45,9 @@ function(warpscope_spread name list)
   endforeach()
 endfunction()
 
-# warpscope_join_kernels(NAME LIST): in a unity build the kernel files of NAME in LIST give way to files that include several
-# each, since most of the time of a small one goes to headers. CMake itself joins none for CUDA. Left out are the large ones,
-# and classifiers, of which many have one namespace.
+# warpscope_join_kernels(NAME LIST): in a unity build the kernel files of NAME in LIST give way to files that include
+# several each, since most of the time of a small one goes to headers. CMake itself joins none for CUDA. Left out are
+# the large ones, and classifiers, of which many have one namespace.
 function(warpscope_join_kernels name list)
   if(NOT CMAKE_UNITY_BUILD)
     return()

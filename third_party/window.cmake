@@ -1,5 +1,5 @@
-# What the window uses: GLFW, Xlib, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains), and
-# glad, whose loader is generated at build time (--reproducible: without it the generator wants the network).
+# What the window uses: GLFW, Xlib, Dear ImGui (with its GLFW and OpenGL 3 backends, which Debian's library contains),
+# and glad, whose loader is generated at build time (--reproducible: without it the generator wants the network).
 find_package(glfw3 3.3 REQUIRED)
 pkg_check_modules(IMGUI REQUIRED IMPORTED_TARGET imgui)
 find_package(X11 REQUIRED COMPONENTS Xext)  # shared memory with the X server
@@ -16,4 +16,5 @@ target_include_directories(glad_loader SYSTEM PUBLIC ${glad_dir}/include)
 target_link_libraries(glad_loader PUBLIC ${CMAKE_DL_LIBS})
 
 add_library(warpscope_window_dependencies INTERFACE)
-target_link_libraries(warpscope_window_dependencies INTERFACE glfw X11::X11 X11::Xext glad_loader PkgConfig::IMGUI PkgConfig::STB)
+target_link_libraries(warpscope_window_dependencies INTERFACE glfw X11::X11 X11::Xext glad_loader PkgConfig::IMGUI
+                                                              PkgConfig::STB)

@@ -6,8 +6,9 @@
 In a page of docs a table stands between the lines <!-- table: NAME --> and <!-- end -->. It is made from NAME.csv,
 whose columns `date`, `machine`, `commit` and `command` say where a row comes from ("unknown" where nobody wrote it
 down); the others are the table's. Scripts write these files by tests/support/measurements.py. What is the same in all
-rows is said once above the table, also what commands begin with, and the commit stays in the file. The table `variants` is made from what `WARPSCOPE devices` prints; a build without CUDA knows the variants of
-CPUs only, so those of CUDA stay as they are.
+rows is said once above the table, also what commands begin with, and the commit stays in the file. The table `variants`
+is made from what `WARPSCOPE devices` prints; a build without CUDA knows the variants of CPUs only, so those of CUDA
+stay as they are.
 
 Writes the tables into the pages. With --check it writes nothing, prints each table that differs, each file without
 these columns and each link between the pages that leads nowhere, and exits with 1 if there is any.

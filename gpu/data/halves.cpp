@@ -17,10 +17,11 @@ struct Name {
   std::string_view name;
   Half half;
 };
-constexpr std::array kNames{Name{"train", Half::train},      Name{"training", Half::train},
-                            Name{"test", Half::test},        Name{"testing", Half::test},
-                            Name{"t10k", Half::test},        Name{"val", Half::validation},
-                            Name{"valid", Half::validation}, Name{"validation", Half::validation}};
+constexpr std::array kNames{
+    Name{"train", Half::train},           Name{"training", Half::train}, Name{"test", Half::test},
+    Name{"testing", Half::test},          Name{"t10k", Half::test},      Name{"eval", Half::test},
+    Name{"evaluation", Half::test},       Name{"val", Half::validation}, Name{"valid", Half::validation},
+    Name{"validation", Half::validation}, Name{"dev", Half::validation}};
 
 bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;

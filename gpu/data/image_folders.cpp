@@ -48,6 +48,7 @@ struct ClassFolders {
   OtherFiles others;                                  ///< in the folders of the classes
   std::size_t beside = 0;           ///< pictures that lie beside class folders, and so in no class
   std::vector<std::string> unused;  ///< names of folders beside those of the halves
+  std::string doubt;                ///< whether the classes are some
 
   const std::filesystem::path& folder_of(Half half) const { return of(folders, half); }
   std::vector<ClassPicture>& pictures_of(Half half) { return pictures[static_cast<std::size_t>(half)]; }
@@ -104,6 +105,23 @@ bool has_picture(const fs::path& folder, int depth, Seen& seen) {
   return !listing.pictures.empty() || std::ranges::any_of(listing.folders, [&](const fs::path& inside) {
     return has_picture(inside, depth + 1, seen);
   });
+}
+
+using Names = std::vector<std::string>;
+
+Names names_of(const std::vector<fs::path>& paths) {
+  Names names;
+  for (const fs::path& path : paths) names.push_back(path.filename().string());
+  return names;
+}
+
+/// "a, b and 5 more"
+std::string listed(const Names& names) {
+  constexpr std::size_t kMost = 6;
+  const std::size_t told = std::min(names.size(), kMost);
+  const std::string more = told < names.size() ? fmt::format(" and {} more", names.size() - told) : "";
+  return fmt::format("{}{}",
+                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told), ", "), more);
 }
 
 bool has_class_folders(const fs::path& folder) {
@@ -226,6 +244,37 @@ ClassFolders find_parts(const fs::path& folder) {
   return found;
 }
 
+/// For people who have a training and a test part in each class: both would be trained on.
+void check_no_halves_in(const fs::path& of_class, const Names& inside) {
+  std::set<Half> halves;
+  for (const std::string& name : inside) {
+    if (const std::optional<Half> half = half_of_set(name)) halves.insert(*half);
+  }
+  if (halves.size() < 2) return;
+  throw core::BadInput(
+      fmt::format("{} holds parts of a data set ({}); put the classes into such parts, as in {}",
+                  of_class.string(), listed(inside), (fs::path("train") / of_class.filename()).string()));
+}
+
+/// What speaks against classes that hold folders of the same names and no pictures beside them: these may be the
+/// classes, and the others parts of a data set under names that nobody knows. "" if nothing does.
+std::string doubt_of(const std::vector<fs::path>& classes) {
+  Names same;
+  bool alike = true;
+  for (const fs::path& one : classes) {
+    const Listing listing = list(one);
+    const Names names = names_of(listing.folders);
+    check_no_halves_in(one, names);
+    if (same.empty()) same = names;
+    alike = alike && listing.pictures.empty() && names == same;
+  }
+  if (!alike || same.size() < 2) return "";
+  return fmt::format(
+      "each of the folders {} is taken for a class and holds the folders {}; if those are the classes, call "
+      "the others train and test",
+      listed(names_of(classes)), listed(same));
+}
+
 /// The classes are the folders in `folder`; or, where a folder there that is called as training data are
 /// (half_of_set()) has folders with pictures in it, those in that one; test and validation pictures are then those in
 /// folders so called. Pictures (is_picture()) may lie deeper in the folder of their class; links are followed, names
@@ -239,7 +288,7 @@ ClassFolders find_class_folders(const fs::path& folder) {
   const fs::path& train = found.folder_of(Half::train);
   const Listing listing = list(train);
   if (train != folder) found.beside += listing.pictures.size();
-  for (const fs::path& path : listing.folders) found.classes.push_back(path.filename().string());
+  found.classes = names_of(listing.folders);
   if (found.classes.size() == 1 && has_class_folders(listing.folders.front())) {
     throw core::BadInput(
         fmt::format("{} has one folder with pictures, {}; if the folders in that are the classes, name it",
@@ -250,6 +299,7 @@ ClassFolders find_class_folders(const fs::path& folder) {
                                      listing.folders.front().string(), kPictureKinds));
   }
   check_classes(train.string(), found.classes.size(), {});
+  found.doubt = doubt_of(listing.folders);
   for (std::size_t label = 0; label < listing.folders.size(); ++label) {
     const std::size_t before = found.pictures_of(Half::train).size();
     add_pictures(listing.folders[label], label, Half::train, found);
@@ -345,14 +395,8 @@ std::string tell_beside(const ClassFolders& found) {
 }
 
 std::string tell_unused(const ClassFolders& found, const fs::path& folder) {
-  constexpr std::size_t kMost = 6;
   if (found.unused.empty()) return "";
-  const std::size_t told = std::min(found.unused.size(), kMost);
-  const std::string more =
-      told < found.unused.size() ? fmt::format(" and {} more", found.unused.size() - told) : "";
-  return fmt::format(
-      "not looked at in {}: {}{}", folder.string(),
-      fmt::join(found.unused.begin(), found.unused.begin() + static_cast<std::ptrdiff_t>(told), ", "), more);
+  return fmt::format("not looked at in {}: {}", folder.string(), listed(found.unused));
 }
 
 /// Which folders are which half, where they are not called as one is, but as a set of something.
@@ -433,8 +477,8 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   }
   const std::size_t files = pictures + found.others.count();
   for (const std::string& told :
-       {tell_halves(found), found.others.tell(files), tell_refused(reading, files), tell_beside(found),
-        tell_unused(found, folder), tell_turned(reading.turned)}) {
+       {tell_halves(found), found.doubt, found.others.tell(files), tell_refused(reading, files),
+        tell_beside(found), tell_unused(found, folder), tell_turned(reading.turned)}) {
     add_notice(told, loaded.notice);
   }
   return loaded;

@@ -15,7 +15,7 @@
 namespace warpscope::data {
 namespace {
 
-/// Of built-in scenes.
+/// That of built-in scenes.
 constexpr std::int64_t kTrainedForEachTested = 5;
 
 ImageSet samples_of(const ImageSet& set) {

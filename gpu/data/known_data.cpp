@@ -76,6 +76,7 @@ std::string checksum_of(const DataSet& set) {
   for (const std::string& name : set.classes) add(name, sum);
   add(set.train, sum);
   add(set.test, sum);
+  if (set.validation.count > 0) add(set.validation, sum);
   return sum.text();
 }
 

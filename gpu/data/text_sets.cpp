@@ -119,6 +119,19 @@ ImageSet set_of(TextTable table, const std::vector<std::string>& labels, const R
   return set;
 }
 
+/// Of texts that stand before their classes nearly each is one: that is told too where these are too many.
+void check_classes_of_rows(const std::string& path, std::size_t classes, std::size_t rows,
+                           const Requirements& model) {
+  try {
+    check_classes(path, classes, model);
+  } catch (const core::BadInput& error) {
+    if (classes < 3 || 2 * classes <= rows) throw;
+    throw core::BadInput(
+        fmt::format("{}; the class is the first field of each of its {} rows, unless a title says otherwise",
+                    error.what(), files::grouped(rows)));
+  }
+}
+
 std::int64_t size_of(const fs::path& path) noexcept {
   std::error_code failure;
   const auto bytes = fs::file_size(path, failure);
@@ -204,8 +217,9 @@ DataSet load_csv(const SetRow&, const fs::path& folder, const Requirements& mode
     return set_of(std::move(tables[static_cast<std::size_t>(half)]), loaded.classes, model, alphabet);
   };
   const std::string train = files.of(Half::train).string();
-  loaded.classes = classes_in(tables[static_cast<std::size_t>(Half::train)].rows);
-  check_classes(train, loaded.classes.size(), model);
+  const std::vector<TextRow>& rows = tables[static_cast<std::size_t>(Half::train)].rows;
+  loaded.classes = classes_in(rows);
+  check_classes_of_rows(train, loaded.classes.size(), rows.size(), model);
   loaded.train = load(Half::train);
   const fs::path &test = files.of(Half::test), &validation = files.of(Half::validation);
   if (!validation.empty()) {

@@ -102,7 +102,8 @@ std::string_view other_separator(const CsvRow& row) {
   if (row.fields.size() > 1) return "";
   const std::string& field = row.fields.front();
   if (field.find('\t') != std::string::npos) return "; a comma separates fields, not a tab";
-  return field.find(';') != std::string::npos ? "; a comma separates fields, not a semicolon" : "";
+  if (field.find(';') != std::string::npos) return "; a comma separates fields, not a semicolon";
+  return field.find('|') != std::string::npos ? "; a comma separates fields, not a bar (|)" : "";
 }
 
 void check_fields(const CsvRow& row, const std::string& where, const Fields& needed) {

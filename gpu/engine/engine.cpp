@@ -48,7 +48,7 @@ void check_augmented(const models::Model& model, const AugmentSettings& augment)
   }
   if (!model.reads_text() || !augments(augment)) return;
   throw core::BadInput(
-      fmt::format("model {} takes texts, and augmentation changes pictures alone", model.name));
+      fmt::format("model {} takes texts, and augmentation changes pictures only", model.name));
 }
 
 /// The data have images of the model's size, and the labels that it needs; settings suit both.
@@ -338,10 +338,11 @@ void Engine::install(Plans plans) {
   stream_->record(*retired_.back().done);
 }
 
-void Engine::set_selection(const plan::Selection& selection) {
+void Engine::set_selection(const plan::Selection& selection, ops::Variants variants) {
   give(calls::SetSelection{selection});
   EngineOptions next = options_;
   next.selection = selection;
+  next.variants = std::move(variants);
   Plans plans = settled([&] { return build(network_.model(), network_.buffers(), next); });
   const bool other_precision = selection.precision != options_.selection.precision;
   options_ = std::move(next);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gpu/core/device.h"
@@ -83,7 +84,11 @@ class Engine {
 
   /// Each builds what it needs beside the old and throws core::BadInput or core::OutOfMemory with nothing
   /// changed.
-  void set_selection(const plan::Selection& selection);
+  void set_selection(const plan::Selection& selection) { set_selection(selection, options_.variants); }
+  /// The same from another table; there are no other ranks, which would not have it.
+  void set_selection(const plan::Selection& selection, ops::Variants variants);
+  /// What plans are built from after this; in the plans that there are, every variant stays as it is.
+  void set_variants(ops::Variants variants) { options_.variants = std::move(variants); }
   void set_batch(int batch);
   /// Takes effect at the next step. Another rule starts with fresh state; the weights stay. A `joint` above 0 brings
   /// a head with first weights from the seed, where there is none; 0 takes it away.

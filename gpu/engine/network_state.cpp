@@ -50,7 +50,7 @@ FirstWeights first_weights_of(const EngineSettings& settings) {
       first.values.insert(first.values.end(), fresh.begin() + held_values, fresh.end());
     }
   }
-  const std::string found = models::not_finite_in(model, first.values);
+  const std::string found = models::bad_numbers_in(model, first.values);
   if (found.empty()) return first;
   throw core::BadInput(fmt::format("the initial weights hold {} ({}); start from others", found, file));
 }

@@ -32,8 +32,9 @@ std::vector<OpTimes> TimingTable::newest(std::size_t steps) const {
   for (const Row& row : rows_) {
     const OpTiming& timing = row.timing;
     if (timing.covered_by || row.recent.empty()) continue;
-    OpTimes op{{timing.op, timing.layer, timing.variant, timing.shape, row.precision, timing.bytes},
-               row.recent};
+    OpTimes op{
+        {timing.op, timing.layer, timing.variant, timing.shape, row.precision, timing.bytes, row.version},
+        row.recent};
     std::rotate(op.times.begin(), op.times.begin() + static_cast<std::ptrdiff_t>(row.next), op.times.end());
     if (op.times.size() > steps)
       op.times.erase(op.times.begin(), op.times.end() - static_cast<std::ptrdiff_t>(steps));
@@ -54,6 +55,7 @@ void TimingTable::adopt(const plan::Plan& plan, core::Precision precision) {
     row.timing.reason = node.reason;
     if (node.variant != nullptr) {
       row.timing.variant = node.variant->name;
+      row.version = node.variant->version;
       row.timing.flops = ops::formula_flops(*node.variant, node.shape).of(ops::contract(node.op).work);
       row.timing.bytes = ops::minimum_bytes(*node.variant, node.shape, precision);
     }
@@ -76,7 +78,7 @@ void TimingTable::remember(Row& row, const std::shared_ptr<const Steps>& last) c
   });
   if (before == rows_.end()) return;
   const OpTiming& old = before->timing;
-  const bool same = old.variant == now.variant && old.shape == now.shape &&
+  const bool same = old.variant == now.variant && before->version == row.version && old.shape == now.shape &&
                     old.covered_by == now.covered_by && before->precision == row.precision;
   const Measured was = same ? old.before() : measured(*before);
   row.timing.previous_microseconds = was.median;

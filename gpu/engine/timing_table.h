@@ -14,8 +14,8 @@ namespace warpscope::training {
 
 class TimingTable {
  public:
-  /// A plan replaces the one before. Instances whose variant, shape, precision and covering stay keep their
-  /// samples; a switched instance remembers its last median as `previous`; an instance of another shape (a
+  /// A plan replaces the one before. Instances whose variant, its version, shape, precision and covering stay keep
+  /// their samples; a switched instance remembers its last median as `previous`; an instance of another shape (a
   /// new batch size) starts afresh.
   void adopt(const plan::Plan& plan, core::Precision precision);
 
@@ -40,6 +40,7 @@ class TimingTable {
   struct Row {
     OpTiming timing;
     core::Precision precision{};
+    int version = 0;             ///< Variant::version
     std::vector<double> recent;  ///< the last kWindow samples, oldest overwritten first
     std::size_t next = 0;
     std::shared_ptr<const Steps> before_switch;  ///< nullptr if it was never switched

@@ -16,6 +16,7 @@ struct RanOp {
   ops::OpShape shape = {};
   core::Precision precision{};
   double bytes = 0;  ///< the fewest that it moves
+  int version = 0;   ///< Variant::version
 
   bool operator==(const RanOp&) const = default;
 };

@@ -98,16 +98,16 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(bool lasts) {
   if (temporary_.empty()) {
     if (::close(std::exchange(descriptor_, -1)) != 0) fail("write");
     return;
   }
-  if (::fsync(descriptor_) != 0) fail("write");
+  if (lasts && ::fsync(descriptor_) != 0) fail("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace");
   ::close(descriptor_);
   descriptor_ = -1;
-  sync_folder_of(path_);
+  if (lasts) sync_folder_of(path_);
 }
 
 void write_file_atomically(const fs::path& path, std::string_view contents) {

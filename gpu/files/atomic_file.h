@@ -3,9 +3,25 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <stop_token>
 #include <string_view>
 
+#include "gpu/core/error.h"
+
 namespace warpscope::files {
+
+/// How a file is written.
+struct Writing {
+  std::stop_token stop =
+      {};  ///< once it is asked for, Stopped is thrown after a piece at most, and nothing is written
+  bool lasts = true;  ///< through a power cut; else nothing waits for the disk
+};
+
+/// Somebody has asked for it: see Writing.
+class Stopped : public core::Error {
+ public:
+  using core::Error::Error;
+};
 
 /// A file being written beside its final place. commit() moves it there; until then, and after any failure,
 /// whatever was at that place before is untouched. A symbolic link to a file at that place is replaced, not followed.
@@ -25,8 +41,8 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
 
   /// Syncs the file to the disk, renames it to `path` and syncs the folder. On failure removes the temporary
-  /// file and throws Error. Nothing may be written afterwards.
-  void commit();
+  /// file and throws Error. Nothing may be written afterwards. Unless it `lasts`, nothing is synced.
+  void commit(bool lasts = true);
 
  private:
   [[noreturn]] void fail(const char* what);

@@ -401,14 +401,28 @@ std::string header_text(const fs::path& path, const std::vector<NamedTensor>& te
   return header;
 }
 
-void write_file(const fs::path& path, const std::string& header, const std::vector<NamedTensor>& tensors) {
+/// take(data, bytes) for each piece of the tensors' bytes, until it is asked to stop.
+template <class Take>
+void take_pieces(const fs::path& path, const std::vector<NamedTensor>& tensors, const Writing& writing,
+                 const Take& take) {
+  constexpr std::size_t kPiece = std::size_t{1} << 18;  // floats
+  for (const NamedTensor& tensor : tensors) {
+    for (std::size_t at = 0; at < tensor.values.size(); at += kPiece) {
+      if (writing.stop.stop_requested()) throw Stopped(fmt::format("{} is not written", path.string()));
+      take(tensor.values.data() + at, std::min(kPiece, tensor.values.size() - at) * sizeof(float));
+    }
+  }
+}
+
+void write_file(const fs::path& path, const std::string& header, const std::vector<NamedTensor>& tensors,
+                const Writing& writing) {
   const std::uint64_t length = header.size();
   AtomicFile file(path);
   file.write(&length, sizeof length);
   file.write(header);
-  for (const NamedTensor& tensor : tensors)
-    file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
-  file.commit();
+  take_pieces(path, tensors, writing,
+              [&file](const float* data, std::size_t bytes) { file.write(data, bytes); });
+  file.commit(writing.lasts);
 }
 
 }  // namespace
@@ -461,6 +475,15 @@ std::vector<float> SafetensorsFile::read(const TensorEntry& entry) const {
       bytes, [](std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16u); });
 }
 
+std::map<std::string, std::string> metadata_of(const fs::path& path) {
+  const InputFile file(path);
+  const Refusal refuse(path);
+  const json header = parse_header(read_header(file, refuse), refuse);
+  const auto found = header.find(kMetadata);
+  if (found == header.end()) return {};
+  return read_metadata(*found, refuse);
+}
+
 std::vector<NamedTensor> read_tensors(const SafetensorsFile& file) {
   std::vector<NamedTensor> tensors;
   for (const TensorEntry& entry : file.entries())
@@ -477,11 +500,11 @@ std::vector<NamedTensor> read_safetensors(const fs::path& path, std::map<std::st
 
 void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata) {
-  write_file(path, header_text(path, tensors, metadata), tensors);
+  write_file(path, header_text(path, tensors, metadata), tensors, {});
 }
 
 void write_sealed_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
-                              const std::map<std::string, std::string>& metadata) {
+                              const std::map<std::string, std::string>& metadata, const Writing& writing) {
   for (const auto& [key, text] : metadata) {
     if (key == kSeal || key.find('"') != std::string::npos) {
       throw core::BadInput(
@@ -495,10 +518,10 @@ void write_sealed_safetensors(const fs::path& path, const std::vector<NamedTenso
   Sha256 sum;
   sum.update(&length, sizeof length);
   sum.update(header.data(), header.size());
-  for (const NamedTensor& tensor : tensors)
-    sum.update(tensor.values.data(), tensor.values.size() * sizeof(float));
+  take_pieces(path, tensors, writing,
+              [&sum](const float* data, std::size_t bytes) { sum.update(data, bytes); });
   header.replace(find_seal(header), Sha256::kDigits, sum.finish());
-  write_file(path, header, tensors);
+  write_file(path, header, tensors, writing);
 }
 
 }  // namespace warpscope::files

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/files/atomic_file.h"
 #include "gpu/files/file.h"
 
 namespace warpscope::files {
@@ -62,6 +63,9 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
+/// The metadata of a file, of which nothing else is looked at. Throws core::BadInput if it has no such header.
+std::map<std::string, std::string> metadata_of(const std::filesystem::path& path);
+
 /// All tensors. Throws core::BadInput as SafetensorsFile::read().
 std::vector<NamedTensor> read_tensors(const SafetensorsFile& file);
 
@@ -75,9 +79,10 @@ std::vector<NamedTensor> read_safetensors(const std::filesystem::path& path,
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// As write_safetensors(), with a seal. Also throws core::BadInput if a key of `metadata` is the seal's or
-/// holds a quote.
+/// As write_safetensors(), with a seal, and as `writing` says. Also throws core::BadInput if a key of `metadata` is the
+/// seal's or holds a quote.
 void write_sealed_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                              const std::map<std::string, std::string>& metadata = {});
+                              const std::map<std::string, std::string>& metadata = {},
+                              const Writing& writing = {});
 
 }  // namespace warpscope::files

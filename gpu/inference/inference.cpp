@@ -201,7 +201,8 @@ void Inference::group_layers() {
   const std::vector<plan::PlanNode>& nodes = plan_->nodes();
   std::vector<bool> launched;
   for (const plan::PlanNode& node : nodes) {
-    if (node.op == ops::Op::weights_cast) {  // in no pass: its time, which is 0, may go to any layer
+    if (ops::contract(node.op).scope == ops::Scope::parameters) {
+      // The weights' cast is in no pass: its time, which is 0, may go to any layer.
       layer_of_.push_back(0);
       continue;
     }

@@ -73,4 +73,15 @@ std::string_view inconsistency_in(const MapPicture& map) {
 }
 
 }  // namespace features
+
+namespace jobs {
+
+std::string_view inconsistency_in(const StepScene& scene) {
+  if (!training::can_be(scene.model)) return "the network of a step is impossible";
+  const profiling::StepSetup& setup = scene.setup;
+  const bool fits = setup.batch > 0 && setup.optimizer.accumulate > 0 && setup.optimizer.joint >= 0;
+  return fits ? "" : "a step has no images";
+}
+
+}  // namespace jobs
 }  // namespace warpscope

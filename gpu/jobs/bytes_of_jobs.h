@@ -43,6 +43,8 @@ auto members_of(T& s) {
 
 namespace warpscope::jobs {
 
+std::string_view inconsistency_in(const StepScene& scene);
+
 template <class T>
 requires std::same_as<std::remove_const_t<T>, LaboratoryState>
 auto members_of(T& s) {

@@ -30,6 +30,11 @@ struct ReturnTo {
 struct RewindTo {
   std::uint64_t step = 0;
 };
+/// Back to where the training was before what the command of that number has changed (Snapshot::changes), as by
+/// RewindTo: what was changed before it at the same step stays changed.
+struct TakeBack {
+  std::uint64_t command = 0;
+};
 struct Select {
   plan::Selection selection;
 };
@@ -91,6 +96,35 @@ struct SetDisturbed {
 struct Record {
   bool on = true;
 };
+/// The file of a kernel that a person wrote is compiled, proved and timed, now and whenever it or a header of it is
+/// saved: Snapshot::user_kernels. Of one that is there already only the flag changes. Refused where the training takes
+/// no kernels of users, and for a name that is that of another file's variant.
+struct LoadKernel {
+  std::string file;
+  bool apply_when_proved = false;  ///< UserKernel::apply_when_proved
+};
+/// Each file of kernels in this folder, now and later, is loaded like that; or, not `on`, files that come later are
+/// not, and those that are there stay.
+struct WatchKernels {
+  std::string folder;
+  bool on = true;
+  bool apply_when_proved = false;
+};
+struct ApplyWhenProved {
+  std::string file;  ///< UserKernel::file
+  bool on = true;
+};
+/// This version runs its op from the next step on: the selection takes its variant. 0: none does, and the op is run by
+/// what was chosen before the first did. What undoes it is the same command with UserKernel::used() from before it.
+struct UseKernel {
+  std::string file;  ///< UserKernel::file
+  int version = 0;   ///< KernelVersion::number of one that is ready
+};
+/// The file is watched no longer, and its variant is nothing to choose from any more; where it runs, as UseKernel of
+/// version 0 first. Nothing on the disk changes.
+struct ForgetKernel {
+  std::string file;  ///< UserKernel::file
+};
 struct Finish {};  ///< after the running step: save, write the results, state `finished`
 /// The window closes: Finish where something is to be written; a training of which nothing is recorded is kept in the
 /// folder for these. Then Snapshot::may_close.
@@ -98,7 +132,8 @@ struct Leave {};
 using Command =
     std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
                  CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism, MeasureLinks,
-                 Observe, CopyWeights, SetDisturbed, Record, Finish, Leave, SetRanks, RewindTo, LookAt>;
+                 Observe, CopyWeights, SetDisturbed, Record, Finish, Leave, SetRanks, RewindTo, LookAt,
+                 TakeBack, LoadKernel, WatchKernels, ApplyWhenProved, UseKernel, ForgetKernel>;
 
 /// As Source::send() takes it.
 struct NumberedCommand {

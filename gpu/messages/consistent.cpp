@@ -71,6 +71,8 @@ bool is_in_range(const models::Layer& layer) {
   });
 }
 
+}  // namespace
+
 bool can_be(const models::Model& network) {
   if (!std::all_of(network.layers.begin(), network.layers.end(), is_in_range)) return false;
   try {
@@ -80,8 +82,6 @@ bool can_be(const models::Model& network) {
     return false;
   }
 }
-
-}  // namespace
 
 std::optional<std::size_t> values_in(std::initializer_list<std::int64_t> sides) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
@@ -146,11 +146,17 @@ std::string_view inconsistency_in(const LatentMap& map) {
   const std::optional<std::size_t> size = values_in({extent.height, extent.width, extent.channels});
   if (!size) return "the size of the latents is impossible";
   const std::int64_t elements = number(*size);
-  const bool fits = fills(map.values.size(), {count, elements}) && fills(map.mean.size(), {elements}) &&
-                    fills(map.components.size(), {rank, elements}) &&
-                    fills(map.scores.size(), {count, rank}) && fills(map.sigmas.size(), {rank}) &&
-                    fills(map.shares.size(), {rank});
+  const bool whole = fills(map.values.size(), {count, elements}) && fills(map.mean.size(), {elements}) &&
+                     fills(map.components.size(), {rank, elements});
+  const bool places = map.values.empty() && map.mean.empty() && map.components.empty();  // places_of()
+  const bool fits = (whole || places) && fills(map.scores.size(), {count, rank}) &&
+                    fills(map.sigmas.size(), {rank}) && fills(map.shares.size(), {rank});
   return fits ? "" : "the map of the latents has another size than it says";
+}
+
+std::string_view inconsistency_in(const KeptView& view) {
+  const bool there = std::visit([](const auto& one) { return one != nullptr; }, view.seen);
+  return there ? "" : "a view of an earlier step is missing";
 }
 
 std::string_view inconsistency_in(const LatentPictures& p) {
@@ -205,6 +211,15 @@ std::string_view inconsistency_in(const ShownImages& images) {
                     images.reconstruction.size() == images.original.size() &&
                     fills(images.errors.size(), {s.count});
   return fits ? "" : "pictures have another size than they say";
+}
+
+std::string_view inconsistency_in(const UserKernel& kernel) {
+  const auto& versions = kernel.versions;
+  if (std::any_of(versions.begin(), versions.end(), std::logical_not<>()))
+    return "a version of a kernel is missing";
+  const auto turn = std::adjacent_find(versions.begin(), versions.end(),
+                                       [](const auto& a, const auto& b) { return a->number >= b->number; });
+  return turn == versions.end() ? "" : "the versions of a kernel do not rise";
 }
 
 }  // namespace warpscope::training

@@ -24,6 +24,9 @@ std::string_view inconsistency_in(const OwnImages& images);
 
 namespace warpscope::training {
 
+/// False of a network that no file or form can make.
+bool can_be(const models::Model& network);
+
 /// How many values there are in an array of these sides; nothing if one is negative or no message could hold them.
 std::optional<std::size_t> values_in(std::initializer_list<std::int64_t> sides);
 /// True if there are `size`.
@@ -35,6 +38,7 @@ std::string_view inconsistency_in(const Snapshot& snapshot);
 std::string_view inconsistency_in(const LayerOutput& output);
 std::string_view inconsistency_in(const Inspection& inspection);
 std::string_view inconsistency_in(const LatentMap& map);
+std::string_view inconsistency_in(const KeptView& view);
 std::string_view inconsistency_in(const LatentPictures& pictures);
 std::string_view inconsistency_in(const ComparisonRequest& request);
 std::string_view inconsistency_in(const Comparison& comparison);
@@ -42,5 +46,6 @@ std::string_view inconsistency_in(const Distributions& distributions);
 std::string_view inconsistency_in(const ChannelActivations& activations);
 std::string_view inconsistency_in(const TextAttribution& text);
 std::string_view inconsistency_in(const ShownImages& images);
+std::string_view inconsistency_in(const UserKernel& kernel);
 
 }  // namespace warpscope::training

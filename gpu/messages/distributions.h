@@ -51,6 +51,12 @@ struct DistributionMoment {
   std::size_t bytes() const;
 };
 
+/// A moment and how many held-out images its activations are of.
+struct SeenDistribution {
+  int images = 0;
+  DistributionMoment moment;
+};
+
 /// What has been seen since somebody asked.
 struct Distributions {
   std::uint64_t generation = 0;  ///< Snapshot::generation

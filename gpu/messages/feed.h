@@ -1,5 +1,5 @@
 #pragma once
-// Feeds carry every point, marker and log line from the trainer to each subscriber (the window, the run
+// Feeds carry every point, marker, log line and kept view from the trainer to each subscriber (the window, the run
 // folder, the progress bar), in order and without loss. The trainer never waits for a subscriber.
 
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "gpu/messages/kept_view.h"
 #include "gpu/messages/metrics.h"
 
 namespace warpscope::training {
@@ -58,7 +59,7 @@ struct Return {
   std::uint64_t step = 0;
 };
 
-using FeedItem = std::variant<Point, Marker, LogLine, Restart, Return>;
+using FeedItem = std::variant<Point, Marker, LogLine, Restart, Return, KeptView>;
 
 /// One subscriber's queue.
 class Feed {

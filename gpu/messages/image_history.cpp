@@ -66,6 +66,14 @@ void ImageHistory::add(const ShownImages& images) {
   ++version_;
 }
 
+void ImageHistory::go_on(std::uint64_t from, std::uint64_t generation, std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  if (generation_ != from || moments_.entries().empty()) return;
+  moments_.forget_after(step);
+  generation_ = generation;
+  ++version_;
+}
+
 std::vector<std::uint64_t> ImageHistory::steps() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::uint64_t> result;

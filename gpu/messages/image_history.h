@@ -27,6 +27,9 @@ class ImageHistory {
   /// first and the last stay. Pictures of another generation or shape begin anew.
   void add(const ShownImages& images);
 
+  /// The training goes on as `generation` from where `from` was after `step` steps: pictures up to there stay.
+  void go_on(std::uint64_t from, std::uint64_t generation, std::uint64_t step);
+
   /// The steps that are there, ascending.
   std::vector<std::uint64_t> steps() const;
   /// The pictures of the nearest of these steps. nullptr if there is nothing. For the moments asked for last it is the

@@ -31,7 +31,7 @@ struct LatentRecipe {
 /// What is asked for.
 struct LatentRequest {
   bool map = false;
-  std::vector<LatentRecipe> pictures;  ///< with `map` alone
+  std::vector<LatentRecipe> pictures;  ///< only with `map`
 
   bool operator==(const LatentRequest&) const = default;
 };
@@ -51,7 +51,7 @@ struct LatentMap {
   std::vector<float> scores;      ///< (count, rank): places along the components
   std::vector<float> sigmas;      ///< (rank): standard deviations of the scores
   std::vector<float> shares;      ///< (rank): part of all variance, 0 to 1
-  /// That made it, in models::ParameterLayout.
+  /// That made it, in models::ParameterLayout, for who decodes places of it; nullptr where no pictures were asked for.
   core::NotSent<std::shared_ptr<const std::vector<float>>> weights;
   std::string problem;  ///< why there is nothing of the above but the step, in a sentence; "" if there is
 

@@ -18,6 +18,7 @@
 #include "gpu/messages/measured.h"
 #include "gpu/messages/rank_figures.h"
 #include "gpu/messages/run_figures.h"
+#include "gpu/messages/user_kernels.h"
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/plan/selection.h"
@@ -33,7 +34,7 @@ enum class TrainerState : std::uint8_t {
   running,
   finished,  ///< all steps or epochs done, results written; takes no more commands but Reset, ReturnTo, Leave and Save
   failed,       ///< an error that ends the run: Snapshot::notice says it
-  interrupted,  ///< seen in a run folder alone: its process ended without finishing it
+  interrupted,  ///< seen only in a run folder: its process ended without finishing it
 };
 
 std::string_view to_string(TrainerState state);
@@ -116,6 +117,16 @@ struct Divergence {
 struct LeftTraining {
   std::uint64_t number = 0;  ///< Snapshot::training
   std::uint64_t step = 0;    ///< at which it was left
+  std::optional<std::uint64_t> from =
+      {};  ///< the last step that it shares with the training of the snapshot; nothing: none
+  std::string changed = {};  ///< in it, right there: "learning rate: 0.01 -> 0.1"
+};
+
+/// A change that TakeBack takes back.
+struct ChangeMade {
+  std::uint64_t command = 0;  ///< the number of the command that made it
+  std::uint64_t step = 0;     ///< after which it was made
+  bool operator==(const ChangeMade&) const = default;
 };
 
 /// Steps that are made again from a moment, to go back to a step that was not kept (RewindTo).
@@ -141,13 +152,21 @@ struct Progress {
   RunFigures figures;                 ///< as at the end of run.json, so far
 };
 
+/// A checkpoint that cannot be looked at.
+struct RefusedCheckpoint {
+  std::uint64_t step = 0;
+  std::string why;  ///< "it is of an earlier network, mlp"
+  bool operator==(const RefusedCheckpoint&) const = default;
+};
+
 /// The inside of a run that is only looked at: what Observe shows is computed here, from a checkpoint of the run, once
 /// somebody asks.
 struct Revival {
-  std::vector<std::uint64_t> steps;  ///< of the checkpoints that LookAt can choose, rising
-  std::uint64_t chosen = 0;          ///< LookAt::step
-  std::uint64_t step = 0;            ///< of the checkpoint that is looked at, once it is `ready`
-  bool asked = false;                ///< somebody has asked, so that it is ready soon, or there is a problem
+  std::vector<std::uint64_t> steps;        ///< of the checkpoints, rising
+  std::vector<RefusedCheckpoint> refused;  ///< those of them that LookAt cannot choose
+  std::uint64_t chosen = 0;                ///< LookAt::step
+  std::uint64_t step = 0;                  ///< of the checkpoint that is looked at, once it is `ready`
+  bool asked = false;  ///< somebody has asked, so that it is ready soon, or there is a problem
   bool ready = false;
   std::string problem;  ///< why nothing can be looked into, in a sentence; "" if it can, as far as is known
 
@@ -199,6 +218,8 @@ struct Snapshot : Progress {
   std::shared_ptr<const std::vector<LeftTraining>> left = std::make_shared<std::vector<LeftTraining>>();
   /// Steps of the moments that RewindTo has at hand, rising; from the first on it reaches each.
   std::shared_ptr<const std::vector<std::uint64_t>> moments = std::make_shared<std::vector<std::uint64_t>>();
+  /// The newest changes of its past, in the order in which they were made.
+  std::shared_ptr<const std::vector<ChangeMade>> changes = std::make_shared<std::vector<ChangeMade>>();
   Rewind rewind;           ///< the last one whose steps were made again
   bool may_close = false;  ///< after Leave: what was to be kept is on the disk, or cannot be
   std::string kept_in;     ///< after Leave: the folder in which the training was kept; "" if it was not
@@ -241,6 +262,8 @@ struct Snapshot : Progress {
   Capabilities can;
   Answers answers;
   std::optional<Revival> revival;  ///< nothing of a training
+  /// Never nullptr; a change makes another value.
+  std::shared_ptr<const UserKernels> user_kernels = std::make_shared<UserKernels>();
 };
 
 /// What selections of this training choose for. A view of the snapshot.

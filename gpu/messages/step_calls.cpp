@@ -18,6 +18,11 @@ void append(std::vector<StepCall>& calls, const OpTiming& timing, double microse
 
 }  // namespace
 
+double whole_step_microseconds(const Snapshot& snapshot) {
+  const bool known = snapshot.settings->optimizer.accumulate == 1 && snapshot.images_per_second > 0;
+  return known ? 1e6 * snapshot.settings->batch / snapshot.images_per_second : 0;
+}
+
 std::vector<StepCall> calls_of(const std::vector<OpTiming>& timings) {
   std::vector<StepCall> calls;
   for (const OpTiming& timing : timings) {

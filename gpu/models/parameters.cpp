@@ -337,15 +337,26 @@ std::vector<float> load_parameters(const std::string& path, const Model& model, 
   return values;
 }
 
-std::string not_finite_in(const Model& model, const std::vector<float>& values) {
+namespace {
+
+/// "NaN", "infinity", "a variance below 0": what one number of a parameter cannot be; "" of any other.
+const char* told_as_bad(const Parameter& parameter, float value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return "infinity";
+  return value < 0 && parameter.name.ends_with("running_var") ? "a variance below 0" : "";
+}
+
+}  // namespace
+
+std::string bad_numbers_in(const Model& model, const std::vector<float>& values) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> found;
   for (const Parameter& parameter : parameter_layout(model).parameters) {
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(parameter.offset);
     const auto end = begin + static_cast<std::ptrdiff_t>(parameter.elements);
-    const auto bad = std::find_if(begin, end, [](float value) { return !std::isfinite(value); });
-    if (bad != end)
-      found.push_back(fmt::format("{} in {}", std::isnan(*bad) ? "NaN" : "infinity", parameter.name));
+    const auto bad =
+        std::find_if(begin, end, [&](float value) { return *told_as_bad(parameter, value) != 0; });
+    if (bad != end) found.push_back(fmt::format("{} in {}", told_as_bad(parameter, *bad), parameter.name));
   }
   if (found.size() <= kMost) return fmt::format("{}", fmt::join(found, " and "));
   const std::size_t more = found.size() - kMost;

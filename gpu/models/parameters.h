@@ -49,8 +49,9 @@ std::vector<float> load_parameters(const std::string& path, const Model& model,
 std::vector<std::string> take_fitting_parameters(const std::string& path, const Model& model,
                                                  std::vector<float>& values, std::string* notice = nullptr);
 
-/// Where parameters hold numbers that are not finite: "NaN in fc.bias and infinity in conv1.weight"; "" if nowhere.
-std::string not_finite_in(const Model& model, const std::vector<float>& values);
+/// Where parameters hold numbers that cannot be: "NaN in fc.bias and infinity in conv1.weight", "a variance below 0 in
+/// bn1.running_var"; "" if nowhere.
+std::string bad_numbers_in(const Model& model, const std::vector<float>& values);
 
 /// A parameter that two networks have in common: under the same name and in the same shape.
 struct SharedParameter {

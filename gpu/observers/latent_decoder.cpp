@@ -106,7 +106,7 @@ class LatentDecoder final : public Observer {
 
   bool wanted() const override { return !recipes_.empty(); }
   bool start(const Scene& scene) override {
-    if (look_.busy() || !map_ || !map_->problem.empty()) return false;
+    if (look_.busy() || !map_ || !map_->problem.empty() || !map_->weights) return false;
     std::vector<LatentRecipe> list = missing();
     if (list.empty() || !look_.start(scene, *map_, list)) return false;
     made_.height = scene.model.height;

@@ -22,11 +22,14 @@ namespace {
 /// look before and keep its signs and places (inspect::align()).
 class LatentMapper final : public Observer {
  public:
+  /// Who asks for the first picture needs a map with weights.
   bool ask(const ObservationRequest& request) override {
-    return std::exchange(wanted_, request.latents.map) != wanted_;
+    const bool pictures = request.latents.map && !request.latents.pictures.empty();
+    const bool before = std::exchange(pictures_, pictures);
+    return std::exchange(wanted_, request.latents.map) != wanted_ || (pictures && !before);
   }
   bool wanted() const override { return wanted_; }
-  bool start(const Scene& scene) override { return look_.start(scene); }
+  bool start(const Scene& scene) override { return look_.start(scene, pictures_); }
   bool take(Observations& seen) override {
     std::optional<Made> made = look_.take([this](const LatentPass& pass) { return make(pass); });
     if (!made) return false;
@@ -57,7 +60,7 @@ class LatentMapper final : public Observer {
     map.precision = pass.precision();
     map.latent = pass.latent();
     map.values = pass.values();
-    map.weights = std::make_shared<const std::vector<float>>(pass.weights());
+    map.weights = pass.weights();
     const bool finite = std::ranges::all_of(map.values, [](float value) { return std::isfinite(value); });
     if (!finite || pass.count() < 2) {
       map.problem = finite ? "There are too few test images for a map."
@@ -81,7 +84,7 @@ class LatentMapper final : public Observer {
     return made;
   }
 
-  bool wanted_ = false;
+  bool wanted_ = false, pictures_ = false;
   inspect::Components before_;  ///< of the last look; of no rank before the first
   std::uint64_t taken_ = 0;
   PassLook<LatentPass, Made> look_;  ///< last, so that its thread ends before what it reads

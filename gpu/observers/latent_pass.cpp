@@ -30,10 +30,9 @@ LatentPass::LatentPass(const Scene& scene, std::int64_t most)
       count_(images_of(scene, most)),
       plan_(scene, models::first_layers(scene.model, latent_.end), plan::Purpose::encoding,
             static_cast<int>(batch_of(scene, count_)), passes(count_, batch_of(scene, count_))),
-      latents_(scene.device, passes(count_, plan_.batch()) * plan_.plan().output(latent_.end - 1).bytes()),
-      weights_(scene.device, scene.parameters.bytes()) {}
+      latents_(scene.device, passes(count_, plan_.batch()) * plan_.plan().output(latent_.end - 1).bytes()) {}
 
-void LatentPass::enqueue(const Scene& scene) {
+void LatentPass::enqueue(const Scene& scene, bool with_weights) {
   step_ = scene.step;
   generation_ = scene.generation;
   const plan::WrittenTensor output = plan_.plan().output(latent_.end - 1);
@@ -42,6 +41,9 @@ void LatentPass::enqueue(const Scene& scene) {
     plan_.launch(scene.stream, i, i * plan_.batch());
     scene.stream.copy(latents_.as<std::byte>() + i * bytes, output.data, bytes);
   }
+  with_weights_ = with_weights;
+  if (!with_weights) return;
+  if (weights_.bytes() == 0) weights_ = core::HostBuffer(scene.device, scene.parameters.bytes());
   scene.stream.copy(weights_.data(), scene.parameters.data(), weights_.bytes());
 }
 
@@ -50,8 +52,8 @@ std::vector<float> LatentPass::values() const {
   return widened({latents_.as<const std::byte>(), count_ * latent_.elements() * core::size_of(type)}, type);
 }
 
-std::vector<float> LatentPass::weights() const {
-  return floats(weights_);
+std::shared_ptr<const std::vector<float>> LatentPass::weights() const {
+  return with_weights_ ? std::make_shared<const std::vector<float>>(floats(weights_)) : nullptr;
 }
 
 }  // namespace warpscope::training

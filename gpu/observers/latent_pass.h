@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "gpu/core/device.h"
@@ -18,13 +19,14 @@ class LatentPass {
   explicit LatentPass(const Scene& scene, std::int64_t most = 0);
 
   bool fits(const Scene& scene) const { return plan_.selection() == scene.selection; }
-  /// The pass, batch by batch, and the copies. What the one before left on the host is overwritten.
-  void enqueue(const Scene& scene);
+  /// The pass, batch by batch, and the copies, those of the weights where they are wanted. What the one before left on
+  /// the host is overwritten.
+  void enqueue(const Scene& scene, bool with_weights = false);
 
   /// (count, latent.elements()), widened to FP32. Any thread; from when the pass has arrived until the next.
   std::vector<float> values() const;
-  /// The weights that made them, in models::ParameterLayout. The same.
-  std::vector<float> weights() const;
+  /// The weights that made them, in models::ParameterLayout; nullptr where they were not wanted. The same.
+  std::shared_ptr<const std::vector<float>> weights() const;
 
   std::size_t count() const { return count_; }
   std::uint64_t step() const { return step_; }
@@ -36,7 +38,9 @@ class LatentPass {
   models::Latent latent_;
   std::size_t count_;
   HeldOutPlan plan_;
-  core::HostBuffer latents_, weights_;
+  core::HostBuffer latents_;
+  core::HostBuffer weights_;  ///< made when they are first wanted
+  bool with_weights_ = false;
   std::uint64_t step_ = 0;
   std::uint64_t generation_ = 0;
 };

@@ -38,7 +38,7 @@ __device__ __forceinline__ uint2 changed_words(uint2 words, uint2 beside, Change
 template <class Out>
 struct Activated {
   using Storage = typename Out::Storage;
-  Activation kind = Activation::none;  ///< forward: of those that read their input alone
+  Activation kind = Activation::none;  ///< forward: of those that read only their input
   Storage* kept = nullptr;  ///< forward: takes what the activation reads, where somebody else reads it
   const Storage* beside = nullptr;  ///< backward: what the derivative reads
 

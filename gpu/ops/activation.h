@@ -40,7 +40,7 @@ __device__ __forceinline__ void with_activation(Activation kind, F f) {
   if (kind == Activation::gelu) f(activations::Gelu{});
 }
 
-/// The same of those alone whose derivative reads their input.
+/// The same, only of those whose derivative reads their input.
 template <class F>
 __device__ __forceinline__ void with_kept_activation(Activation kind, F f) {
   with_activation(kind, [&]<class A>(A) {

@@ -1,5 +1,5 @@
 #pragma once
-// The names of operands. A call addresses its operands by these, whether an op runs alone or a variant covers
+// The names of operands. A call addresses its operands by these, whether an op runs by itself or a variant covers
 // several.
 
 #include <array>

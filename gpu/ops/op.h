@@ -1,7 +1,7 @@
 #pragma once
 // Operations and their contracts: which operands an op takes, in which order, of which type and size, what it
-// costs and how long its sums are. One folder per operation states the mathematics in <op>.h; everything that
-// handles ops in general (plans, tests, benchmarks) works from the contract alone.
+// costs and how long its sums are. One folder per operation states the mathematics in <op>.cpp; everything that
+// handles ops in general (plans, tests, benchmarks) works from the contract only.
 //
 // Layouts: activations are NHWC, weights (K, R, S, C), all dense and row-major. Kernels have odd extents.
 

@@ -1,7 +1,7 @@
 #pragma once
 // What the proofs of an op need beyond its contract, a file of its folder (<op>/<op>_tests.cpp): shapes,
 // operands where plain random numbers will not do, and how its gradient follows from another op. gpu/verify
-// works from this and the contract alone.
+// works from this and the contract only.
 
 #include <cstring>
 #include <optional>
@@ -83,7 +83,7 @@ struct OpTests {
   /// Further shapes for variants that cover other ops too: layers of the models, small.
   std::vector<OpShape> (*chain_shapes)() = nullptr;
 
-  /// Makes operands fit the op and each other, after each was drawn by its role alone: numbers standard
+  /// Makes operands fit the op and each other, after each was drawn only by its role: numbers standard
   /// normal, bytes uniform, orders permutations, control blocks with a position inside an epoch and a loss
   /// scale that is a power of two.
   void (*fit)(const Draw& draw) = nullptr;

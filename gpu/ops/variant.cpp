@@ -65,7 +65,7 @@ std::string wrong_compute_capability(const Variant& variant, const core::DeviceI
   if (device.compute_capability >= least && !too_new) return "";
   const auto version = [](int number) { return fmt::format("{}.{}", number / 10, number % 10); };
   const std::string needed = most == 0       ? version(least)
-                             : least == most ? version(least) + " alone"
+                             : least == most ? version(least) + " only"
                                              : fmt::format("{} to {}", version(least), version(most));
   const std::string where = more ? fmt::format(" in {}", core::to_string(precision)) : "";
   return fmt::format("needs compute capability {}{}, this GPU has {}", needed, where,
@@ -106,11 +106,16 @@ Variants with_variant(const VariantTable& table, Variant added) {
 }
 
 Variants with_new_version(const VariantTable& table, Variant added) {
+  const Variants others = without_variant(table, added.op, added.device, added.name);
+  return with_variant(*others, std::move(added));
+}
+
+Variants without_variant(const VariantTable& table, Op op, core::DeviceKind device, std::string_view name) {
   VariantTable others = table;
   std::erase_if(others, [&](const Variant& each) {
-    return each.op == added.op && each.device == added.device && each.name == added.name;
+    return each.op == op && each.device == device && each.name == name;
   });
-  return with_variant(others, std::move(added));
+  return std::make_shared<const VariantTable>(std::move(others));
 }
 
 std::vector<core::Precision> precisions_of(const Variant& variant) {
@@ -199,8 +204,8 @@ CallOperand stored(const Variant& variant, CallOperand operand) {
   return operand;
 }
 
-/// The operands of the variant's own op alone, which may share memory as the contract says if the variant can and they
-/// are stored as it says.
+/// The operands of the variant's own op by itself, which may share memory as the contract says if the variant can and
+/// they are stored as it says.
 std::vector<CallOperand> own_operands(const Variant& variant, const OpShape& shape) {
   std::vector<CallOperand> operands;
   const auto own = contract(variant.op).operands;

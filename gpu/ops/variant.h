@@ -48,6 +48,9 @@ Variants with_variant(const VariantTable& table, Variant added);
 /// `table` go on with the one before, which is let go with the last of them.
 Variants with_new_version(const VariantTable& table, Variant added);
 
+/// The same without that one, if it is there.
+Variants without_variant(const VariantTable& table, Op op, core::DeviceKind device, std::string_view name);
+
 /// What the calls of a plan, a proof or a bench have in common.
 struct Context {
   Context(std::shared_ptr<core::Device> on, Variants from = built_in_variants(), ranks::Share part = {})
@@ -166,6 +169,7 @@ struct Variant {
   std::vector<PrivateOperand> formats = {};  ///< of operands that partners must read or write alike
   std::vector<PresetTag> presets = {};
   std::string summary = {};  ///< one sentence: what it adds over the variant before it
+  int version = 0;           ///< of a person's kernel, which may change while it runs; 0: there is one only
 
   /// Enqueues the work on call.stream. Throws core::Error that names the kernel.
   std::function<void(const OpCall& call)> launch = {};
@@ -200,7 +204,7 @@ struct CallOperand {
 
 /// One op that a call covers.
 struct CoveredOp {
-  const Link* link = nullptr;  ///< nullptr: the op alone, of a variant without a chain
+  const Link* link = nullptr;  ///< nullptr: the op by itself, of a variant without a chain
   Op op{};
   OpShape shape;
 };

@@ -1,10 +1,20 @@
 #pragma once
 // Which variant runs each op of a program, and which ops one call covers.
 //
-// A variant with a chain (ops::Variant::chain) is matched on the graph around a node of its own op. What the
-// chain does not store may have no other reader; formats of its own must be read and written alike. Where
-// that does not hold, optional ops of the chain are left out, and where it cannot be met at all, the next
-// best variant runs; the reason stays with the node.
+// A variant with a chain (ops::Variant::chain) is matched on the graph around a node of its own op. What passes between
+// ops of the chain is not stored, unless the variant writes it because others read it (`stored`; only where others do,
+// `stored_for_others`); outputs that nobody reads it may leave out (`omitted`). At each node it starts with the best
+// variant and the largest match, and takes back what does not fit:
+//
+// - Covered ops behind the own one run in that call and nowhere else, if all that they read is there by then and they
+//   are on the same side of the update. Those before it are computed again inside, so several calls may cover the same
+//   op; that op is launched as well where another node needs its output.
+// - A pooling must have the window that the chain computes, mostly 2x2; a link's `takes` checks that, and the call's
+//   shape holds the window.
+// - What is not stored has no other reader; what people look at is stored; a format of the variant's own is written and
+//   read alike.
+// - Otherwise optional ops are left out, as few as will do, then the next best variant runs. The reason stays with the
+//   node. An op whose variant was chosen runs in no other op's call.
 
 #include <string>
 #include <vector>

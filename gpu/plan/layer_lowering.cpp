@@ -45,10 +45,15 @@ void multiply(ProgramBuilder& to, LayerTensors& tensors, const Products& ops, co
   const std::string product = layer.bias ? layer.name + ".product" : layer.name;
   tensors.output = to.planned(product, ops.forward, Name::output, tensors.shape);
   to.node(ops.forward, layer.name, tensors.shape,
-          {tensors.input, to.weights(layer.name + ".weight"), tensors.output});
+          {{Name::input, tensors.input},
+           {Name::weights, to.weights(layer.name + ".weight")},
+           {Name::output, tensors.output}});
   if (!layer.bias) return;
   const int biased = to.planned(layer.name, Op::bias_forward, Name::output, output);
-  to.node(Op::bias_forward, layer.name, output, {tensors.output, to.weights(layer.name + ".bias"), biased});
+  to.node(Op::bias_forward, layer.name, output,
+          {{Name::input, tensors.output},
+           {Name::bias, to.weights(layer.name + ".bias")},
+           {Name::output, biased}});
   tensors.output = biased;
 }
 
@@ -57,16 +62,21 @@ int multiply_backward(ProgramBuilder& to, const LayerTensors& tensors, const Pro
   const Layer& layer = *tensors.layer;
   if (tensors.training) {
     to.node(ops.backward_weights, layer.name, tensors.shape,
-            {tensors.input, gradient, to.gradient(layer.name + ".weight")});
+            {{Name::input, tensors.input},
+             {Name::output_gradient, gradient},
+             {Name::weights_gradient, to.gradient(layer.name + ".weight")}});
   }
   if (tensors.training && layer.bias) {
-    to.node(ops.backward_bias, layer.name, tensors.shape, {gradient, to.gradient(layer.name + ".bias")});
+    to.node(ops.backward_bias, layer.name, tensors.shape,
+            {{Name::output_gradient, gradient}, {Name::bias_gradient, to.gradient(layer.name + ".bias")}});
   }
   if (!wanted) return -1;
   const int result =
       to.planned(gradient_name(layer), ops.backward_input, Name::input_gradient, tensors.shape);
   to.node(ops.backward_input, layer.name, tensors.shape,
-          {gradient, to.weights(layer.name + ".weight"), result});
+          {{Name::output_gradient, gradient},
+           {Name::weights, to.weights(layer.name + ".weight")},
+           {Name::input_gradient, result}});
   return result;
 }
 
@@ -94,12 +104,18 @@ int backward_linear(ProgramBuilder& to, const LayerTensors& tensors, int gradien
   return multiply_backward(to, tensors, kLinear, gradient, wanted);
 }
 
+/// An op of one input and one output, of the layer's shape.
+void forward_shaped(ProgramBuilder& to, LayerTensors& tensors, Op op) {
+  tensors.output = to.planned(tensors.layer->name, op, Name::output, tensors.shape);
+  to.node(op, tensors.layer->name, tensors.shape,
+          {{Name::input, tensors.input}, {Name::output, tensors.output}});
+}
+
 /// No gradient goes back: what comes before is the data.
 void forward_one_hot(ProgramBuilder& to, LayerTensors& tensors) {
   tensors.shape = to.image_shape(tensors.extent);
   tensors.shape.out_channels = tensors.layer->symbols;
-  tensors.output = to.planned(tensors.layer->name, Op::one_hot_forward, Name::output, tensors.shape);
-  to.node(Op::one_hot_forward, tensors.layer->name, tensors.shape, {tensors.input, tensors.output});
+  forward_shaped(to, tensors, Op::one_hot_forward);
 }
 int backward_one_hot(ProgramBuilder&, const LayerTensors&, int, bool) {
   return -1;
@@ -112,26 +128,29 @@ void forward_embedding(ProgramBuilder& to, LayerTensors& tensors) {
   tensors.shape.count = layer.symbols + 1;
   tensors.output = to.planned(layer.name, Op::embedding_forward, Name::output, tensors.shape);
   to.node(Op::embedding_forward, layer.name, tensors.shape,
-          {tensors.input, to.weights(layer.name + ".weight"), tensors.output});
+          {{Name::input, tensors.input},
+           {Name::weights, to.weights(layer.name + ".weight")},
+           {Name::output, tensors.output}});
 }
 int backward_embedding(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
   to.node(Op::embedding_backward_weights, tensors.layer->name, tensors.shape,
-          {tensors.input, gradient, to.gradient(tensors.layer->name + ".weight")});
+          {{Name::input, tensors.input},
+           {Name::output_gradient, gradient},
+           {Name::weights_gradient, to.gradient(tensors.layer->name + ".weight")}});
   return -1;
 }
 
 /// An op on an image, without parameters.
 void forward_image(ProgramBuilder& to, LayerTensors& tensors, Op op) {
   tensors.shape = to.image_shape(tensors.extent);
-  tensors.output = to.planned(tensors.layer->name, op, Name::output, tensors.shape);
-  to.node(op, tensors.layer->name, tensors.shape, {tensors.input, tensors.output});
+  forward_shaped(to, tensors, op);
 }
 
-/// Its gradient by the input, from `reads` in the order of the op's operands.
-int backward_image(ProgramBuilder& to, const LayerTensors& tensors, Op op, std::vector<int> reads) {
+/// Its gradient by the input, from that of the output and `more`.
+int backward_image(ProgramBuilder& to, const LayerTensors& tensors, Op op, int gradient, Operands more = {}) {
   const int result = to.planned(gradient_name(*tensors.layer), op, Name::input_gradient, tensors.shape);
-  reads.push_back(result);
-  to.node(op, tensors.layer->name, tensors.shape, std::move(reads));
+  more.insert(more.end(), {{Name::output_gradient, gradient}, {Name::input_gradient, result}});
+  to.node(op, tensors.layer->name, tensors.shape, more);
   return result;
 }
 
@@ -139,14 +158,14 @@ void forward_relu(ProgramBuilder& to, LayerTensors& tensors) {
   forward_image(to, tensors, Op::relu_forward);
 }
 int backward_relu(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  return backward_image(to, tensors, Op::relu_backward, {tensors.output, gradient});
+  return backward_image(to, tensors, Op::relu_backward, gradient, {{Name::output, tensors.output}});
 }
 
 void forward_gelu(ProgramBuilder& to, LayerTensors& tensors) {
   forward_image(to, tensors, Op::gelu_forward);
 }
 int backward_gelu(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  return backward_image(to, tensors, Op::gelu_backward, {tensors.input, gradient});
+  return backward_image(to, tensors, Op::gelu_backward, gradient, {{Name::input, tensors.input}});
 }
 
 void forward_maxpool(ProgramBuilder& to, LayerTensors& tensors) {
@@ -156,35 +175,34 @@ void forward_maxpool(ProgramBuilder& to, LayerTensors& tensors) {
   tensors.shape.kernel_width = layer.kernel_width();
   tensors.output = to.planned(layer.name, Op::maxpool2d_forward, Name::output, tensors.shape);
   tensors.argmax = to.planned(layer.name + ".argmax", Op::maxpool2d_forward, Name::argmax, tensors.shape);
-  to.node(Op::maxpool2d_forward, layer.name, tensors.shape, {tensors.input, tensors.output, tensors.argmax});
+  to.node(Op::maxpool2d_forward, layer.name, tensors.shape,
+          {{Name::input, tensors.input}, {Name::output, tensors.output}, {Name::argmax, tensors.argmax}});
 }
 int backward_maxpool(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  return backward_image(to, tensors, Op::maxpool2d_backward, {gradient, tensors.argmax});
+  return backward_image(to, tensors, Op::maxpool2d_backward, gradient, {{Name::argmax, tensors.argmax}});
 }
 
 void forward_global_average_pool(ProgramBuilder& to, LayerTensors& tensors) {
   forward_image(to, tensors, Op::global_average_pool_forward);
 }
 int backward_global_average_pool(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  return backward_image(to, tensors, Op::global_average_pool_backward, {gradient});
+  return backward_image(to, tensors, Op::global_average_pool_backward, gradient);
 }
 
 void forward_upsample2d(ProgramBuilder& to, LayerTensors& tensors) {
   forward_image(to, tensors, Op::upsample2d_forward);
 }
 int backward_upsample2d(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  return backward_image(to, tensors, Op::upsample2d_backward, {gradient});
+  return backward_image(to, tensors, Op::upsample2d_backward, gradient);
 }
 
 void forward_scale(ProgramBuilder& to, LayerTensors& tensors) {
-  const std::string& name = tensors.layer->name;
   tensors.shape = to.image_shape(tensors.extent);
   tensors.shape.factor = tensors.layer->factor;
-  tensors.output = to.planned(name, Op::scale_forward, Name::output, tensors.shape);
-  to.node(Op::scale_forward, name, tensors.shape, {tensors.input, tensors.output});
+  forward_shaped(to, tensors, Op::scale_forward);
 }
 int backward_scale(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
-  return backward_image(to, tensors, Op::scale_backward, {gradient});
+  return backward_image(to, tensors, Op::scale_backward, gradient);
 }
 
 /// In inference nothing is dropped: the output is the input.
@@ -196,11 +214,12 @@ void forward_dropout(ProgramBuilder& to, LayerTensors& tensors) {
   tensors.shape.dropout_rate = tensors.layer->rate;
   tensors.shape.salt = static_cast<std::uint32_t>(tensors.number) + 1;
   tensors.output = to.planned(name, Op::dropout_forward, Name::output, tensors.shape);
-  to.node(Op::dropout_forward, name, tensors.shape, {tensors.input, to.control(), tensors.output});
+  to.node(Op::dropout_forward, name, tensors.shape,
+          {{Name::input, tensors.input}, {Name::control, to.control()}, {Name::output, tensors.output}});
 }
 int backward_dropout(ProgramBuilder& to, const LayerTensors& tensors, int gradient, bool) {
   if (!tensors.training) return gradient;
-  return backward_image(to, tensors, Op::dropout_backward, {gradient, to.control()});
+  return backward_image(to, tensors, Op::dropout_backward, gradient, {{Name::control, to.control()}});
 }
 
 /// A normalization that leaves its statistics for the backward pass.
@@ -210,8 +229,11 @@ void normalize(ProgramBuilder& to, LayerTensors& tensors, Op op) {
   tensors.output = to.planned(name, op, Name::output, tensors.shape);
   tensors.statistics = to.planned(name + ".statistics", op, Name::statistics, tensors.shape);
   to.node(op, name, tensors.shape,
-          {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"), tensors.output,
-           tensors.statistics});
+          {{Name::input, tensors.input},
+           {Name::weights, to.weights(name + ".weight")},
+           {Name::bias, to.weights(name + ".bias")},
+           {Name::output, tensors.output},
+           {Name::statistics, tensors.statistics}});
 }
 
 void forward_layer_norm(ProgramBuilder& to, LayerTensors& tensors) {
@@ -221,12 +243,17 @@ int backward_layer_norm(ProgramBuilder& to, const LayerTensors& tensors, int gra
   const std::string& name = tensors.layer->name;
   if (tensors.training) {
     to.node(Op::layer_norm_backward_weights, name, tensors.shape,
-            {tensors.input, gradient, tensors.statistics, to.gradient(name + ".weight"),
-             to.gradient(name + ".bias")});
+            {{Name::input, tensors.input},
+             {Name::output_gradient, gradient},
+             {Name::statistics, tensors.statistics},
+             {Name::weights_gradient, to.gradient(name + ".weight")},
+             {Name::bias_gradient, to.gradient(name + ".bias")}});
   }
   if (!wanted) return -1;
-  return backward_image(to, tensors, Op::layer_norm_backward_input,
-                        {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics});
+  return backward_image(to, tensors, Op::layer_norm_backward_input, gradient,
+                        {{Name::input, tensors.input},
+                         {Name::weights, to.weights(name + ".weight")},
+                         {Name::statistics, tensors.statistics}});
 }
 
 /// A single value has no deviation: what is normalized by it is 0 whatever it was.
@@ -260,21 +287,28 @@ void forward_batch_norm_over_ranks(ProgramBuilder& to, LayerTensors& tensors) {
   const int moments = to.planned(name + ".moments", Op::batch_norm_moments, Name::moments, shape);
   tensors.statistics =
       to.planned(name + ".statistics", Op::batch_norm_allreduce_moments, Name::statistics, channels);
-  to.node(Op::batch_norm_moments, name, shape, {tensors.input, moments});
-  to.node(Op::batch_norm_allreduce_moments, name, channels, {moments, tensors.statistics});
+  to.node(Op::batch_norm_moments, name, shape, {{Name::input, tensors.input}, {Name::moments, moments}});
+  to.node(Op::batch_norm_allreduce_moments, name, channels,
+          {{Name::moments, moments}, {Name::statistics, tensors.statistics}});
   const auto half = [&](const char* what, int offset) {
     return to.add({name + what, Storage::part, ops::Role::parameter, shape.in_channels,
                    static_cast<std::size_t>(offset), false, moments});
   };
   tensors.output = to.planned(name, Op::batch_norm_infer, Name::output, shape);
   to.node(Op::batch_norm_infer, name, shape,
-          {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"), half(".mean", 0),
-           half(".variance", shape.in_channels), tensors.output});
+          {{Name::input, tensors.input},
+           {Name::weights, to.weights(name + ".weight")},
+           {Name::bias, to.weights(name + ".bias")},
+           {Name::running_mean, half(".mean", 0)},
+           {Name::running_variance, half(".variance", shape.in_channels)},
+           {Name::output, tensors.output}});
   OpShape all = shape;
   all.batch = tensors.recipe->norm_images;
-  to.node(
-      Op::batch_norm_track, name, all,
-      {tensors.statistics, to.control(), to.kept(name + ".running_mean"), to.kept(name + ".running_var")});
+  to.node(Op::batch_norm_track, name, all,
+          {{Name::statistics, tensors.statistics},
+           {Name::control, to.control()},
+           {Name::running_mean, to.kept(name + ".running_mean")},
+           {Name::running_variance, to.kept(name + ".running_var")}});
 }
 
 int backward_batch_norm_over_ranks(ProgramBuilder& to, const LayerTensors& tensors, int gradient,
@@ -283,12 +317,20 @@ int backward_batch_norm_over_ranks(ProgramBuilder& to, const LayerTensors& tenso
   const int gamma = to.gradient(name + ".weight");
   const int beta = to.gradient(name + ".bias");
   to.node(Op::batch_norm_backward_sums, name, tensors.shape,
-          {tensors.input, gradient, tensors.statistics, gamma, beta});
-  to.node(Op::batch_norm_allreduce_sums, name, channels_of(tensors), {gamma, beta});
+          {{Name::input, tensors.input},
+           {Name::output_gradient, gradient},
+           {Name::statistics, tensors.statistics},
+           {Name::weights_gradient, gamma},
+           {Name::bias_gradient, beta}});
+  to.node(Op::batch_norm_allreduce_sums, name, channels_of(tensors),
+          {{Name::weights_gradient, gamma}, {Name::bias_gradient, beta}});
   if (!wanted) return -1;
-  return backward_image(
-      to, tensors, Op::batch_norm_backward_input,
-      {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics, gamma, beta});
+  return backward_image(to, tensors, Op::batch_norm_backward_input, gradient,
+                        {{Name::input, tensors.input},
+                         {Name::weights, to.weights(name + ".weight")},
+                         {Name::statistics, tensors.statistics},
+                         {Name::weights_gradient, gamma},
+                         {Name::bias_gradient, beta}});
 }
 
 void forward_batch_norm(ProgramBuilder& to, LayerTensors& tensors) {
@@ -297,16 +339,22 @@ void forward_batch_norm(ProgramBuilder& to, LayerTensors& tensors) {
   if (tensors.training) {
     normalize(to, tensors, Op::batch_norm_forward);
     check_values(tensors);
-    to.node(
-        Op::batch_norm_track, name, tensors.shape,
-        {tensors.statistics, to.control(), to.kept(name + ".running_mean"), to.kept(name + ".running_var")});
+    to.node(Op::batch_norm_track, name, tensors.shape,
+            {{Name::statistics, tensors.statistics},
+             {Name::control, to.control()},
+             {Name::running_mean, to.kept(name + ".running_mean")},
+             {Name::running_variance, to.kept(name + ".running_var")}});
     return;
   }
   tensors.shape = to.image_shape(tensors.extent);
   tensors.output = to.planned(name, Op::batch_norm_infer, Name::output, tensors.shape);
   to.node(Op::batch_norm_infer, name, tensors.shape,
-          {tensors.input, to.weights(name + ".weight"), to.weights(name + ".bias"),
-           to.kept(name + ".running_mean"), to.kept(name + ".running_var"), tensors.output});
+          {{Name::input, tensors.input},
+           {Name::weights, to.weights(name + ".weight")},
+           {Name::bias, to.weights(name + ".bias")},
+           {Name::running_mean, to.kept(name + ".running_mean")},
+           {Name::running_variance, to.kept(name + ".running_var")},
+           {Name::output, tensors.output}});
 }
 /// In inference the output is linear in the input: of a gradient it makes the gradient of the input by the same op,
 /// with zeros for mean and shift.
@@ -317,9 +365,13 @@ int infer_batch_norm_backward(ProgramBuilder& to, const LayerTensors& tensors, i
   const int no_shift = to.persistent(name + ".no_shift", Op::batch_norm_infer, Name::bias, tensors.shape);
   const int no_mean =
       to.persistent(name + ".no_mean", Op::batch_norm_infer, Name::running_mean, tensors.shape);
-  to.node(
-      Op::batch_norm_infer, name, tensors.shape,
-      {gradient, to.weights(name + ".weight"), no_shift, no_mean, to.kept(name + ".running_var"), result});
+  to.node(Op::batch_norm_infer, name, tensors.shape,
+          {{Name::input, gradient},
+           {Name::weights, to.weights(name + ".weight")},
+           {Name::bias, no_shift},
+           {Name::running_mean, no_mean},
+           {Name::running_variance, to.kept(name + ".running_var")},
+           {Name::output, result}});
   return result;
 }
 
@@ -330,8 +382,13 @@ int backward_batch_norm(ProgramBuilder& to, const LayerTensors& tensors, int gra
   const int result =
       to.planned(gradient_name(*tensors.layer), Op::batch_norm_backward, Name::input_gradient, tensors.shape);
   to.node(Op::batch_norm_backward, name, tensors.shape,
-          {tensors.input, gradient, to.weights(name + ".weight"), tensors.statistics, result,
-           to.gradient(name + ".weight"), to.gradient(name + ".bias")});
+          {{Name::input, tensors.input},
+           {Name::output_gradient, gradient},
+           {Name::weights, to.weights(name + ".weight")},
+           {Name::statistics, tensors.statistics},
+           {Name::input_gradient, result},
+           {Name::weights_gradient, to.gradient(name + ".weight")},
+           {Name::bias_gradient, to.gradient(name + ".bias")}});
   return result;
 }
 
@@ -339,7 +396,7 @@ void forward_add(ProgramBuilder& to, LayerTensors& tensors) {
   tensors.shape = to.image_shape(tensors.extent);
   tensors.output = to.planned(tensors.layer->name, Op::add_forward, Name::output, tensors.shape);
   to.node(Op::add_forward, tensors.layer->name, tensors.shape,
-          {tensors.input, tensors.addend, tensors.output});
+          {{Name::input, tensors.input}, {Name::addend, tensors.addend}, {Name::output, tensors.output}});
 }
 /// The gradient of either input is that of the sum.
 int backward_add(ProgramBuilder&, const LayerTensors&, int gradient, bool) {
@@ -391,7 +448,8 @@ int backward_layer(ProgramBuilder& to, const LayerTensors& layer, int gradient, 
 int mask_pooled(ProgramBuilder& to, const LayerTensors& pool, const std::string& relu, int gradient) {
   const OpShape shape = to.image_shape(pool.output_extent());
   const int result = to.planned(relu + ".output_gradient", Op::relu_backward, Name::input_gradient, shape);
-  to.node(Op::relu_backward, relu, shape, {pool.output, gradient, result});
+  to.node(Op::relu_backward, relu, shape,
+          {{Name::output, pool.output}, {Name::output_gradient, gradient}, {Name::input_gradient, result}});
   return result;
 }
 

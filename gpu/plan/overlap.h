@@ -23,7 +23,7 @@ struct SumPiece {
 
 struct Overlap {
   std::size_t sum = 0;                ///< the node that adds over ranks
-  std::optional<std::size_t> adding;  ///< that which adds micro-batches up before, in the same pieces
+  std::optional<std::size_t> adding;  ///< the one that adds micro-batches up before, in the same pieces
   std::vector<SumPiece>
       pieces;  ///< in their order; the last comes where the node is. Empty: nothing overlaps
 

@@ -147,9 +147,9 @@ void Plan::clear_persistent(core::Stream& stream) {
 }
 
 void Plan::cast_once() {
-  const Node& node = program_.nodes.front();
-  if (node.op != ops::Op::weights_cast) return;  // a precision whose weights are the parameters
-  program_.tensors[static_cast<std::size_t>(node.tensors.back())].persistent = true;
+  Tensor& made = program_.tensors[static_cast<std::size_t>(program_.nodes.front().tensors.back())];
+  if (made.role != ops::Role::weight) return;  // a precision whose weights are the parameters
+  made.persistent = true;
   first_ = 1;
 }
 

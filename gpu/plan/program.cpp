@@ -52,7 +52,7 @@ class Lowering {
       if (recipe_.several_ranks) add_over_ranks(gradients);
       if (shares_running()) {
         const OpShape shape = running_shape();
-        to_.node(Op::running_end, "", shape, {running_, running()});
+        to_.node(Op::running_end, "", shape, {{Name::sums, running_}, {Name::running, running()}});
       }
       update(gradients);
     }
@@ -70,7 +70,7 @@ class Lowering {
     }
     const std::string name = to_.tensor(tensor).name;
     const int wide = to_.planned(name + ".shown", Op::images_widen, Name::output, shape, true);
-    to_.node(Op::images_widen, name, shape, {tensor, wide});
+    to_.node(Op::images_widen, name, shape, {{Name::input, tensor}, {Name::output, wide}});
     return wide;
   }
 
@@ -82,7 +82,11 @@ class Lowering {
     const int order = to_.external("order", Storage::order, Role::index, image_count_);
     const Op op = recipe_.views || (training_ && recipe_.augment) ? Op::batch_augment : Op::batch_gather;
     program_.target = to_.planned("input", op, Name::output, shape);
-    to_.node(op, "", shape, {images, order, to_.control(), program_.target});
+    to_.node(op, "", shape,
+             {{Name::images, images},
+              {Name::order, order},
+              {Name::control, to_.control()},
+              {Name::output, program_.target}});
     return order;
   }
 
@@ -128,14 +132,19 @@ class Lowering {
     OpShape byte = to_.image_shape(1, 1, 1);
     byte.count = image_count_;
     const int code = to_.planned("predicted.code", Op::batch_gather, Name::output, byte);
-    to_.node(Op::batch_gather, "", byte, {program_.predicted, order, to_.control(), code});
+    to_.node(Op::batch_gather, "", byte,
+             {{Name::images, program_.predicted},
+              {Name::order, order},
+              {Name::control, to_.control()},
+              {Name::output, code}});
     OpShape rows = to_.image_shape(1, 1, 1);
     rows.out_channels = model_.classes;
     rows.count = model_.classes;
     const int table = to_.external("score_rows", Storage::score_rows, Role::weight,
                                    static_cast<std::int64_t>(model_.classes) * model_.classes);
     const int gradient = to_.planned("prediction.gradient", Op::embedding_forward, Name::output, rows);
-    to_.node(Op::embedding_forward, "", rows, {code, table, gradient});
+    to_.node(Op::embedding_forward, "", rows,
+             {{Name::input, code}, {Name::weights, table}, {Name::output, gradient}});
     return gradient;
   }
 
@@ -185,9 +194,12 @@ class Lowering {
     const OpShape shape = head_shape();
     const OpShape logits = to_.image_shape(1, 1, model_.head_classes);
     const int product = to_.planned(name + ".product", Op::linear_forward, Name::output, shape);
-    to_.node(Op::linear_forward, name, shape, {latent, to_.weights(name + ".weight"), product});
+    to_.node(
+        Op::linear_forward, name, shape,
+        {{Name::input, latent}, {Name::weights, to_.weights(name + ".weight")}, {Name::output, product}});
     logits_ = to_.planned(name, Op::bias_forward, Name::output, logits);
-    to_.node(Op::bias_forward, name, logits, {product, to_.weights(name + ".bias"), logits_});
+    to_.node(Op::bias_forward, name, logits,
+             {{Name::input, product}, {Name::bias, to_.weights(name + ".bias")}, {Name::output, logits_}});
     head_loss_ = to_.element(name + ".loss", metrics_, ops::step::kHeadLossMetric);
     program_.head_losses = cross_entropy(name, name + ".image_losses", logits_, head_loss_, logits, keep);
   }
@@ -200,16 +212,28 @@ class Lowering {
     const OpShape logits = to_.image_shape(1, 1, model_.head_classes);
     const int bare = cross_entropy_gradient(name, name + ".bare_gradient", logits_, logits);
     const int weighed = to_.planned(name + ".gradient", Op::joint_weigh, Name::gradient, logits);
-    to_.node(Op::joint_weigh, name, logits, {bare, to_.control(), head_loss_, program_.loss, weighed});
+    to_.node(Op::joint_weigh, name, logits,
+             {{Name::output_gradient, bare},
+              {Name::control, to_.control()},
+              {Name::head_loss, head_loss_},
+              {Name::loss, program_.loss},
+              {Name::gradient, weighed}});
     to_.node(Op::linear_backward_weights, name, shape,
-             {program_.outputs[latent.end - 1], weighed, to_.gradient(name + ".weight")});
-    to_.node(Op::linear_backward_bias, name, shape, {weighed, to_.gradient(name + ".bias")});
+             {{Name::input, program_.outputs[latent.end - 1]},
+              {Name::output_gradient, weighed},
+              {Name::weights_gradient, to_.gradient(name + ".weight")}});
+    to_.node(Op::linear_backward_bias, name, shape,
+             {{Name::output_gradient, weighed}, {Name::bias_gradient, to_.gradient(name + ".bias")}});
     const int passed =
         to_.planned(name + ".input_gradient", Op::linear_backward_input, Name::input_gradient, shape);
-    to_.node(Op::linear_backward_input, name, shape, {weighed, to_.weights(name + ".weight"), passed});
+    to_.node(Op::linear_backward_input, name, shape,
+             {{Name::output_gradient, weighed},
+              {Name::weights, to_.weights(name + ".weight")},
+              {Name::input_gradient, passed}});
     const OpShape image = to_.image_shape(latent.extent);
     const int sum = to_.planned(latent.layer + ".output_gradient", Op::add_forward, Name::output, image);
-    to_.node(Op::add_forward, name, image, {gradient, passed, sum});
+    to_.node(Op::add_forward, name, image,
+             {{Name::input, gradient}, {Name::addend, passed}, {Name::output, sum}});
     return sum;
   }
 
@@ -217,7 +241,10 @@ class Lowering {
     const OpShape output = to_.image_shape(input_extent());
     program_.image_errors = to_.planned("image_errors", Op::mse_forward, Name::sample_losses, output, keep);
     to_.node(Op::mse_forward, "", output,
-             {program_.prediction, program_.target, program_.image_errors, program_.loss});
+             {{Name::prediction, program_.prediction},
+              {Name::target, program_.target},
+              {Name::sample_losses, program_.image_errors},
+              {Name::loss, program_.loss}});
     if (!keep) return;
     program_.shown_target = shown(program_.target, output);
     program_.shown_prediction = shown(program_.prediction, output);
@@ -229,7 +256,10 @@ class Lowering {
     gather.count = image_count_;
     labels_ = to_.planned("labels", Op::labels_gather, Name::labels, gather);
     to_.node(Op::labels_gather, "", gather,
-             {to_.external("all_labels", Storage::labels, Role::byte, 0), order, to_.control(), labels_});
+             {{Name::all_labels, to_.external("all_labels", Storage::labels, Role::byte, 0)},
+              {Name::order, order},
+              {Name::control, to_.control()},
+              {Name::labels, labels_}});
   }
 
   bool mixes() const { return training_ && recipe_.mixup; }
@@ -240,11 +270,14 @@ class Lowering {
     const Op op = mixes() ? Op::mixed_cross_entropy_forward : Op::cross_entropy_forward;
     const int result = to_.planned(losses, op, Name::sample_losses, shape, keep);
     program_.predicted = to_.planned("predicted", op, Name::predicted, shape, keep);
-    std::vector<int> tensors{logits, labels_,
-                             result, program_.predicted,
-                             loss,   to_.element("accuracy", metrics_, ops::step::kAccuracyMetric)};
-    if (mixes()) tensors.insert(tensors.begin() + 2, to_.control());
-    to_.node(op, layer, shape, tensors);
+    Operands operands{{Name::logits, logits},
+                      {Name::labels, labels_},
+                      {Name::sample_losses, result},
+                      {Name::predicted, program_.predicted},
+                      {Name::loss, loss},
+                      {Name::accuracy, to_.element("accuracy", metrics_, ops::step::kAccuracyMetric)}};
+    if (mixes()) operands.emplace_back(Name::control, to_.control());
+    to_.node(op, layer, shape, operands);
     return result;
   }
 
@@ -253,7 +286,11 @@ class Lowering {
                              const OpShape& shape) {
     const Op op = mixes() ? Op::mixed_cross_entropy_backward : Op::cross_entropy_backward;
     const int gradient = to_.planned(name, op, Name::gradient, shape);
-    to_.node(op, layer, shape, {logits, labels_, to_.control(), gradient});
+    to_.node(op, layer, shape,
+             {{Name::logits, logits},
+              {Name::labels, labels_},
+              {Name::control, to_.control()},
+              {Name::gradient, gradient}});
     return gradient;
   }
 
@@ -272,7 +309,11 @@ class Lowering {
     if (model_.loss == models::Loss::mse) {
       const OpShape output = to_.image_shape(input_extent());
       const int gradient = to_.planned("prediction.gradient", Op::mse_backward, Name::gradient, output);
-      to_.node(Op::mse_backward, "", output, {program_.prediction, program_.target, to_.control(), gradient});
+      to_.node(Op::mse_backward, "", output,
+               {{Name::prediction, program_.prediction},
+                {Name::target, program_.target},
+                {Name::control, to_.control()},
+                {Name::gradient, gradient}});
       return gradient;
     }
     const OpShape logits = to_.image_shape(1, 1, model_.classes);
@@ -321,7 +362,8 @@ class Lowering {
       const int sum =
           to_.planned(n == 0 ? name + ".output_gradient" : fmt::format("{}.output_gradient{}", name, n),
                       Op::add_forward, Name::output, image);
-      to_.node(Op::add_forward, name, image, {gradient, others_[i][n], sum});
+      to_.node(Op::add_forward, name, image,
+               {{Name::input, gradient}, {Name::addend, others_[i][n]}, {Name::output, sum}});
       gradient = sum;
     }
     return gradient;
@@ -350,9 +392,10 @@ class Lowering {
 
   void begin_running() {
     const OpShape shape = running_shape();
-    to_.node(
-        Op::running_begin, "", shape,
-        {to_.control(), running(), to_.persistent("running.saved", Op::running_begin, Name::saved, shape)});
+    to_.node(Op::running_begin, "", shape,
+             {{Name::control, to_.control()},
+              {Name::running, running()},
+              {Name::saved, to_.persistent("running.saved", Op::running_begin, Name::saved, shape)}});
   }
 
   /// What this rank found becomes what all found together.
@@ -364,7 +407,9 @@ class Lowering {
     shape.peers = recipe_.peers > 0;
     shape.batch = std::max(1, recipe_.peers);
     to_.node(Op::gradients_allreduce, "", shape,
-             {gradients, metrics_, shares_running() ? running_ : running()});
+             {{Name::gradients, gradients},
+              {Name::metrics, metrics_},
+              {Name::running, shares_running() ? running_ : running()}});
   }
 
   /// What the update reads: the gradient buffer, or what several micro-batches left.
@@ -379,22 +424,26 @@ class Lowering {
     if (recipe_.per_sample) {
       shape.batch = recipe_.micro_batches;
       result = to_.persistent("gradients.kept", Op::gradients_keep, Name::kept, shape);
-      to_.node(Op::gradients_keep, "", shape, {gradients, to_.control(), result});
+      to_.node(Op::gradients_keep, "", shape,
+               {{Name::gradients, gradients}, {Name::control, to_.control()}, {Name::kept, result}});
     } else {
       result = to_.persistent("gradients.sums", Op::gradients_accumulate, Name::sums, shape);
-      to_.node(Op::gradients_accumulate, "", shape, {gradients, to_.control(), result});
+      to_.node(Op::gradients_accumulate, "", shape,
+               {{Name::gradients, gradients}, {Name::control, to_.control()}, {Name::sums, result}});
     }
     if (shares_running()) {
       OpShape kept = running_shape();
       kept.shards = recipe_.shards;
       running_ = to_.persistent("running.sums", Op::gradients_accumulate, Name::sums, kept);
-      to_.node(Op::gradients_accumulate, "", kept, {running(), to_.control(), running_});
+      to_.node(Op::gradients_accumulate, "", kept,
+               {{Name::gradients, running()}, {Name::control, to_.control()}, {Name::sums, running_}});
     }
     OpShape record;
     record.batch = batch_;
     record.shards = shape.shards;
     const int sums = to_.persistent("metrics.sums", Op::micro_batch_record, Name::sums, record);
-    to_.node(Op::micro_batch_record, "", record, {metrics_, to_.control(), sums});
+    to_.node(Op::micro_batch_record, "", record,
+             {{Name::metrics, metrics_}, {Name::control, to_.control()}, {Name::sums, sums}});
     metrics_ = sums;
     return result;
   }
@@ -418,20 +467,34 @@ class Lowering {
     if (recipe_.per_sample) {
       shape.batch = recipe_.micro_batches;
       to_.node(Op::optimizer_update_per_sample, "", shape,
-               {gradients, to_.control(), parameters, first, second});
+               {{Name::gradients, gradients},
+                {Name::control, to_.control()},
+                {Name::parameters, parameters},
+                {Name::first_state, first},
+                {Name::second_state, second}});
     } else {
       const int parts = to_.persistent("gradients.norm", Op::gradients_norm, Name::norm_parts, shape);
       if (recipe_.clip_norm || precision_ == core::Precision::fp16) {
         OpShape norm;
         norm.count = shape.count;
-        to_.node(Op::gradients_norm, "", norm, {gradients, to_.control(), parts});
+        to_.node(Op::gradients_norm, "", norm,
+                 {{Name::gradients, gradients}, {Name::control, to_.control()}, {Name::norm_parts, parts}});
       }
       to_.node(Op::optimizer_update, "", shape,
-               {gradients, to_.control(), parts, metrics_, parameters, first, second, statistics});
+               {{Name::gradients, gradients},
+                {Name::control, to_.control()},
+                {Name::norm_parts, parts},
+                {Name::metrics, metrics_},
+                {Name::parameters, parameters},
+                {Name::first_state, first},
+                {Name::second_state, second},
+                {Name::statistics, statistics}});
     }
     to_.node(Op::step_record, "", record,
-             {metrics_, statistics, to_.control(),
-              to_.external("ring", Storage::ring, Role::control, ring_capacity_)});
+             {{Name::metrics, metrics_},
+              {Name::statistics, statistics},
+              {Name::control, to_.control()},
+              {Name::ring, to_.external("ring", Storage::ring, Role::control, ring_capacity_)}});
   }
 
   const models::Model& model_;

@@ -1,6 +1,10 @@
 #include "gpu/plan/program_builder.h"
 
+#include <algorithm>
+#include <stdexcept>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace warpscope::plan {
 
@@ -23,7 +27,8 @@ void ProgramBuilder::cast_weights() {
   shape.count = static_cast<std::int64_t>(layout_.elements);
   working_ = planned("weights", Op::weights_cast, Name::weights, shape);
   node(Op::weights_cast, "", shape,
-       {external("parameters", Storage::parameters, Role::parameter, shape.count), working_});
+       {{Name::parameters, external("parameters", Storage::parameters, Role::parameter, shape.count)},
+        {Name::weights, working_}});
 }
 
 int ProgramBuilder::add(Tensor tensor) {
@@ -51,7 +56,18 @@ int ProgramBuilder::element(const std::string& name, int parent, int offset) {
   return add({name, Storage::part, Role::scalar, 1, static_cast<std::size_t>(offset), false, parent});
 }
 
-void ProgramBuilder::node(Op op, const std::string& layer, const OpShape& shape, std::vector<int> tensors) {
+void ProgramBuilder::node(Op op, const std::string& layer, const OpShape& shape, const Operands& operands) {
+  std::vector<int> tensors;
+  for (const ops::Operand& operand : ops::contract(op).operands) {
+    const auto found = std::ranges::find(operands, operand.name, &Operands::value_type::first);
+    if (found == operands.end())
+      throw std::logic_error(
+          fmt::format("{} is lowered without {}", ops::to_string(op), ops::to_string(operand.name)));
+    tensors.push_back(found->second);
+  }
+  if (tensors.size() != operands.size())
+    throw std::logic_error(
+        fmt::format("{} is lowered with other operands than its contract's", ops::to_string(op)));
   program.nodes.push_back({op, layer, shape, std::move(tensors)});
 }
 

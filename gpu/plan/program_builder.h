@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/plan/program.h"
 
 namespace warpscope::plan {
+
+/// Tensors, by what an op calls them.
+using Operands = std::vector<std::pair<ops::Name, int>>;
 
 class ProgramBuilder {
  public:
@@ -25,7 +29,9 @@ class ProgramBuilder {
   int persistent(const std::string& name, ops::Op op, ops::Name which, const ops::OpShape& shape);
   /// Element `offset` of the planned tensor `parent`.
   int element(const std::string& name, int parent, int offset);
-  void node(ops::Op op, const std::string& layer, const ops::OpShape& shape, std::vector<int> tensors);
+  /// Each operand of the op's contract once, in any order. Throws std::logic_error that names what is missing or too
+  /// much.
+  void node(ops::Op op, const std::string& layer, const ops::OpShape& shape, const Operands& operands);
 
   /// The working weights of a parameter ("conv1.weight"), as layers read them.
   int weights(const std::string& name);

@@ -43,7 +43,8 @@ Bytes normal_numbers(std::size_t elements, core::ElementType type, std::mt19937_
 /// Pixels of the window of the pooling that the call is or covers.
 unsigned pixels_of_window(const ops::Variant& variant, const OpShape& shape) {
   for (const ops::CoveredOp& covered : covered_ops(variant, shape)) {
-    if (covered.op != ops::Op::maxpool2d_backward) continue;
+    const auto operands = ops::contract(covered.op).operands;
+    if (std::ranges::find(operands, Name::argmax, &ops::Operand::name) == operands.end()) continue;
     return static_cast<unsigned>(covered.shape.kernel_height * covered.shape.kernel_width);
   }
   return 1;
@@ -204,6 +205,7 @@ class Bench {
     row.median = spread.median;
     row.p10 = spread.p10;
     row.p90 = spread.p90;
+    row.middle = spread.middle;
 #if WARPSCOPE_HAVE_CUDA
     if (device_->kind() == core::DeviceKind::cuda) {
       const LaunchSummary summary = summarize_launches(*device_, *stream_, [&] { ops::launch(call); });

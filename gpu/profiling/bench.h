@@ -51,6 +51,7 @@ struct BenchRow {
   double median = 0;          ///< microseconds
   double p10 = 0;             ///< microseconds
   double p90 = 0;             ///< microseconds
+  double middle = 0;          ///< microseconds from the first quartile to the third
   int launches = 0;           ///< kernels and memory operations of a call; 0 on a CPU
   double flops = 0;           ///< of a call, by the formulas: ops::formula_flops() of the op's kind of work
   double least_flops = 0;     ///< of the cheapest way known: ops::fewest_flops()

@@ -32,7 +32,7 @@ Spread spread_of(std::vector<double> microseconds) {
   if (microseconds.empty()) return {};
   std::ranges::sort(microseconds);
   const auto part = [&](double share) { return core::quantile(microseconds, share); };
-  return {static_cast<int>(microseconds.size()), part(0.5), part(0.1), part(0.9)};
+  return {static_cast<int>(microseconds.size()), part(0.5), part(0.1), part(0.9), part(0.75) - part(0.25)};
 }
 
 std::vector<double> time_samples(core::Device& device, core::Stream& stream, const SampleLimits& limits,

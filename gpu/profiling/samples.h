@@ -14,6 +14,7 @@ struct Spread {
   double median = 0;
   double p10 = 0;
   double p90 = 0;
+  double middle = 0;  ///< from the first quartile to the third
 };
 
 /// By core::quantile. Zeros for none.

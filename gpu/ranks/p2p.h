@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kEmptyPlace = 0xFFFFFFFF;
 inline constexpr int kParcelBlocks = 264;  ///< of a kernel that sends: two for each multiprocessor of an H100
 /// Two sets of places, which take turns; in each, places for every other rank.
 inline constexpr std::int64_t kParcelFloats = 2 * kP2pFloats;
-/// Of one other rank of `size` in one set: a multiple of 4.
+/// Those of one other rank of `size` in one set, a multiple of 4.
 WARPSCOPE_BOTH constexpr std::int64_t parcel_floats(int size) {
   return kP2pFloats / (size > 1 ? size - 1 : 1) / 4 * 4;
 }

@@ -13,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/format.h"
 #include "gpu/files/safetensors.h"
+#include "gpu/files/text.h"
 #include "gpu/models/parameters.h"
 
 namespace warpscope::training {
@@ -205,16 +206,31 @@ std::optional<models::Model> network_in(const std::map<std::string, std::string>
   }
 }
 
-/// Throws OtherKind if a file is of another network than `model`. Runs whose network was changed have both.
+/// What a file of another network than `model` says of it. Runs whose network was changed have both.
+struct OtherNetwork {
+  std::string name;
+  bool other_layers = false;  ///< of the same name
+};
+
+std::optional<OtherNetwork> other_network(const std::map<std::string, std::string>& metadata,
+                                          const models::Model& model) {
+  const std::string& name = metadata.at(models::kModelEntry);
+  if (name != model.name) return OtherNetwork{name};
+  const std::optional<models::Model> network = network_in(metadata);
+  if (!network || *network == models::with_head(model, 0)) return std::nullopt;
+  return OtherNetwork{name, true};
+}
+
+/// Throws OtherKind.
 void check_network(const fs::path& path, const std::map<std::string, std::string>& metadata,
                    const models::Model& model) {
-  const std::string& name = metadata.at(models::kModelEntry);
-  if (name != model.name) {
+  const auto other = other_network(metadata, model);
+  if (!other) return;
+  const std::string& name = other->name;
+  if (!other->other_layers) {
     throw OtherKind(fmt::format("{} is a checkpoint of model {:.100}, not of {}; choose that model",
                                 path.string(), name, model.name));
   }
-  const std::optional<models::Model> network = network_in(metadata);
-  if (!network || *network == models::with_head(model, 0)) return;
   throw OtherKind(
       fmt::format("{} is a checkpoint of model {:.100} as it was with other layers; choose one of after "
                   "the network was changed, or start from its weights with --init and --init-partly",
@@ -257,7 +273,8 @@ std::vector<std::string> state_names(ops::UpdateRule rule) {
   return names;
 }
 
-void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model) {
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const models::Model& model,
+                     const files::Writing& writing) {
   const models::Model whole = models::with_head(model, checkpoint.head_classes);
   check(path, checkpoint, whole);
   std::vector<files::NamedTensor> tensors = models::to_tensors(whole, checkpoint.weights);
@@ -268,7 +285,7 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const m
   std::map<std::string, std::string> metadata = models::describe_in_file(model);
   metadata["format"] = "pt";
   metadata[kCheckpoint] = to_json(checkpoint).dump(-1, ' ', false, json::error_handler_t::replace);
-  files::write_sealed_safetensors(path, tensors, metadata);
+  files::write_sealed_safetensors(path, tensors, metadata, writing);
 }
 
 Checkpoint load_checkpoint(const fs::path& path, const models::Model& model) {
@@ -278,6 +295,19 @@ Checkpoint load_checkpoint(const fs::path& path, const models::Model& model) {
     throw;
   } catch (const core::BadInput& error) {
     throw core::BadInput(fmt::format("{}; use an older checkpoint", error.what()));
+  }
+}
+
+std::string why_other_network(const fs::path& path, const models::Model& model) {
+  try {
+    const auto metadata = files::metadata_of(path);
+    if (!metadata.contains(models::kModelEntry)) return "";
+    const auto other = other_network(metadata, model);
+    if (!other) return "";
+    return fmt::format("it is of an earlier network, {:.100}{}", files::sayable(other->name),
+                       other->other_layers ? " with other layers" : "");
+  } catch (const core::Error&) {
+    return "";  // who loads it is told
   }
 }
 

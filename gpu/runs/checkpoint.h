@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "gpu/data/dataset.h"
+#include "gpu/files/atomic_file.h"
 #include "gpu/models/model.h"
 #include "gpu/ops/op.h"
 #include "gpu/settings/training_settings.h"
@@ -80,14 +81,18 @@ std::vector<std::string> state_names(ops::UpdateRule rule);
 
 /// Writes `path`, whole or not at all; the head of `model` does not matter, only that of the checkpoint. What is
 /// not UTF-8 in `training` is replaced by U+FFFD. Throws core::BadInput if the checkpoint does not fit the model
-/// or its rule, or loss scale or epochs are not finite; core::Error if the file cannot be written.
+/// or its rule, or loss scale or epochs are not finite; core::Error if the file cannot be written; as `writing` says.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,
-                     const models::Model& model);
+                     const models::Model& model, const files::Writing& writing = {});
 
 /// Reads it back: every float bit for bit, padding zero. Throws core::BadInput, one sentence that names the
 /// file and says what to do, if it is not there, not whole, has any byte changed, or is of another model or
 /// format version.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const models::Model& model);
+
+/// What a file is of that load_checkpoint() refuses since it is of another network, "it is of an earlier network, mlp",
+/// without reading its values; "" if it is of this one, or cannot be read.
+std::string why_other_network(const std::filesystem::path& path, const models::Model& model);
 
 /// Throws core::BadInput if the order is not that of the training images of `data`, as the settings say.
 void check_order(const OrderState& order, const data::DataSet& data, const TrainingSettings& settings);

@@ -159,7 +159,7 @@ void CheckpointStore::set_aside(std::uint64_t generation) const {
   }
   if (error) {
     throw core::Error(
-        fmt::format("cannot move the checkpoints of before to {}: {}", aside.string(), error.message()));
+        fmt::format("cannot move the earlier checkpoints to {}: {}", aside.string(), error.message()));
   }
 }
 

@@ -47,8 +47,10 @@ constexpr std::array kRunFigures{
     Figure{"median_images_per_second", "median images/s", "How many images the training takes in a second.",
            "The median over all steps whose time is known; the first after a pause or a test has none.",
            &RunFigures::median_images_per_second, true},
-    Figure{"seconds", "time", "How long the training has run, pauses not counted.",
-           "The sum of the steps' times by the device's clock.", &RunFigures::seconds, true}};
+    Figure{
+        "seconds", "time", "How long the training has run, pauses not counted.",
+        "The sum of the steps' times by the device's clock; one behind a test or a pause counts as most do.",
+        &RunFigures::seconds, true}};
 
 /// The names of the series of metrics, which the figures point to.
 struct SeriesFigures {

@@ -1,6 +1,6 @@
 #pragma once
 // Reads run folders, finished or still being written by any process on any machine that sees the folder. What
-// is read is what gpu/training/run_recorder.h describes.
+// is read is what gpu/runs/run_recorder.h describes.
 
 #include <cstddef>
 #include <cstdint>

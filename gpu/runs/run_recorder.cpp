@@ -52,8 +52,8 @@ RunRecorder::~RunRecorder() {
   try {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
-    const std::lock_guard lock(mutex_);
-    write_points();
+    write();
+    views_.write();
   } catch (const std::exception&) {
     // A destructor has nobody to tell; what was written before is whole.
   }
@@ -65,6 +65,7 @@ void RunRecorder::work(const std::stop_token& stop) {
     write_points();
     lock.unlock();  // nobody has to wait for these
     status_.write(RunStatus::Clock::now());
+    views_.write();
     lock.lock();
     wake_.wait_for(lock, stop, kInterval, [] { return false; });
   }
@@ -129,6 +130,9 @@ void RunRecorder::note(const FeedItem& item, std::string& lines) {
     tally_.reset();
   } else if (const auto* back = std::get_if<Return>(&item)) {
     note(*back, lines);
+    views_.take(*back);
+  } else if (const auto* view = std::get_if<KeptView>(&item)) {
+    views_.take(*view);
   }
 }
 
@@ -155,6 +159,7 @@ void RunRecorder::finish(const std::string& status, const std::string& error) {
     const std::lock_guard lock(mutex_);
     write_points();
   }
+  views_.write();
   status_.end(status == "failed" ? TrainerState::failed : TrainerState::finished);
   const RunFigures figures = as_written(this->figures());
   const std::lock_guard lock(mutex_);

@@ -9,7 +9,8 @@
 // another training; one that goes on where an earlier one was left begins so too, with the lines of that one once
 // more.
 //
-// For other processes that show the run it writes status.json and images/ too (run_status.h).
+// For other processes that show the run it writes status.json and images/ too (run_status.h), and what views show at
+// earlier steps (run_views.h).
 
 #include <atomic>
 #include <condition_variable>
@@ -23,6 +24,7 @@
 #include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_folder.h"
 #include "gpu/runs/run_status.h"
+#include "gpu/runs/run_views.h"
 
 namespace warpscope::training {
 
@@ -54,6 +56,8 @@ class RunRecorder {
 
   /// What the snapshots and pictures that other processes see are made of. Never waits for the disk.
   RunStatus& status() { return status_; }
+  /// Where the feed's kept views go. Never waits for the disk.
+  RunViews& views() { return views_; }
 
   /// The figures of all points that have been taken so far.
   RunFigures figures() const;
@@ -67,6 +71,7 @@ class RunRecorder {
 
   RunFolder folder_;
   RunStatus status_;
+  RunViews views_;
   std::shared_ptr<Feed> feed_;
   nlohmann::json head_;
   std::atomic<bool> failed_ = false;  ///< error_ says why

@@ -31,6 +31,10 @@ bool begins_anew(const training::FeedItem& item) {
   return std::holds_alternative<training::Restart>(item);
 }
 
+bool holds_view(const training::FeedItem& item) {
+  return std::holds_alternative<training::KeptView>(item);
+}
+
 }  // namespace
 
 RunSource::RunSource(const std::filesystem::path& folder, Reads reads) : follower_(folder), reads_(reads) {
@@ -68,6 +72,7 @@ std::shared_ptr<training::Feed> RunSource::subscribe() {
   const std::lock_guard lock(mutex_);
   feed->push(reads_ == Reads::curves ? std::exchange(history_, {}) : history_);
   feeds_.push_back(feed);
+  std::erase_if(history_, holds_view);
   return feed;
 }
 
@@ -143,7 +148,8 @@ void RunSource::publish(RunView& view) {
   if (reads_ == Reads::curves && !feeds_.empty()) return;
   for (const training::FeedItem& item : items) {
     if (begins_anew(item)) history_.clear();
-    history_.push_back(item);
+    const bool told = !feeds_.empty() && holds_view(item);
+    if (!told) history_.push_back(item);  // who has taken views keeps them within a budget
   }
 }
 

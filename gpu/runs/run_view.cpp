@@ -112,7 +112,7 @@ bool Liveness::alive(const std::filesystem::path& folder, bool changed, Clock::t
 }
 
 RunView::RunView(std::filesystem::path folder, Reads reads)
-    : folder_(std::move(folder)), reads_(reads), name_(files::escaped(folder_.string())) {
+    : folder_(std::move(folder)), reads_(reads), name_(files::escaped(folder_.string())), views_(folder_) {
   snapshot_.run_dir = name_;
   forbid("being read");
 }
@@ -155,11 +155,11 @@ bool RunView::look(const Run& run, const RunUpdate& update, Liveness::Clock::tim
   } else {
     for (const training::FeedItem& item : points) tally_.note(item);
   }
-  if (!changed && !predictions_changed && alive_ == was_alive && described_)
-    return images_changed || !items_.empty();
-  describe(run);
+  const bool same = !changed && !predictions_changed && alive_ == was_alive && described_;
+  if (!same) describe(run);
   described_ = true;
-  return true;
+  read_views();
+  return !same || images_changed || !items_.empty();
 }
 
 /// Long runs, and many of them: the points are not kept, and nothing else is read.
@@ -232,6 +232,15 @@ bool RunView::read_predictions() {
   }
   predictions_text_ = *text;
   return true;
+}
+
+/// Of the network and the generation that the snapshot tells of.
+void RunView::read_views() {
+  if (!network_) return;
+  for (training::KeptView& view : views_.take(snapshot_.generation, network_number_))
+    items_.emplace_back(std::move(view));
+  if (const std::string objection = views_.objection(!alive_); !objection.empty())
+    complain(views_objection_, objection);
 }
 
 void RunView::complain(std::string& last, const std::string& text) {
@@ -313,6 +322,7 @@ void RunView::describe_network(const json& head) {
     network_text_ = std::move(text);
     try {
       network_ = std::make_shared<const models::Model>(model_in(head));
+      network_number_ = training::number_of(*network_);
     } catch (const core::BadInput&) {
       network_ = nullptr;
     }

@@ -18,6 +18,7 @@
 #include "gpu/runs/run_images.h"
 #include "gpu/runs/run_predictions.h"
 #include "gpu/runs/run_reader.h"
+#include "gpu/runs/view_file.h"
 
 namespace warpscope::runs {
 
@@ -89,6 +90,7 @@ class RunView {
   bool read_status();
   bool read_images();
   bool read_predictions();
+  void read_views();
   void show(const training::ShownImages& images);
   void add_to_history(const training::ImageIndex& index);
   void describe(const Run& run);
@@ -116,6 +118,9 @@ class RunView {
   std::shared_ptr<training::ImageHistory> image_history_;
   std::uint64_t history_generation_ = 0;
 
+  ViewReader views_;
+  std::string views_objection_;
+
   std::string predictions_text_, bad_predictions_text_, predictions_objection_;
   std::shared_ptr<const training::Predictions> predictions_;  ///< the last good ones
   std::shared_ptr<const training::Predictions> shown_;  ///< of which the snapshot holds evaluation and images
@@ -125,7 +130,8 @@ class RunView {
 
   std::string network_text_;  ///< of run.json
   std::shared_ptr<const models::Model> network_;
-  std::uint64_t networks_ = 0;  ///< changes since the first
+  std::uint64_t networks_ = 0;        ///< changes since the first
+  std::uint64_t network_number_ = 0;  ///< training::number_of() `network_`
 
   training::Snapshot snapshot_;
   std::vector<training::FeedItem> items_;

@@ -87,7 +87,7 @@ TrainedNetwork of_file(const fs::path& file, const std::string& model) {
 
 /// With a sentence about numbers that are not finite.
 TrainedNetwork told(TrainedNetwork network) {
-  const std::string found = models::not_finite_in(network.settings.model, network.parameters);
+  const std::string found = models::bad_numbers_in(network.settings.model, network.parameters);
   if (!found.empty()) network.not_finite = fmt::format("the weights hold {}", found);
   return network;
 }

@@ -65,6 +65,7 @@ std::optional<UnsavedTraining> read(const fs::path& folder) {
   const char* const last = head.contains("current") ? "current" : "configuration";
   const nlohmann::json settings = head.value(last, nlohmann::json::object());
   const auto model = settings.find("model");
+  training.gone_on = head.contains("resumed");
   const bool named = model != settings.end() && model->is_string();
   training.model = named ? files::escaped(model->get<std::string>()) : "network";
   return training;
@@ -88,7 +89,7 @@ std::vector<UnsavedTraining> unsaved_trainings(const fs::path& folder) {
 
 void keep_newest_unsaved(const fs::path& folder, std::size_t most, const fs::path& newest) {
   std::vector<UnsavedTraining> all = unsaved_trainings(folder);
-  std::erase_if(all, [](const UnsavedTraining& each) { return each.other_format; });
+  std::erase_if(all, [](const UnsavedTraining& each) { return each.other_format || each.gone_on; });
   std::stable_partition(all.begin(), all.end(),
                         [&](const UnsavedTraining& each) { return each.folder == newest; });
   for (std::size_t i = most; i < all.size(); ++i) {

@@ -18,6 +18,7 @@ struct UnsavedTraining {
   std::int64_t written = 0;      ///< seconds since 1970
   bool other_format = false;     ///< only another version can go on with it
   std::int64_t nanoseconds = 0;  ///< behind the seconds of `written`
+  bool gone_on = false;          ///< somebody went on with it: it is recorded since
 };
 
 /// Where they are: files::data_dir()/unsaved. Throws core::Error as that does.
@@ -26,7 +27,8 @@ std::filesystem::path unsaved_folder();
 /// Those in `folder`, the newest first, of one moment by the numbers in their names; none if there is no such folder.
 std::vector<UnsavedTraining> unsaved_trainings(const std::filesystem::path& folder);
 
-/// Deletes all but the newest `most` of them. One that a process uses, or of another format, stays; these do not count.
+/// Deletes all but the newest `most` of them. One that a process uses, that was gone on with, or of another format,
+/// stays; these do not count.
 /// `newest` counts as the newest, whatever the clock was: "" for none.
 void keep_newest_unsaved(const std::filesystem::path& folder, std::size_t most,
                          const std::filesystem::path& newest = {});

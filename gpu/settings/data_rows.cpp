@@ -94,13 +94,14 @@ constexpr auto kDataRows = of_table(
                 .range = kCount,
                 .field = field([](auto& s) -> auto& { return s.test_images; }),
                 .changes = Changes::at_start,
-                .zero = "all, 256 on the CPU"},
+                .zero = "all; on a CPU 256 if the network has convolutions"},
         Setting{.key = "test_every",
                 .meaning = "steps from one evaluation to the next",
                 .unit = "steps",
                 .range = kCount,
                 .field = field([](auto& s) -> auto& { return s.test_every; }),
-                .zero = "once five times its images were trained on, 20 steps at least; not 1"},
+                .zero = "once five times its images were trained on, 20 steps at least; not 1",
+                .shapes_weights = false},
         Setting{.key = "test_mirrored",
                 .meaning =
                     "evaluates a classifier on each held-out image and on its mirror image, left to right, "

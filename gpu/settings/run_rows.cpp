@@ -35,7 +35,7 @@ static_assert(kWatched == 8 && kLeaping == 5 && kWatchedLong == 20 && kForgettin
                   kWatchedAfterChange == 200,
               "the help of leap tells it");
 
-constexpr auto kStopRows = of_table(
+constexpr auto kStopRows = beside_weights(of_table(
     "stop",
     std::array{
         Setting{.key = "epochs",
@@ -132,9 +132,9 @@ constexpr auto kStopRows = of_table(
                 .range = kToMillion,
                 .field = field([](auto& s) -> auto& { return s.rank_timeout; }),
                 .changes = Changes::at_start,
-                .zero = "never"}});
+                .zero = "never"}}));
 
-constexpr auto kCheckpointRows = of_table(
+constexpr auto kCheckpointRows = beside_weights(of_table(
     "checkpoints",
     std::array{Setting{.key = "every_epochs",
                        .name = "checkpoint_every",
@@ -148,7 +148,7 @@ constexpr auto kCheckpointRows = of_table(
                        .unit = "checkpoints",
                        .range = kFromOne,
                        .field = field([](auto& s) -> auto& { return s.keep_checkpoints; }),
-                       .changes = Changes::at_start}});
+                       .changes = Changes::at_start}}));
 
 constexpr auto kRunRows = of_table(
     "run",
@@ -194,8 +194,8 @@ constexpr auto kRunRows = of_table(
         Setting{.key = "keep_history",
                 .meaning =
                     "host memory for what a window's views show at earlier steps: activations, "
-                    "distributions (16 MiB at most), latents, kernel times, predictions; pictures have "
-                    "64 MiB of their own",
+                    "distributions (16 MiB at most), latents, kernel times, predictions; as much on the disk "
+                    "where a run is recorded; pictures have 64 MiB of their own",
                 .unit = "MiB",
                 .range = kSmallCount,
                 .field = field([](auto& s) -> auto& { return s.keep_history_mib; }),

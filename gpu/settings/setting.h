@@ -86,6 +86,7 @@ struct Setting {
   std::optional<Value> (*standard)(const Setting&, const Configuration& known,
                                    const core::DeviceInfo* device) = nullptr;
   const char* standard_text = "";  ///< the same in words
+  bool shapes_weights = true;      ///< false: it only says when to stop, test or save
 };
 
 /// All rows, those of a table one after the other, in the order of files and help.

@@ -22,6 +22,13 @@ constexpr std::array<Setting, count> of_table(const char* table, std::array<Sett
   return rows;
 }
 
+/// Rows that say when a training stops or what is kept of it.
+template <std::size_t count>
+constexpr std::array<Setting, count> beside_weights(std::array<Setting, count> rows) {
+  for (Setting& row : rows) row.shapes_weights = false;
+  return rows;
+}
+
 std::span<const Setting> rows_of_model();
 std::span<const Setting> rows_of_data();
 std::span<const Setting> rows_of_augment();

@@ -33,9 +33,10 @@ struct EngineSettings {
   bool sync_batch_norm = false;
   /// Images of a launch; a step takes optimizer.accumulate times as many. 0: as suits the device.
   int batch = 0;
-  std::int64_t test_images = 0;  ///< test images of an evaluation; 0: all on CUDA, 256 on the CPU
-  bool test_mirrored = false;    ///< evaluations look at each image and its mirror image; of classifiers
-  int test_shift = 0;            ///< and at each shifted by so many pixels to four corners; 0: not
+  std::int64_t test_images =
+      0;  ///< test images of an evaluation; 0: all, on a CPU 256 if the network has convolutions
+  bool test_mirrored = false;  ///< evaluations look at each image and its mirror image; of classifiers
+  int test_shift = 0;          ///< and at each shifted by so many pixels to four corners; 0: not
   OptimizerSettings optimizer;
   AugmentSettings augment;  ///< only of training images
 

@@ -4,7 +4,7 @@ namespace warpscope::training {
 namespace {
 
 /// Asking for the energy costs a step of the training 0.9 ms (H100).
-constexpr auto kInterval = std::chrono::milliseconds(2500);
+constexpr auto kMeasuringInterval = std::chrono::milliseconds(2500);
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::optional<EnergyUse::Stretch> EnergyUse::measure(std::uint64_t step) {
   const auto by_itself = shared_ ? shared_->by_itself_on(device_) : 0;
   if (last_ && last_->by_itself != by_itself) last_.reset();
   if (!by_itself) return std::nullopt;
-  if (last_ && Clock::now() - last_->at < kInterval) return std::nullopt;
+  if (last_ && Clock::now() - last_->at < kMeasuringInterval) return std::nullopt;
   if (!meter_.ready()) return std::nullopt;
   const Sample now{meter_.joules(), step, Clock::now(), *by_itself};
   if (now.joules < 0) return std::nullopt;

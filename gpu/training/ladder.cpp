@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "gpu/messages/running.h"
 #include "gpu/plan/presets.h"
 
@@ -33,11 +35,16 @@ void Ladder::choose(const plan::Selection& selection, int batch, std::uint64_t s
   }
   const LadderEntry* const last = entries_.empty() ? nullptr : &entries_.back();
   const bool other_network = std::exchange(other_network_, false) && last != nullptr;
-  if (last != nullptr && !other_network && last->selection == selection && last->batch == batch) return;
+  const std::string kernel = std::exchange(other_kernel_, {});
+  if (last != nullptr && !other_network && kernel.empty() && last->selection == selection &&
+      last->batch == batch)
+    return;
   LadderEntry entry;
   entry.selection = selection;
   entry.name = name_of(selection, machine, last, timings);
   if (other_network) entry.name += "; network changed";
+  if (!kernel.empty())
+    entry.name = entry.name == "mixed" ? kernel : fmt::format("{}; {}", entry.name, kernel);
   entry.batch = batch;
   entry.first_step = step;
   entry.plan_bytes = plan_bytes;

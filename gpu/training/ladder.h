@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/engine/unswitched.h"
@@ -18,7 +20,10 @@ class Ladder {
   /// `timings` tell what the calls of that selection cover, `plan_bytes` what its plans take.
   void choose(const plan::Selection& selection, int batch, std::uint64_t step, const plan::Machine& machine,
               const std::vector<OpTiming>& timings, std::size_t plan_bytes = 0);
-  /// What is chosen next is an entry of its own, whatever it is: its speeds are those of another network.
+  /// What is chosen next is an entry of its own, whatever it is: a kernel of users runs in another version, "user:mine,
+  /// version 3".
+  void change_kernel(std::string version) { other_kernel_ = std::move(version); }
+  /// The same: its speeds are those of another network.
   void change_network() { other_network_ = true; }
   /// The speed of one step; 0 if it was not measured.
   void add(double images_per_second);
@@ -67,6 +72,7 @@ class Ladder {
   RunningMedian speeds_;      ///< of the last entry
   Sample sample_;
   bool other_network_ = false;                                  ///< since the last entry
+  std::string other_kernel_;                                    ///< the same; "": none
   double joules_ = 0, energy_images_ = 0, energy_seconds_ = 0;  ///< of the last entry
 };
 

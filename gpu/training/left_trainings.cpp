@@ -43,9 +43,17 @@ LeftState LeftTrainings::take(std::uint64_t number) {
   return left;
 }
 
-std::shared_ptr<const std::vector<LeftTraining>> LeftTrainings::list() const {
+std::shared_ptr<const std::vector<LeftTraining>> LeftTrainings::list(const TrainingTree& tree,
+                                                                     std::uint64_t training) const {
   auto list = std::make_shared<std::vector<LeftTraining>>();
-  for (const LeftState& each : left_) list->push_back({each.number, each.engine.steps});
+  for (const LeftState& each : left_) {
+    LeftTraining left{each.number, each.engine.steps};
+    if (auto fork = tree.fork(each.number, training)) {
+      left.from = std::min(fork->step, left.step);
+      left.changed = std::move(fork->changed);
+    }
+    list->push_back(std::move(left));
+  }
   return list;
 }
 

@@ -15,6 +15,7 @@
 #include "gpu/plan/selection.h"
 #include "gpu/runs/run_figures.h"
 #include "gpu/training/steering.h"
+#include "gpu/training/training_tree.h"
 
 namespace warpscope::training {
 
@@ -44,8 +45,9 @@ class LeftTrainings {
   LeftState take(std::uint64_t number);
   /// The newest last.
   const std::deque<LeftState>& all() const { return left_; }
-  /// For Snapshot::left.
-  std::shared_ptr<const std::vector<LeftTraining>> list() const;
+  /// For Snapshot::left, while `training` trains.
+  std::shared_ptr<const std::vector<LeftTraining>> list(const TrainingTree& tree,
+                                                        std::uint64_t training) const;
 
  private:
   std::deque<LeftState> left_;

@@ -128,7 +128,7 @@ void MomentFiles::work(const std::stop_token& stop) {
     if (next) {
       const std::uint64_t number = next->number;
       const std::size_t bytes = next->bytes;
-      const std::string error = write_file(std::move(*next));
+      const std::string error = write_file(std::move(*next), stop);
       next.reset();
       note_written(number, bytes, error);
     }
@@ -137,7 +137,7 @@ void MomentFiles::work(const std::stop_token& stop) {
 }
 
 /// Why it could not be written, or "".
-std::string MomentFiles::write_file(Job job) {
+std::string MomentFiles::write_file(Job job, const std::stop_token& stop) {
   try {
     make_folder();
     const fs::path path = folder_ / job.name;
@@ -148,7 +148,8 @@ std::string MomentFiles::write_file(Job job) {
                          core::memory_text(static_cast<double>(options_.least_free)));
     }
     take_state(job.checkpoint, EngineState(*job.engine));
-    save_checkpoint(path, job.checkpoint, job.model);
+    // Only this process goes back to it.
+    save_checkpoint(path, job.checkpoint, job.model, {.stop = stop, .lasts = false});
     return "";
   } catch (const std::exception& failure) {
     return core::sentence_of(failure);

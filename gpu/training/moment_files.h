@@ -1,6 +1,7 @@
 #pragma once
 // Moments on the disk: checkpoints (gpu/runs/checkpoint.h), which a thread writes whole or not at all, so that nothing
-// waits for the disk. A training that nobody asked to record leaves none behind.
+// waits for the disk; the one under way is dropped where the training ends. A training that nobody asked to record
+// leaves none behind.
 
 #include <condition_variable>
 #include <cstddef>
@@ -81,7 +82,7 @@ class MomentFiles {
   bool find_place();
   void make_folder();
   void work(const std::stop_token& stop);
-  std::string write_file(Job job);
+  std::string write_file(Job job, const std::stop_token& stop);
   void note_written(std::uint64_t number, std::size_t bytes, const std::string& error);
 
   Options options_;

@@ -13,6 +13,9 @@ constexpr double kMattersTimes = 8;
 /// Each arrival looks at all of them.
 constexpr std::size_t kMostMoments = 1024;
 
+/// Of take_changes(): no window takes back more.
+constexpr std::size_t kMostChanges = 128;
+
 /// Share of the budget for those that wait for the disk.
 constexpr std::size_t kShareOfWaiting = 8;
 
@@ -46,8 +49,8 @@ void Moments::clear() {
   coming_.reset();
   changes_.clear();
   evaluations_.clear();
-  for (Past& past : pasts_) past.changes = past.evaluations = 0;
-  list_changed_ = true;
+  for (Past& past : pasts_) past.changes = past.evaluations = past.taken = 0;
+  list_changed_ = changes_changed_ = true;
 }
 
 void Moments::give_up() {
@@ -58,12 +61,23 @@ void Moments::give_up() {
 
 void Moments::begin(std::uint64_t generation) {
   pasts_.push_back({.generation = generation, .from = {}});
-  list_changed_ = true;
+  list_changed_ = changes_changed_ = true;
 }
 
 void Moments::begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step, bool open) {
-  pasts_.push_back({generation, from, step, open, changes_.size(), evaluations_.size()});
-  list_changed_ = true;
+  begin(generation, from, step, open, changes_.size());
+}
+
+void Moments::begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step, bool open,
+                    std::size_t taken) {
+  pasts_.push_back({.generation = generation,
+                    .from = from,
+                    .step = step,
+                    .open = open,
+                    .changes = changes_.size(),
+                    .evaluations = evaluations_.size(),
+                    .taken = std::min(taken, changes_.size())});
+  list_changed_ = changes_changed_ = true;
 }
 
 /// Not where anything at that very step may have come before or after: in doubt the generation's own moments are there.
@@ -149,9 +163,10 @@ void Moments::keep_if_whole() {
 }
 
 void Moments::note_change(std::uint64_t step, std::shared_ptr<const TrainingSettings> settings,
-                          const plan::Selection& selection, bool begins) {
+                          const plan::Selection& selection, bool begins, std::uint64_t command) {
   if (!wanted()) return;
-  changes_.push_back({pasts_.back().generation, step, std::move(settings), selection, begins});
+  changes_.push_back({pasts_.back().generation, step, std::move(settings), selection, begins, command});
+  if (command > 0) changes_changed_ = true;
 }
 
 void Moments::note_evaluation(const Evaluation& evaluation, const Point& point) {
@@ -191,9 +206,10 @@ void Moments::drop_old_notes() {
   for (Past& past : pasts_) {
     past.evaluations -= std::min(past.evaluations, gone);
     past.changes -= std::min(past.changes, changes);
+    past.taken -= std::min(past.taken, changes);
   }
   for (NotedEvaluation& each : evaluations_) each.changes -= std::min(each.changes, changes);
-  list_changed_ = true;
+  list_changed_ = changes_changed_ = true;
 }
 
 /// The last step of that generation that is this training's past; nothing if it has none there.
@@ -210,7 +226,7 @@ std::optional<std::uint64_t> Moments::limit_of(std::uint64_t generation) const {
   return std::nullopt;
 }
 
-/// The newest first. Of generations that begin after the same step only the newest has steps.
+/// The newest first. Where generations begin after the same step, only the newest has steps.
 std::vector<Moments::Stretch> Moments::stretches() const {
   std::vector<Stretch> all;
   std::uint64_t wanted = pasts_.back().generation, end = kNoLastStep;
@@ -235,10 +251,21 @@ const Past* Moments::branch_at(std::uint64_t generation, std::uint64_t steps, st
   return nullptr;
 }
 
-const Moment* Moments::find(std::uint64_t step) const {
+/// Whether the state before that change can be reached from it.
+bool Moments::comes_before(const Moment& moment, std::size_t change) const {
+  if (moment.changes > change) return false;
+  // At the very step where its generation begins, steps that are made again end before that.
+  const std::uint64_t generation = changes_[change].generation;
+  const auto past = std::ranges::find(pasts_, generation, &Past::generation);
+  const bool at_beginning = past != pasts_.end() && past->from && past->step == changes_[change].step;
+  return !at_beginning || moment.generation == generation;
+}
+
+const Moment* Moments::find(std::uint64_t step, std::optional<std::size_t> before) const {
   const Moment* found = nullptr;
   const std::vector<Stretch> past = stretches();
   for (const Moment& moment : kept_) {
+    if (before && !comes_before(moment, *before)) continue;
     const auto limit = limit_of(moment.generation);
     if (!limit || moment.step > std::min(*limit, step) || moment.reach < std::min(*limit, step)) continue;
     const auto leads_on = [&](const Stretch& each) {
@@ -273,6 +300,38 @@ std::shared_ptr<const std::vector<std::uint64_t>> Moments::take_list() {
   std::sort(steps->begin(), steps->end());
   steps->erase(std::unique(steps->begin(), steps->end()), steps->end());
   return steps;
+}
+
+/// Whether this training has gone on with that change.
+bool Moments::is_past_change(std::size_t place) const {
+  const NotedChange& change = changes_[place];
+  std::uint64_t wanted = pasts_.back().generation;
+  for (const Past& past : std::views::reverse(pasts_)) {
+    if (past.generation != wanted) continue;
+    if (wanted == change.generation) return true;
+    const bool within = change.step < past.step || (change.step == past.step && place < past.taken);
+    if (!past.from || !within) return false;
+    wanted = *past.from;
+  }
+  return false;
+}
+
+std::optional<std::size_t> Moments::change_by(std::uint64_t command) const {
+  for (std::size_t i = 0; command > 0 && i < changes_.size(); ++i) {
+    if (changes_[i].command == command && is_past_change(i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const std::vector<ChangeMade>> Moments::take_changes() {
+  if (!std::exchange(changes_changed_, false)) return nullptr;
+  auto made = std::make_shared<std::vector<ChangeMade>>();
+  for (std::size_t i = changes_.size(); i-- > 0 && made->size() < kMostChanges;) {
+    const NotedChange& change = changes_[i];
+    if (change.command > 0 && is_past_change(i)) made->push_back({change.command, change.step});
+  }
+  std::ranges::reverse(*made);
+  return made;
 }
 
 std::size_t Moments::bytes() const {

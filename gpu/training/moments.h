@@ -51,7 +51,8 @@ struct NotedChange {
   std::uint64_t step = 0;
   std::shared_ptr<const TrainingSettings> settings;
   plan::Selection selection;
-  bool begins = false;  ///< nobody changed anything: the generation begins with these
+  bool begins = false;        ///< nobody changed anything: the generation begins with these
+  std::uint64_t command = 0;  ///< the number of the command that made it; 0: it has none
 };
 
 struct NotedEvaluation {
@@ -70,6 +71,7 @@ struct Past {
   bool open = false;                         ///< steps that are made again in `from` lead to where it begins
   std::size_t changes = 0, evaluations = 0;  ///< that had been noted by then
   std::uint64_t reach = kNoLastStep;         ///< the last step that can be made again from its beginning
+  std::size_t taken = 0;                     ///< of these changes, as many as it goes on with
 };
 
 /// For thinned_out().
@@ -100,6 +102,8 @@ class Moments {
   /// Another generation goes on from the points of `from` up to `step`, if there is one.
   void begin(std::uint64_t generation);
   void begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step, bool open = false);
+  /// The same, with the first `taken` of the changes that were noted.
+  void begin(std::uint64_t generation, std::uint64_t from, std::uint64_t step, bool open, std::size_t taken);
   /// Whether steps that are made again lead to a training that was after `step` steps of `generation`: with the first
   /// `changes` of those noted, and knowing of evaluations up to that of step `last_evaluation`.
   bool leads_to(std::uint64_t generation, std::uint64_t step, std::size_t changes,
@@ -125,7 +129,7 @@ class Moments {
   void arrive(EngineState state);
 
   void note_change(std::uint64_t step, std::shared_ptr<const TrainingSettings> settings,
-                   const plan::Selection& selection, bool begins = false);
+                   const plan::Selection& selection, bool begins = false, std::uint64_t command = 0);
   void note_evaluation(const Evaluation& evaluation, const Point& point);
   /// The newest evaluation was the best so far.
   void note_best() {
@@ -136,7 +140,11 @@ class Moments {
 
   /// The newest one of this training's past from which `step` can be reached; nullptr if there is none. Where
   /// several are after the same step of one generation, it is the one before what was changed there.
-  const Moment* find(std::uint64_t step) const;
+  const Moment* find(std::uint64_t step) const { return find(step, std::nullopt); }
+  /// The same, from before the change of that place in changes().
+  const Moment* find_before(std::size_t change) const { return find(changes_[change].step, change); }
+  /// The first of the changes that the command of that number made in this training's past; nothing if it made none.
+  std::optional<std::size_t> change_by(std::uint64_t command) const;
   /// The generation that begins where so many steps of `generation` have been made again, on the way to step `to`;
   /// nullptr if none does.
   const Past* branch_at(std::uint64_t generation, std::uint64_t steps, std::uint64_t to) const;
@@ -144,6 +152,8 @@ class Moments {
   const Moment* next(std::uint64_t step) const;
   /// For Snapshot::moments; nullptr if it has not changed since the last call.
   std::shared_ptr<const std::vector<std::uint64_t>> take_list();
+  /// For Snapshot::changes, likewise.
+  std::shared_ptr<const std::vector<ChangeMade>> take_changes();
   /// The size of those in memory.
   std::size_t bytes() const;
   /// What the disk has taken is dropped from memory. Returns why it takes no more, in a sentence to be told; else "".
@@ -162,6 +172,9 @@ class Moments {
     std::uint64_t end = kNoLastStep;
   };
   std::vector<Stretch> stretches() const;
+  const Moment* find(std::uint64_t step, std::optional<std::size_t> before) const;
+  bool comes_before(const Moment& moment, std::size_t change) const;
+  bool is_past_change(std::size_t place) const;
   std::optional<std::uint64_t> limit_of(std::uint64_t generation) const;
   bool is_past(const Moment& moment) const;
   Moment* with_number(std::uint64_t number);
@@ -184,6 +197,7 @@ class Moments {
   std::vector<NotedChange> changes_;
   std::vector<NotedEvaluation> evaluations_;
   bool list_changed_ = true;
+  bool changes_changed_ = true;  ///< those of take_changes()
 };
 
 }  // namespace warpscope::training

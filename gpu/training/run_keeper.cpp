@@ -58,6 +58,7 @@ void RunKeeper::begin() {
   recorder_ = std::make_unique<RunRecorder>(RunFolder::create(folder), publishing_.subscribe_recorder(),
                                             std::move(described));
   open_checkpoints();
+  record_views();
 }
 
 void RunKeeper::open_checkpoints() {
@@ -82,6 +83,10 @@ void RunKeeper::watch() {
     }
     if (const std::string warning = recorder_->status().take_warning(); !warning.empty()) {
       publishing_.log(LogLevel::warning, warning + "; other processes do not see how the run goes on");
+    }
+    if (const std::string why = recorder_->views().take_warning(); !why.empty()) {
+      publishing_.tell(fmt::format("{}; what views show at earlier steps is not recorded any more", why),
+                       LogLevel::info);
     }
   }
   note_checkpoints();
@@ -154,6 +159,15 @@ void RunKeeper::save_settings() const {
 
 void RunKeeper::note_settings() {
   if (recorder_) recorder_->set("current", configuration());
+}
+
+void RunKeeper::note_kernels() {
+  if (!recorder_ || around_.kernels.empty()) return;
+  try {
+    recorder_->set(runs::kKernels, runs::keep_kernels(settings().run_dir, around_.kernels));
+  } catch (const core::Error& error) {
+    publishing_.tell(fmt::format("the run does not keep the kernels that it ran: {}", error.what()));
+  }
 }
 
 void RunKeeper::note_confusion() {

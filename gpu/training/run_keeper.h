@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -74,6 +75,8 @@ class RunKeeper {
   void require_written() const;
   /// The run's settings as they are now.
   void note_settings();
+  /// Files of Surroundings::kernels that have come since.
+  void note_kernels();
   /// The confusion matrix of the last evaluation, for run.json: a row for each class the images have.
   void note_confusion();
   /// All settings, for training::SaveSettings.
@@ -91,6 +94,10 @@ class RunKeeper {
   static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
 
   void open_checkpoints();
+  void record_views();
+  void go_on_with_views();
+  void tell_views();
+  void begin_views(const std::function<std::unique_ptr<runs::ViewFile>(std::size_t most)>& open);
   void keep_points(nlohmann::json begun);
   void record_by_itself(std::shared_ptr<Feed> feed, const nlohmann::json& begun);
   void start_recording(const Steering& steering);

@@ -58,6 +58,7 @@ void RunKeeper::record_by_itself(std::shared_ptr<Feed> feed, const nlohmann::jso
         std::make_unique<RunRecorder>(RunFolder::create(own_folder_), std::move(feed), std::move(described));
     set_folder(own_folder_.string());
     open_checkpoints();
+    record_views();
   } catch (...) {
     const fs::path folder = own_folder_;
     let_go();

@@ -60,6 +60,7 @@ void RunKeeper::resume(Steering& steering) {
   if (!std::isnan(before.last_train_loss))
     view.last[Metric::loss] = static_cast<float>(before.last_train_loss);
   if (!std::isnan(before.median_images_per_second)) view.images_per_second = before.median_images_per_second;
+  tell_views();
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
@@ -71,7 +72,14 @@ void RunKeeper::resume(Steering& steering) {
   recorder_ =
       std::make_unique<RunRecorder>(std::move(run), std::move(feed), std::move(head), publishing_.tally());
   open_checkpoints();
+  go_on_with_views();
   for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
+  if (before.steps < step) {
+    publishing_.log(
+        LogLevel::warning,
+        fmt::format("{} tells {} of the {} steps before: the figures of the run lack the others",
+                    (folder / "metrics.jsonl").string(), files::grouped(before.steps), files::grouped(step)));
+  }
   const std::string resumed = fmt::format("resumed at step {}", files::grouped(step));
   publishing_.mark(step, resumed, resumed);
 }

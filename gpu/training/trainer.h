@@ -16,6 +16,7 @@
 #include "gpu/ranks/group.h"
 #include "gpu/runs/run_kernels.h"
 #include "gpu/settings/training_settings.h"
+#include "gpu/user_kernels/workshop.h"
 
 namespace warpscope::training {
 
@@ -41,6 +42,7 @@ struct RankSupply {
 struct Surroundings {
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
   std::vector<runs::KernelFile> kernels;              ///< of those that people wrote: the run keeps them
+  user_kernels::LiveKernels live_kernels;             ///< watched while it trains
   std::shared_ptr<const data::DataSet> data_set;      ///< used instead of `data` if set
   data::KnownData
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
@@ -62,7 +64,8 @@ struct Surroundings {
   double unsaved_seconds =
       2;                  ///< of training that are worth it: what is shorter is begun again sooner than found
   int shown_images = 32;  ///< held-out images reconstructed for the reader; 0 for none
-  double image_seconds = 0.1;  ///< between two reconstructions, at the least
+  double image_seconds = 0.1;     ///< between two reconstructions, at the least
+  double recorded_share = 0.005;  ///< of the time, for looks that only the run folder keeps
   bool start_paused = false;
   std::shared_ptr<SharedDevices> shared;  ///< with trainings beside it; nullptr: nothing is
   std::shared_ptr<ranks::Meeting>

@@ -135,14 +135,39 @@ void ViewedRun::follow(const std::stop_token& stop) {
   }
 }
 
+/// Those that are of another network than the run has now.
+std::vector<RefusedCheckpoint> ViewedRun::refused_of(const std::vector<CheckpointFile>& files) {
+  const std::shared_ptr<const models::Model> network = RunSource::snapshot()->network;
+  std::vector<RefusedCheckpoint> refused;
+  if (!network) return refused;
+  std::map<std::uint64_t, Known> before = std::exchange(known_, {});
+  for (const CheckpointFile& file : files) {
+    std::error_code error;
+    const auto written = std::filesystem::last_write_time(file.path, error);
+    if (error) continue;
+    const auto found = before.find(file.step);
+    const bool same = found != before.end() && found->second.written == written &&
+                      (found->second.network == network || *found->second.network == *network);
+    Known known{written, network, same ? found->second.why : why_other_network(file.path, *network)};
+    if (!known.why.empty()) refused.push_back({file.step, known.why});
+    known_.emplace(file.step, std::move(known));
+  }
+  std::ranges::reverse(refused);
+  return refused;
+}
+
 /// Which checkpoints there are. Another one is a reason to try again what was not possible.
 void ViewedRun::look_at_folder() {
+  const std::vector<CheckpointFile> files = list_checkpoints(folder_);
   std::vector<std::uint64_t> steps;
-  for (const CheckpointFile& file : list_checkpoints(folder_)) steps.push_back(file.step);
+  for (const CheckpointFile& file : files) steps.push_back(file.step);
   std::ranges::reverse(steps);
+  std::vector<RefusedCheckpoint> refused = refused_of(files);
   std::error_code error;
   const bool best = std::filesystem::exists(checkpoint_folder(folder_) / "best.safetensors", error);
   const std::lock_guard lock(mutex_);
+  if (refused_ != refused) ++changes_;
+  refused_ = std::move(refused);
   if (looked_ && steps == steps_ && best == has_best_) return;
   looked_ = true;
   steps_ = std::move(steps);
@@ -213,6 +238,7 @@ bool ViewedRun::of_run_now() const {
 Revival ViewedRun::revival(const Snapshot* inside) const {
   Revival revival;
   revival.steps = steps_;
+  revival.refused = refused_;
   revival.chosen = chosen_;
   revival.asked = asked_;
   revival.problem = problem_;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "gpu/jobs/desks.h"
 #include "gpu/messages/commands.h"
+#include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/run_source.h"
 #include "gpu/training/trainer.h"
 
@@ -41,6 +43,7 @@ class ViewedRun final : public runs::RunSource {
   bool take(const Command& command);
   void follow(const std::stop_token& stop);
   void look_at_folder();
+  std::vector<RefusedCheckpoint> refused_of(const std::vector<CheckpointFile>& files);
   void revive(std::unique_lock<std::mutex>& lock);
   void follow_trainer(std::unique_lock<std::mutex>& lock);
   void let_go(std::unique_lock<std::mutex>& lock);
@@ -55,11 +58,12 @@ class ViewedRun final : public runs::RunSource {
   std::condition_variable_any wake_;
   bool news_ = false;  ///< for the thread
   ObservationRequest request_;
-  std::vector<Command> waiting_;      ///< until there is a trainer
-  std::vector<std::uint64_t> steps_;  ///< Revival::steps
-  bool has_best_ = false;             ///< a checkpoint that is the best one
-  bool looked_ = false;               ///< whether there are such
-  std::uint64_t chosen_ = 0;          ///< LookAt::step
+  std::vector<Command> waiting_;            ///< until there is a trainer
+  std::vector<std::uint64_t> steps_;        ///< Revival::steps
+  std::vector<RefusedCheckpoint> refused_;  ///< Revival::refused
+  bool has_best_ = false;                   ///< a checkpoint that is the best one
+  bool looked_ = false;                     ///< whether there are such
+  std::uint64_t chosen_ = 0;                ///< LookAt::step
   bool asked_ = false;
   std::string problem_;
   std::unique_ptr<Trainer> trainer_;
@@ -67,6 +71,14 @@ class ViewedRun final : public runs::RunSource {
   std::uint64_t newest_ = 0;   ///< of the checkpoints, when the trainer was told to look at one
   std::uint64_t notices_ = 0;  ///< Snapshot::notice_id of the trainer's last one that was told
   std::uint64_t changes_ = 0;  ///< of what revival() tells
+
+  /// A checkpoint whose network is known, and of which the run had when it was looked at.
+  struct Known {
+    std::filesystem::file_time_type written;
+    std::shared_ptr<const models::Model> network;
+    std::string why;  ///< RefusedCheckpoint::why; "" if it is of that network
+  };
+  std::map<std::uint64_t, Known> known_;  ///< by step; of the one that looks at the folder
 
   // The last snapshot, and what it was made of.
   mutable std::shared_ptr<const Snapshot> made_, of_run_, inside_;

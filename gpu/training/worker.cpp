@@ -63,7 +63,7 @@ void Trainer::Worker::loop() {
       if (const auto way = std::exchange(back, std::nullopt)) go_back_again(*way);
       goes_on = turn();
     } catch (const ranks::RankMissing& missing) {
-      if (rewinding_) back = WayBack{rewinding_->to, rewinding_->target.number, rewinding_->goes_on};
+      if (rewinding_) back = way_of(*rewinding_);
       go_on_without(missing);
     }
   }
@@ -85,6 +85,7 @@ bool Trainer::Worker::turn() {
   if (!waits) engine_->wait_for_room();
   if (!inbox_.wait(milliseconds(waits ? 20 : 0))) return false;
   handle_commands();
+  follow_kernels();
   look_at_ranks();
   if (works()) advance();
   const bool trains = !rate_search_ && !rewinding_;
@@ -97,19 +98,27 @@ bool Trainer::Worker::turn() {
   }
   showing_.hand_over(*engine_, keeper_->recorder(), view_.generation);
   watching_->look_if_due(trains);
+  recorded_->turn(watching_->seen(), trains && view_.state == TrainerState::running && !disturbed_ &&
+                                         !engine_->evaluator().running());
   keeper_->watch();
   publish(false);
   return true;
 }
 
 void Trainer::Worker::advance() {
-  if (rate_search_) return advance_rate_search();
+  if (rate_search_) {
+    if (!rate_search_->advance()) end_rate_search(false);
+    return;
+  }
   if (rewinding_) return advance_rewind();
   if (engine_->evaluator().running()) {
     const core::InnerPhase phase(phases_, "evaluation");
     engine_->evaluator().enqueue_batch();
-    if (const auto evaluation = engine_->evaluator().collect()) note_evaluation(evaluation);
-    return;
+    const auto evaluation = engine_->evaluator().collect();
+    if (!evaluation) return;
+    if (!only_shows_) return note_evaluation(evaluation);
+    view_.evaluation = evaluation;
+    return publish(true);
   }
   if (keeper_->checkpoint_due() && !steering_.diverged()) write_checkpoint(false);
   if (limit_reached()) return finish();
@@ -129,8 +138,14 @@ void Trainer::Worker::step() {
   const bool evaluates = steering_.needs_evaluation() || engine_->steps() >= next_evaluation();
   if (view_.state == TrainerState::running && evaluates && !limit_reached()) {
     collect(true);  // the records of the steps before arrive before the evaluation's
-    engine_->evaluator().start(Split::validation);
+    start_evaluation(Split::validation);
   }
+}
+
+/// One that `only_shows` is for who looks on: nothing is recorded or judged by it.
+void Trainer::Worker::start_evaluation(Split split, bool only_shows) {
+  only_shows_ = only_shows;
+  engine_->evaluator().start(split);
 }
 
 double Trainer::Worker::rate_of_next_step() const {
@@ -158,6 +173,7 @@ void Trainer::Worker::finish() {
   engine_->synchronize();
   showing_.hand_over(*engine_, keeper_->recorder(), view_.generation);
   publishing_.end_with(engine_->parameters());
+  recorded_->finish(watching_->seen());
   publish(true);
   keeper_->note_confusion();
   if (!settings().save_file.empty()) keeper_->save_weights(settings().save_file);
@@ -178,7 +194,7 @@ void Trainer::Worker::evaluate_all() {
   const core::InnerPhase phase(phases_, "evaluation");
   for (const Split split : {Split::validation, Split::test}) {
     if (split == Split::validation && data_->validation.count == 0) continue;
-    if (!engine_->evaluator().running() || split == Split::test) engine_->evaluator().start(split);
+    if (!engine_->evaluator().running() || only_shows_ || split == Split::test) start_evaluation(split);
     while (!engine_->evaluator().enqueue_batch()) {
     }
     engine_->synchronize();

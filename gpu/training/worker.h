@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,15 +18,20 @@
 #include "gpu/settings/configuration.h"
 #include "gpu/training/energy_use.h"
 #include "gpu/training/inbox.h"
+#include "gpu/training/kernel_keeper.h"
 #include "gpu/training/ladder.h"
 #include "gpu/training/left_trainings.h"
 #include "gpu/training/moments.h"
+#include "gpu/training/opening.h"
 #include "gpu/training/publishing.h"
 #include "gpu/training/ranks.h"
+#include "gpu/training/rate_test.h"
+#include "gpu/training/recorded_looks.h"
 #include "gpu/training/run_keeper.h"
 #include "gpu/training/showing.h"
 #include "gpu/training/steering.h"
 #include "gpu/training/trainer.h"
+#include "gpu/training/variant_history.h"
 #include "gpu/training/watching.h"
 
 namespace warpscope::training {
@@ -48,26 +54,12 @@ class Trainer::Worker {
 
   // From the options to the first step (worker_prepare.cpp).
   void prepare();
-  void find_initial_weights();
-  plan::MeasuredChoices measured_choices(const EngineOptions& options);
-  plan::MeasuredChoices measure_now(const EngineOptions& options);
-  double planned_steps() const;
   void make_engine();
   std::unique_ptr<Engine> shared_engine(EngineOptions options);
-  std::unique_ptr<Engine> made_engine(EngineOptions options);
-  /// A data set and what is to be told of it.
-  struct Reading {
-    std::shared_ptr<const data::DataSet> data;
-    std::string notice;
-    std::string checksum;
-    bool same = true;  ///< not other data than those that are known
-  };
   std::string open();
   void open_device();
   plan::Selection first_selection();
   std::string without_missing_kernels(const plan::Machine& machine);
-  Reading read_data(const std::string& source, const models::Model& model,
-                    const std::atomic<bool>& refused) const;
   EngineOptions engine_options() const;
   void describe_training();
   void note_sizes();
@@ -143,9 +135,28 @@ class Trainer::Worker {
   void note_choice();
   void show_anew();
 
-  // The learning-rate range test (worker_rate_search.cpp).
+  void choose(const plan::Selection& selection, const ops::Variants& variants, const std::string& what,
+              const std::string& kernel = "");
+
+  // Kernels of users (worker_kernels.cpp).
+  const char* why_no_kernels() const;
+  KernelKeeper& kernel_keeper();
+  void tell_calls();
+  void begin_kernels();
+  bool chooses(ops::Op op, const std::string& variant) const;
+  bool was_refused(const std::string& variant);
+  void follow_kernels();
+  void note_use_of_kernels();
+  void tell_kernels();
+  void take_version(const std::string& file, int number);
+  void take_table(ops::Variants variants);
+  void use_kernel(const std::string& file, int number);
+  void leave_kernel(const std::string& file);
+  void forget_kernel(const std::string& file);
+  void note_kernels_that_run();
+
+  // The learning-rate range test (worker_commands.cpp).
   void start_rate_search(const RateFinderOptions& options);
-  void advance_rate_search();
   void end_rate_search(bool cancelled);
 
   // Moments, and the way back to any step (worker_moments.cpp).
@@ -159,15 +170,20 @@ class Trainer::Worker {
   void break_moments_off();
   void settle_moment(bool waits = false);
   void without_moments(const core::Error& error);
-  void note_change();
+  void note_change(const std::string& what);
   void publish_moments();
-  Moment moment_for(std::uint64_t step);
-  void rewind_to(std::uint64_t step, std::optional<std::uint64_t> number = {});
-  /// One that is not at its end.
+  /// The step that the training goes back to.
   struct WayBack {
-    std::uint64_t to = 0, number = 0;
-    bool goes_on = false;
+    std::uint64_t to = 0;
+    std::optional<std::uint64_t> number = {};  ///< of the training there; nothing: a new one
+    std::uint64_t before = 0;                  ///< to before what this command changed; 0: before all changes
+    bool goes_on = false;                      ///< once it is there
   };
+  Moment moment_for(const WayBack& way);
+  const Moment* find_moment(const WayBack& way) const;
+  void rewind(const WayBack& way);
+  void rewind_to(std::uint64_t step);
+  void take_back(std::uint64_t command);
   void go_back_again(const WayBack& way);
   LeftState target_of(const Moment& moment);
   bool rewinds_on(const Command& command);
@@ -186,6 +202,7 @@ class Trainer::Worker {
   void note_step(const StepResult& step);
   void note_again(const StepResult& step);
   void note_evaluation(const std::shared_ptr<const Evaluation>& evaluation);
+  void start_evaluation(Split split, bool only_shows = false);
   void handle_divergence();
   std::string first_not_finite(std::uint64_t step);
   void remember_if_due();
@@ -199,12 +216,13 @@ class Trainer::Worker {
   void remember();
   LeftState left_now();
   void keep(LeftState left);
+  void list_left() { view_.left = left_.list(tree_, view_.training); }
   void begin_training() { view_.training = view_.trainings++; }
   void keep_what_was_before_divergence();
   float rate_to_go_back(std::uint64_t steps) const;
   void return_to(std::uint64_t number);
   void take_on(const LeftState& target);
-  void use_selection(const plan::Selection& selection);
+  void use_selection(const plan::Selection& selection, const ops::Variants& then);
   /// It has the first `changes` of those that are noted, where these are fewer than all.
   void go_on_with(LeftState target, bool other_network, const std::string& told,
                   std::size_t changes = std::numeric_limits<std::size_t>::max());
@@ -217,21 +235,31 @@ class Trainer::Worker {
   Publishing publishing_;
   Snapshot& view_ = publishing_.view;
   core::Phases phases_;
+  const Opening opening_{publishing_, around_, inbox_, phases_};
   std::shared_ptr<core::Device> device_;
   std::shared_ptr<const data::DataSet> data_;
   std::string data_checksum_;  ///< of all data, before any are held out
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<EnergyUse> energy_;
   std::unique_ptr<Watching> watching_;
+  std::unique_ptr<RecordedLooks> recorded_;
   const std::shared_ptr<ImageHistory> history_;  ///< nullptr if no images are shown
   Showing showing_;
   std::unique_ptr<RunKeeper> keeper_;
+  std::unique_ptr<KernelKeeper> kernels_;  ///< nullptr before the first kernel of a user
+  std::vector<std::string>
+      asked_kernels_;  ///< variants that were selected, and refused before the first step
+  std::map<std::string, std::string>
+      chosen_before_;  ///< by file: what ran its op before it; "": nobody's choice
+  VariantHistory variant_history_;
 
   Steering steering_;
   Ladder ladder_;
   StepSpeeds speeds_;
   double last_step_seconds_ = 0;  ///< of the last step that had a time of its own
   LeftTrainings left_;
+  TrainingTree tree_;
+  std::uint64_t command_ = 0;  ///< the number of the one that is carried out
   ProgressOfCopies copies_;
   std::atomic<bool> ranks_have_begun_ = false;
   std::uint64_t regroupings_ = 0;   ///< other ranks than before have made the steps
@@ -242,24 +270,25 @@ class Trainer::Worker {
   bool batch_chosen_ = false;       ///< by a person
   bool wants_gradients_ = false;    ///< somebody looks at those of a checkpoint
   bool has_gradients_ = false;      ///< of the checkpoint that is looked at
+  bool only_shows_ = false;         ///< the running evaluation: it steers nothing
 
-  struct RateSearchRun {
-    RateFinder finder;
-    EngineState before;
-  };
-  std::optional<RateSearchRun> rate_search_;
+  std::optional<RateTest> rate_search_;
 
   /// Steps are made again, from a moment to the step that is wanted.
   struct Rewinding {
-    LeftState before;  ///< the training that is left for it
+    LeftState left;    ///< the training that is left for it
     LeftState target;  ///< the training after the last step that was made again
     std::uint64_t from = 0, to = 0;
     std::uint64_t generation = 0;  ///< in which they were made first
     std::size_t next_change = 0, next_evaluation = 0;
+    std::uint64_t before = 0;       ///< WayBack::before
     std::uint64_t regroupings = 0;  ///< before the moment
     double step_seconds = 0;        ///< of each, as far as it is known
     bool goes_on = false;           ///< once it is there
   };
+  static WayBack way_of(const Rewinding& rewinding) {
+    return {rewinding.to, rewinding.target.number, rewinding.before, rewinding.goes_on};
+  }
   std::optional<Rewinding> rewinding_;
   Moments moments_{0};
   std::shared_ptr<const std::vector<float>>

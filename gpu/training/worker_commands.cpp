@@ -48,6 +48,7 @@ void Trainer::Worker::handle_commands() {
     const auto next = inbox_.take();
     if (!next) return;
     bool taken = false;
+    command_ = next->number;
     try {
       taken = handle_surely(next->command);
     } catch (...) {
@@ -69,14 +70,15 @@ bool Trainer::Worker::handle_surely(const Command& command) {
 }
 
 bool Trainer::Worker::handle(const Command& command) {
-  const bool only_looks = std::holds_alternative<Observe>(command) ||
-                          std::holds_alternative<CopyWeights>(command) ||
-                          std::holds_alternative<SetDisturbed>(command);
+  const bool only_looks =
+      std::holds_alternative<Observe>(command) || std::holds_alternative<CopyWeights>(command) ||
+      std::holds_alternative<SetDisturbed>(command) || std::holds_alternative<LoadKernel>(command) ||
+      std::holds_alternative<WatchKernels>(command) || std::holds_alternative<ApplyWhenProved>(command);
   const bool taken_when_finished =
       only_looks || std::holds_alternative<Reset>(command) || std::holds_alternative<ReturnTo>(command) ||
-      std::holds_alternative<RewindTo>(command) || std::holds_alternative<Leave>(command) ||
-      std::holds_alternative<Save>(command) || std::holds_alternative<SaveSettings>(command) ||
-      std::holds_alternative<CheckDeterminism>(command);
+      std::holds_alternative<RewindTo>(command) || std::holds_alternative<TakeBack>(command) ||
+      std::holds_alternative<Leave>(command) || std::holds_alternative<Save>(command) ||
+      std::holds_alternative<SaveSettings>(command) || std::holds_alternative<CheckDeterminism>(command);
   if (rewinding_ && !only_looks && rewinds_on(command)) return true;
   if (view_.state == TrainerState::finished && !taken_when_finished) return false;
   // The search's weights are not the training's: whatever is asked for meanwhile comes after it.
@@ -93,6 +95,7 @@ bool Trainer::Worker::handle(const Command& command) {
                  [&](const Reset&) { taken = attempt([&] { handle_reset(); }); },
                  [&](const ReturnTo& back) { taken = attempt([&] { return_to(back.training); }); },
                  [&](const RewindTo& back) { taken = attempt([&] { rewind_to(back.step); }); },
+                 [&](const TakeBack& back) { taken = attempt([&] { take_back(back.command); }); },
                  [&](const Select& select) { taken = attempt([&] { handle_select(select.selection); }); },
                  [&](const Change& change) { taken = attempt([&] { handle_change(change.settings); }); },
                  [&](const FindRate& find) { taken = attempt([&] { start_rate_search(find.settings); }); },
@@ -133,6 +136,18 @@ bool Trainer::Worker::handle(const Command& command) {
                    disturbed_ = set.disturbed;
                    if (energy_) energy_->interrupt();
                  },
+                 [&](const LoadKernel& load) {
+                   taken = attempt([&] { kernel_keeper().load(load.file, load.apply_when_proved); });
+                 },
+                 [&](const WatchKernels& watch) {
+                   taken = attempt(
+                       [&] { kernel_keeper().watch(watch.folder, watch.on, watch.apply_when_proved); });
+                 },
+                 [&](const ApplyWhenProved& apply) {
+                   taken = attempt([&] { kernel_keeper().apply_when_proved(apply.file, apply.on); });
+                 },
+                 [&](const UseKernel& use) { taken = attempt([&] { use_kernel(use.file, use.version); }); },
+                 [&](const ForgetKernel& forget) { taken = attempt([&] { forget_kernel(forget.file); }); },
                  [&](const Leave&) { handle_leave(); },
                  [&](const Finish&) { finish(); }},
       command);
@@ -163,15 +178,7 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   if (change.empty()) return;
   const std::string preset = plan::chosen_preset(view_.selection, selection, machine_of(view_));
   plan::check_precision(machine_of(view_), selection.precision);
-  drain();  // the speeds of the steps under way belong to the selection before
-  keep_before_change();
-  engine_->set_selection(selection);
-  note_selection(selection);
-  note_choice();
-  note_change();
-  view_.plan_bytes = engine_->plan_bytes();
-  speeds_.clear();
-  show_anew();
+  choose(selection, view_.variants, preset.empty() ? change : fmt::format("preset {}", preset));
   const std::string covered = with_covered(change, engine_->timings().timings());
   if (preset.empty()) {
     mark(covered);
@@ -182,6 +189,25 @@ void Trainer::Worker::handle_select(const plan::Selection& selection) {
   clip_by_default();
   keeper_->note_settings();
   publish(true);
+}
+
+/// From the next step on; `kernel`: another version of a user's kernel, by name.
+void Trainer::Worker::choose(const plan::Selection& selection, const ops::Variants& variants,
+                             const std::string& what, const std::string& kernel) {
+  drain();  // the speeds of the steps under way belong to the selection before
+  keep_before_change();
+  engine_->set_selection(selection, variants);
+  variant_history_.note(view_.settings, view_.variants);
+  if (variants != view_.variants) take_table(variants);
+  note_selection(selection);
+  variant_history_.note(view_.settings, view_.variants);
+  ladder_.change_kernel(kernel);
+  note_choice();
+  note_change(what);
+  note_kernels_that_run();
+  view_.plan_bytes = engine_->plan_bytes();
+  speeds_.clear();
+  show_anew();
 }
 
 /// Gradients of FP16 are clipped unless somebody chose otherwise.
@@ -206,6 +232,22 @@ void Trainer::Worker::handle_resume() {
   set_state(TrainerState::running);
 }
 
+void Trainer::Worker::start_rate_search(const RateFinderOptions& options) {
+  if (view_.state != TrainerState::running && view_.state != TrainerState::paused) return;
+  check(options);
+  drain();
+  rate_search_.emplace(*engine_, publishing_, options);
+  publish(true);
+}
+
+void Trainer::Worker::end_rate_search(bool cancelled) {
+  rate_search_->end(cancelled);
+  rate_search_.reset();
+  remember();
+  engine_->interrupt();
+  publish(true);
+}
+
 void Trainer::Worker::handle_change(const Configuration& change) {
   const std::shared_ptr<const TrainingSettings> before = view_.settings;
   const TrainingSettings after = changed(*before, change);
@@ -217,8 +259,9 @@ void Trainer::Worker::handle_change(const Configuration& change) {
   keep_before_change();
   training::change(*engine_, *before, after);
   view_.settings = std::make_shared<const TrainingSettings>(after);
-  note_change();
-  mark(describe_change(values_of(*before, different), different));
+  const std::string what = describe_change(values_of(*before, different), different);
+  note_change(what);
+  mark(what);
   if (other_steps) speeds_.clear();
   follow_change(*before);
   keeper_->note_settings();
@@ -254,16 +297,19 @@ void Trainer::Worker::handle_roll_back() {
   engine_->recall(before);
   last_remembered_ = Clock::now();  // there is a copy of these weights
   engine_->set_optimizer(slower);
-  mark(fmt::format("back to earlier weights; learning rate: {:g} -> {:g}", settings().optimizer.learning_rate,
-                   slower.learning_rate),
-       true);
+  const std::string slowed =
+      fmt::format("learning rate: {:g} -> {:g}", settings().optimizer.learning_rate, slower.learning_rate);
+  mark("back to earlier weights; " + slowed, true);
   const TrainingSettings was = settings();
   publishing_.edit_settings([&](TrainingSettings& s) { s.optimizer = slower; });
   steering_.follow(was, settings());
   view_.divergence.can_roll_back = false;
   break_moments_off();
   keeper_->begin_training();
+  tree_.begin(view_.trainings, view_.training, engine_->steps());
+  tree_.note(view_.trainings, engine_->steps(), slowed, command_);
   begin_training();
+  list_left();
   keeper_->note_settings();
   if (view_.state == TrainerState::paused) handle_resume();
   publish(true);
@@ -322,7 +368,9 @@ void Trainer::Worker::handle_reset() {
   steps_to_run_ = 0;
   showing_.restart();
   keeper_->begin_training();
+  tree_.begin(view_.trainings);
   begin_training();
+  list_left();
   watching_->look_anew();
   static_cast<Progress&>(view_) = {};
   view_.divergence = Divergence{.id = view_.divergence.id, .text = ""};
@@ -346,8 +394,12 @@ void Trainer::Worker::handle_network(const models::Model& network) {
   LeftState before = left_now();
   keep_before_change();
   const CarriedOver carried = engine_->set_network(named);
-  keep(std::move(before));
+  tree_.begin_behind(view_.trainings, view_.training, engine_->steps());
+  tree_.note(view_.trainings, engine_->steps(),
+             fmt::format("network: {} -> {}", settings().model.name, named.name), command_);
+  left_.keep(std::move(before));
   begin_training();
+  list_left();
   publishing_.edit_settings([&](TrainingSettings& s) {
     s.model = named;
     s.init_file.clear();
@@ -384,6 +436,7 @@ void Trainer::Worker::follow_network() {
   steering_.restart_statistics();
   steering_.forget_evaluations();
   watching_->follow_network();
+  recorded_->follow_network();
 }
 
 /// Another network or selection: the same step may give other pictures and looks, and they cost something else.

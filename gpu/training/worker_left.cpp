@@ -62,7 +62,7 @@ LeftState Trainer::Worker::left_now() {
 
 void Trainer::Worker::keep(LeftState left) {
   left_.keep(std::move(left));
-  view_.left = left_.list();
+  list_left();
 }
 
 /// The rate of the last step behind the weights that RollBack brings back; half of it if that is the one that failed.
@@ -91,14 +91,19 @@ void Trainer::Worker::keep_what_was_before_divergence() {
                  .tally = publishing_.tally(),
                  .divergence = {}};
   copies_.recall(engine_->rollback().place(before), left);
-  keep(std::move(left));
+  tree_.begin_behind(view_.trainings, view_.training, left.engine.steps);
+  left_.keep(std::move(left));
   begin_training();
+  list_left();
 }
 
 /// Settings, network, optimizer, weights, state and place in the data of a training that was left. What cannot be
 /// throws, with settings and network as they are or as they were.
 void Trainer::Worker::take_on(const LeftState& target) {
-  if (target.selection) use_selection(*target.selection);
+  if (target.selection) {
+    use_selection(*target.selection,
+                  variant_history_.at(target.settings, target.generation, target.engine.steps));
+  }
   const int batch = target.settings->batch;
   if (engine_->network().bare_model() != target.settings->model) {
     if (batch < engine_->options().batch) engine_->set_batch(batch);  // it may not fit beside the present one
@@ -118,9 +123,12 @@ void Trainer::Worker::take_on(const LeftState& target) {
   }
 }
 
-void Trainer::Worker::use_selection(const plan::Selection& selection) {
-  if (selection == view_.selection) return;
-  engine_->set_selection(selection);
+/// Kernels of users have the versions of `then`.
+void Trainer::Worker::use_selection(const plan::Selection& selection, const ops::Variants& then) {
+  ops::Variants variants = with_versions_of(then, view_.variants, selection, device_->kind());
+  if (selection == view_.selection && variants == view_.variants) return;
+  engine_->set_selection(selection, variants);
+  view_.variants = std::move(variants);
   note_selection(selection);
 }
 
@@ -173,11 +181,13 @@ void Trainer::Worker::go_on_with(LeftState target, bool other_network, const std
   view_.divergence.id = steering_.diverged() ? id + 1 : id;
   view_.divergence.can_roll_back = false;
   view_.training = target.number;
+  list_left();
   ++view_.generation;
   note_sizes();
   plan_steps();
   show_anew();
   publishing_.emit(Return{view_.generation, target.generation, target.engine.steps});
+  if (history_) history_->go_on(target.generation, view_.generation, target.engine.steps);
   begin_moments(target, changes);
   remember();
   mark(told);

@@ -55,6 +55,7 @@ MomentFiles::Place Trainer::Worker::place_of_moments() const {
 
 /// The training that begins now has no past to go back to.
 void Trainer::Worker::begin_moments() {
+  variant_history_.note(view_.generation, engine_->steps(), view_.variants);
   moments_.begin(view_.generation);
   take_moment(true);
 }
@@ -62,11 +63,14 @@ void Trainer::Worker::begin_moments() {
 /// It goes on from `target`, in another generation.
 void Trainer::Worker::begin_moments(const LeftState& target, std::size_t changes) {
   const std::uint64_t step = target.engine.steps;
+  variant_history_.branch(view_.generation, target.generation, step);
+  variant_history_.note(view_.generation, step, view_.variants);
   const bool open = target.settings->precision == view_.selection.precision && !steering_.diverged() &&
                     moments_.leads_to(target.generation, step, changes, steering_.last_evaluation());
-  moments_.begin(view_.generation, target.generation, step, open);
+  moments_.begin(view_.generation, target.generation, step, open, changes);
   moments_.note_change(step, view_.settings, view_.selection, true);
   take_moment(true);
+  publish_moments();
 }
 
 /// Begins to copy the training as it is. Where one is on its way and this one `matters`, waits for that.
@@ -146,6 +150,7 @@ void Trainer::Worker::settle_moment(bool waits) {
 
 void Trainer::Worker::publish_moments() {
   if (auto list = moments_.take_list()) view_.moments = std::move(list);
+  if (auto list = moments_.take_changes()) view_.changes = std::move(list);
 }
 
 /// What is about to change can be gone back to. One that is on its way is close enough: no step waits.
@@ -163,13 +168,22 @@ void Trainer::Worker::break_moments_off() {
   take_moment(true);
 }
 
-void Trainer::Worker::note_change() {
-  moments_.note_change(engine_->steps(), view_.settings, view_.selection);
+/// By the command that is carried out.
+void Trainer::Worker::note_change(const std::string& what) {
+  moments_.note_change(engine_->steps(), view_.settings, view_.selection, false, command_);
+  tree_.note(view_.training, engine_->steps(), what, command_);
+  publish_moments();
 }
 
-/// The one from which `step` is reached, with its state. Throws core::BadInput. All that is under way has come.
-Moment Trainer::Worker::moment_for(std::uint64_t step) {
-  const std::uint64_t now = engine_->steps();
+const Moment* Trainer::Worker::find_moment(const WayBack& way) const {
+  if (way.before == 0) return moments_.find(way.to);
+  const auto change = moments_.change_by(way.before);
+  return change ? moments_.find_before(*change) : nullptr;
+}
+
+/// The one from which that step is reached, with its state. Throws core::BadInput. All that is under way has come.
+Moment Trainer::Worker::moment_for(const WayBack& way) {
+  const std::uint64_t now = engine_->steps(), step = way.to;
   if (step > now) {
     throw core::BadInput(
         fmt::format("{} lies ahead: the training is at {}", step_text(step), step_text(now)));
@@ -179,7 +193,7 @@ Moment Trainer::Worker::moment_for(std::uint64_t step) {
     throw core::BadInput("the training has just diverged: it can go back once it is told where");
   }
   settle_moment(true);
-  while (const Moment* const found = moments_.find(step)) {
+  while (const Moment* const found = find_moment(way)) {
     try {
       Moment moment = *found;
       if (!moment.engine) {
@@ -203,39 +217,54 @@ Moment Trainer::Worker::moment_for(std::uint64_t step) {
                                    step_text(step), step_text(first->step)));
 }
 
-/// The training there gets that number, or a new one.
-void Trainer::Worker::rewind_to(std::uint64_t step, std::optional<std::uint64_t> number) {
-  if (step == engine_->steps()) return;  // it is there, perhaps since a rank was missing on the way
-  const Moment moment = moment_for(step);
-  LeftState before = left_now();
-  before.selection = view_.selection;
-  Rewinding rewinding{.before = std::move(before),
+void Trainer::Worker::rewind_to(std::uint64_t step) {
+  if (step != engine_->steps()) rewind({.to = step});
+}
+
+void Trainer::Worker::take_back(std::uint64_t command) {
+  drain();
+  const auto change = moments_.change_by(command);
+  if (!change) {
+    throw core::BadInput(moments_.wanted()
+                             ? "what was changed then is not a part of this training's past"
+                             : "no moments are kept: --moments says how much memory they may take");
+  }
+  rewind({.to = moments_.changes()[*change].step, .before = command});
+}
+
+void Trainer::Worker::rewind(const WayBack& way) {
+  const std::uint64_t step = way.to;
+  const Moment moment = moment_for(way);
+  LeftState left = left_now();
+  left.selection = view_.selection;
+  Rewinding rewinding{.left = std::move(left),
                       .target = target_of(moment),
                       .from = moment.step,
                       .to = step,
                       .generation = moment.generation,
                       .next_change = moment.changes,
                       .next_evaluation = moment.evaluations,
+                      .before = way.before,
                       .regroupings = moment.regroupings};
   const Moment* const next = moments_.next(step);
-  const Progress& later = next != nullptr ? next->progress : rewinding.before.progress;
+  const Progress& later = next != nullptr ? next->progress : rewinding.left.progress;
   if (later.step > moment.step) {
     const auto steps = static_cast<double>(later.step - moment.step);
     rewinding.step_seconds = (later.seconds - moment.progress.seconds) / steps;
   }
-  rewinding.target.number = number.value_or(view_.trainings);
+  rewinding.target.number = way.number.value_or(view_.trainings);
   rewinding_.emplace(std::move(rewinding));
   try {
     take_on(rewinding_->target);
   } catch (const ranks::RankMissing&) {
     throw;  // those that are left go on where the training was
   } catch (const core::Error&) {
-    const LeftState was = std::move(rewinding_->before);
+    const LeftState was = std::move(rewinding_->left);
     rewinding_.reset();
     take_on(was);
     throw;
   }
-  if (!number) ++view_.trainings;
+  if (!way.number) ++view_.trainings;
   steps_to_run_ = 0;
   if (view_.state == TrainerState::running) view_.state = TrainerState::paused;
   if (rewinding_->from == step) return end_rewind();
@@ -247,7 +276,7 @@ void Trainer::Worker::rewind_to(std::uint64_t step, std::optional<std::uint64_t>
 
 /// On the way a rank was missing, and the training stands where it stood.
 void Trainer::Worker::go_back_again(const WayBack& way) {
-  attempt([&] { rewind_to(way.to, way.number); });
+  if (way.to != engine_->steps()) attempt([&] { rewind(way); });  // it may be there already
   if (!way.goes_on) return;
   if (rewinding_) {
     rewinding_->goes_on = true;
@@ -334,7 +363,7 @@ void Trainer::Worker::change_again(std::size_t end) {
     if (change.generation != rewinding_->generation) continue;
     if (change.step > engine_->steps()) return;
     take_again(true);
-    use_selection(change.selection);
+    use_selection(change.selection, variant_history_.at(change.settings, change.generation, change.step));
     training::change(*engine_, *target.settings, *change.settings);
     target.steering.follow(*target.settings, *change.settings);
     target.settings = change.settings;
@@ -375,6 +404,8 @@ void Trainer::Worker::take_again(bool all) {
 
 void Trainer::Worker::end_rewind() {
   take_again(true);
+  const auto taken_back = moments_.change_by(rewinding_->before);
+  if (taken_back) change_again(*taken_back);
   judge_again(false);
   Rewinding done = std::move(*rewinding_);
   rewinding_.reset();
@@ -383,8 +414,14 @@ void Trainer::Worker::end_rewind() {
   target.engine.steps = engine_->steps();
   target.steering.take_pending();
   const bool other_network = target.settings->model != settings().model;
-  keep(std::move(done.before));
   std::string told = fmt::format("went back to {}", step_text(done.to));
+  if (done.before > 0) {
+    told.append(fmt::format(", before {}", tree_.changed_by(done.left.number, done.before)));
+    tree_.begin_before(target.number, done.left.number, done.to, done.before);
+  } else {
+    tree_.begin(target.number, done.left.number, done.to);
+  }
+  left_.keep(std::move(done.left));
   if (done.from < done.to) {
     told += fmt::format(", computed again from {}", step_text(done.from));
     if (!engine_->repeats_bits()) {
@@ -395,13 +432,16 @@ void Trainer::Worker::end_rewind() {
   }
   view_.state = TrainerState::paused;
   go_on_with(std::move(target), other_network, told, done.next_change);
-  if (done.goes_on) handle_resume();
+  if (done.goes_on) return handle_resume();
+  // Who has gone back looks at that step.
+  const bool known = view_.evaluation && view_.evaluation->step == engine_->steps();
+  if (view_.classifies && !known && !steering_.diverged()) start_evaluation(Split::validation, true);
 }
 
 /// The training stands where it stood.
 void Trainer::Worker::cancel_rewind(const std::string& why) {
   take_again(true);
-  take_on(rewinding_->before);
+  take_on(rewinding_->left);
   const std::uint64_t to = rewinding_->to;
   rewinding_.reset();
   remember();

@@ -2,12 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <filesystem>
 #include <future>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,16 +12,10 @@
 #include "gpu/core/error.h"
 #include "gpu/data/known_data.h"
 #include "gpu/data/notices.h"
-#include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
-#include "gpu/engine/head.h"
-#include "gpu/files/checksum.h"
 #include "gpu/files/file.h"
-#include "gpu/files/paths.h"
 #include "gpu/plan/selection_items.h"
 #include "gpu/plan/views.h"
-#include "gpu/profiling/measured_store.h"
-#include "gpu/runs/find_checkpoint.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_kernels.h"
 #include "gpu/runs/run_reader.h"
@@ -34,9 +23,6 @@
 
 namespace warpscope::training {
 namespace {
-
-/// Fewer steps are not worth a second.
-constexpr double kLeastMeasuredSteps = 1000;
 
 constexpr std::int64_t kTestImagesCpu = 256;  ///< of networks with convolutions
 
@@ -56,7 +42,9 @@ double loss_of_guessing(const models::Model& model) {
 void Trainer::Worker::prepare() {
   check(settings());
   phases_.begin("device");
-  find_initial_weights();
+  if (const std::string file = opening_.initial_weights(); !file.empty()) {
+    publishing_.edit_settings([&](TrainingSettings& s) { s.init_file = file; });
+  }
   data::KnownData& known = around_.known_data;
   if (!around_.resume_dir.empty() && known.checksum.empty()) known = runs::known_data(around_.resume_dir);
   data_checksum_ = open();
@@ -66,6 +54,7 @@ void Trainer::Worker::prepare() {
   plan_steps();
   if (needs_length(settings().schedule.kind)) check_length(settings().schedule, view_.total_epochs);
   watching_ = std::make_unique<Watching>(*engine_, publishing_);
+  recorded_ = std::make_unique<RecordedLooks>(*engine_, publishing_, around_.recorded_share);
   keeper_ = std::make_unique<RunKeeper>(*engine_, publishing_, around_, data_, data_checksum_);
   if (views()) {
     look_at(0);
@@ -81,6 +70,7 @@ void Trainer::Worker::prepare() {
   if (around_.keeps_moments) make_room_for_moments();
   begin_moments();
   tell_beginning();
+  begin_kernels();
   publishing_.offer(engine_->pictures().exchange());
   set_state(around_.start_paused ? TrainerState::paused : TrainerState::running);
 }
@@ -122,20 +112,9 @@ void Trainer::Worker::tell_beginning() {
   }
 }
 
-/// A run's folder stands for its last checkpoint.
-void Trainer::Worker::find_initial_weights() {
-  std::string file = settings().init_file;
-  if (file.empty() && settings().init_partly) {
-    throw core::BadInput("init_partly needs init: a file of weights, or the folder of a run");
-  }
-  if (file.empty()) return;
-  if (runs::is_run(file)) file = runs::find_checkpoint(file, "last").string();
-  publishing_.edit_settings([&](TrainingSettings& s) { s.init_file = files::absolute_path(file).string(); });
-}
-
 void Trainer::Worker::make_engine() {
   EngineOptions options = engine_options();
-  options.measured = measured_choices(options);
+  options.measured = opening_.measured_choices(options, *data_, device_);
   while (!engine_) {
     try {
       engine_ = shared_engine(options);
@@ -150,84 +129,10 @@ void Trainer::Worker::make_engine() {
 std::unique_ptr<Engine> Trainer::Worker::shared_engine(EngineOptions options) {
   std::shared_ptr<calls::Line> line;
   if (around_.ranks) line = lead_ranks(around_.ranks, around_.devices, options);
-  auto engine = calls::settled(line.get(), [&] { return made_engine(std::move(options)); });
+  auto engine =
+      calls::settled(line.get(), [&] { return opening_.engine(std::move(options), data_, device_); });
   if (line) engine->join(line);
   return engine;
-}
-
-/// A run that goes on takes what it ran with, if it is on the same kind of device; a new one what is measured.
-plan::MeasuredChoices Trainer::Worker::measured_choices(const EngineOptions& options) {
-  const std::string& run = views() ? around_.viewed_run : around_.resume_dir;
-  if (!settings().measure || settings().deterministic) return {};
-  if (around_.measured_dir.empty() && !views()) return {};
-  if (!run.empty()) {
-    const nlohmann::json head = runs::read_head(run);
-    const nlohmann::json device = head.value("device", nlohmann::json::object());
-    if (device.is_object() && device.value("name", nlohmann::json()) == device_->info().name) {
-      return profiling::choices_from_json(head.value(runs::kMeasured, nlohmann::json()))
-          .value_or(plan::MeasuredChoices());
-    }
-  }
-  if (around_.ranks || views() || planned_steps() < kLeastMeasuredSteps) return {};
-  return measure_now(options);
-}
-
-plan::MeasuredChoices Trainer::Worker::measure_now(const EngineOptions& options) {
-  const core::InnerPhase phase(phases_, "measuring");
-  models::Model model = options.model;
-  if (options.optimizer.joint > 0) model.head_classes = head_classes_of(*data_);
-  profiling::MeasureOptions how;
-  how.go_on = [this] { return !inbox_.stopped() && !inbox_.holds<Finish>() && !inbox_.holds<Leave>(); };
-  try {
-    const profiling::FoundMeasurement found = profiling::find_or_measure(
-        {device_, options.variants}, model, {options.batch, options.optimizer, options.augment},
-        options.selection, around_.measured_dir, how);
-    if (!found.warning.empty()) publishing_.log(LogLevel::warning, found.warning);
-    publishing_.log(LogLevel::info, profiling::describe(found));
-    return found.measurement.choices;
-  } catch (const std::exception&) {
-    return {};  // what cannot be trained is told where the engine is made
-  }
-}
-
-/// Those that are left before the engine is there; without a limit very many.
-double Trainer::Worker::planned_steps() const {
-  const auto images = static_cast<double>(std::int64_t{settings().batch} * settings().optimizer.accumulate);
-  double steps = std::numeric_limits<double>::infinity();
-  if (settings().epochs > 0) {
-    steps = static_cast<double>(settings().epochs) * static_cast<double>(data_->train.count) / images;
-  }
-  return settings().steps > 0 ? std::min(steps, static_cast<double>(settings().steps)) : steps;
-}
-
-/// A run that is gone on with has its weights itself: those that it began with count if it is reset.
-std::unique_ptr<Engine> Trainer::Worker::made_engine(EngineOptions options) {
-  if (options.init_file.empty() || around_.resume_dir.empty()) {
-    return std::make_unique<Engine>(std::move(options), data_, device_);
-  }
-  const runs::Reference known = runs::reference_of(runs::read_head(around_.resume_dir), "init");
-  std::error_code error;
-  const auto guess = std::filesystem::path(around_.resume_dir) / known.from_run;
-  if (!std::filesystem::exists(options.init_file, error) && std::filesystem::is_regular_file(guess, error)) {
-    options.init_file = guess.lexically_normal().string();
-  }
-  try {
-    auto engine = std::make_unique<Engine>(options, data_, device_);
-    if (!known.checksum.empty() && files::checksum_of_file(options.init_file) != known.checksum) {
-      publishing_.log(LogLevel::warning,
-                      fmt::format("{} holds other weights than those that the run began with: a reset would "
-                                  "begin with them",
-                                  options.init_file));
-    }
-    return engine;
-  } catch (const core::BadInput& failure) {
-    options.init_file.clear();
-    options.init_partly = false;
-    auto engine = std::make_unique<Engine>(std::move(options), data_, device_);
-    publishing_.log(LogLevel::warning,
-                    fmt::format("{}; a reset would begin with weights from the seed", failure.what()));
-    return engine;
-  }
 }
 
 /// The device and the data, which are read meanwhile; reading ends early if what is chosen cannot run on the device.
@@ -235,7 +140,7 @@ std::unique_ptr<Engine> Trainer::Worker::made_engine(EngineOptions options) {
 std::string Trainer::Worker::open() {
   std::atomic<bool> refused = false;
   auto reading = std::async(std::launch::async, [this, source = settings().data, model = settings().model,
-                                                 &refused] { return read_data(source, model, refused); });
+                                                 &refused] { return opening_.read(source, model, refused); });
   try {
     open_device();
   } catch (...) {
@@ -244,7 +149,7 @@ std::string Trainer::Worker::open() {
     throw;
   }
   phases_.begin("data");
-  Reading found = reading.get();
+  Opening::Reading found = reading.get();
   data_ = std::move(found.data);
   view_.data_notice = std::move(found.notice);
   if (!found.same) {
@@ -285,26 +190,9 @@ void Trainer::Worker::open_device() {
   view_.selection = first_selection();
 }
 
-/// Ends early if the device refuses or the training is to end before it has begun: many pictures take time to be read.
-Trainer::Worker::Reading Trainer::Worker::read_data(const std::string& source, const models::Model& model,
-                                                    const std::atomic<bool>& refused) const {
-  if (around_.data_set) {
-    const std::string checksum = data::checksum_of(*around_.data_set);
-    const std::string& known = around_.known_data.checksum;
-    return {around_.data_set, around_.data_set->notice, checksum, known.empty() || known == checksum};
-  }
-  const data::Requirements wanted = data::requirements_of(model);
-  const auto nobody_waits = [&] {
-    return refused || inbox_.stopped() || inbox_.holds<Finish>() || inbox_.holds<Leave>();
-  };
-  data::FoundData found = data::find_data(source, around_.known_data, wanted, nobody_waits);
-  return {std::make_shared<data::DataSet>(std::move(found.set)), std::move(found.notice),
-          std::move(found.checksum), found.same};
-}
-
-/// What is selected, but for kernels that people wrote and that a run which is gone on with had then and has not now.
+/// What is selected, but for kernels that people wrote: those that are refused now, and those that a run which is gone
+/// on with had then and has not now.
 std::string Trainer::Worker::without_missing_kernels(const plan::Machine& machine) {
-  if (around_.resume_dir.empty()) return settings().select;
   std::string left;
   for (const plan::SelectionItem& item : plan::selection_items(settings().select)) {
     const bool users = item.variant.starts_with(ops::kUsers);
@@ -312,7 +200,8 @@ std::string Trainer::Worker::without_missing_kernels(const plan::Machine& machin
     const bool known =
         op == ops::contracts().end() ||
         ops::find_variant(machine.variants, op->op, machine.device.kind, item.variant) != nullptr;
-    if (!users || known) {
+    if (users && !known && was_refused(item.variant)) continue;
+    if (!users || known || around_.resume_dir.empty()) {
       left += fmt::format("{}{}={}", left.empty() ? "" : ",", item.op, item.variant);
       continue;
     }
@@ -371,6 +260,7 @@ void Trainer::Worker::describe_training() {
 }
 
 void Trainer::Worker::note_sizes() {
+  tell_calls();
   view_.plan_bytes = engine_->plan_bytes();
   view_.parameters = models::parameter_layout(engine_->model()).count;
 }

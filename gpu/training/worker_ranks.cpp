@@ -149,6 +149,8 @@ void Trainer::Worker::handle_ranks(int ranks) {
   const std::size_t now = around_.ranks ? static_cast<std::size_t>(around_.ranks->place().size) : 1;
   const auto wanted = static_cast<std::size_t>(std::max(0, ranks));
   if (wanted == now) return;
+  if (wanted > 1 && !view_.user_kernels->kernels.empty())
+    throw core::BadInput("kernels of your own run in one process: forget them before there are more ranks");
   std::vector<std::string> devices = supply.devices(device_->info());
   if (wanted < 1 || wanted > devices.size()) {
     throw core::BadInput(
@@ -180,10 +182,10 @@ void Trainer::Worker::follow_ranks() {
 std::optional<LeftState> Trainer::Worker::kept_without_ranks(const ranks::RankMissing& missing) {
   const bool broken_off = std::exchange(in_step_, false);  // part of what it leaves is of that step
   if (rewinding_) {
-    LeftState before = std::move(rewinding_->before);
+    LeftState left = std::move(rewinding_->left);
     rewinding_.reset();
     view_.rewind.running = false;
-    return before;
+    return left;
   }
   if (!rate_search_ && !broken_off && engine_->steps() == view_.step) return std::nullopt;
   LeftState left{.number = view_.training,
@@ -196,8 +198,7 @@ std::optional<LeftState> Trainer::Worker::kept_without_ranks(const ranks::RankMi
                  .tally = publishing_.tally(),
                  .divergence = view_.divergence};
   if (rate_search_) {
-    left.engine = std::move(rate_search_->before);
-    view_.rate_search = std::make_shared<RateSearch>(RateSearch{false, 1.0, rate_search_->finder.result()});
+    left.engine = rate_search_->give_up();
     rate_search_.reset();
     return left;
   }

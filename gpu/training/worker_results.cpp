@@ -68,7 +68,8 @@ void Trainer::Worker::drain() {
 void Trainer::Worker::note_step(const StepResult& step) {
   moments_.before_point(step.step, steering_, view_, publishing_.tally());
   if (step.step_seconds > 0) last_step_seconds_ = step.step_seconds;
-  view_.seconds += last_step_seconds_;
+  view_.seconds +=
+      step.step_seconds > 0 ? step.step_seconds : speeds_.usual_seconds(step.batch, last_step_seconds_);
   view_.step = step.step;
   view_.epoch = step.epoch;
   // Where losses are not scaled a step is only left out because its loss is not finite, which is told otherwise. Where

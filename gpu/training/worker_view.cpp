@@ -60,7 +60,7 @@ void Trainer::Worker::make_gradients() {
 void Trainer::Worker::evaluate_checkpoint() {
   if (!view_.classifies) return;
   const bool ended = runs::state_of(runs::read_head(around_.viewed_run)) == TrainerState::finished;
-  engine_->evaluator().start(ended ? Split::test : steering_split());
+  start_evaluation(ended ? Split::test : steering_split());
 }
 
 }  // namespace warpscope::training

@@ -15,7 +15,7 @@ namespace {
 
 class Library final : public Code {
  public:
-  Library(const std::filesystem::path& file, ops::Op op)
+  Library(const std::filesystem::path& file, const Task& task)
       : library_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (library_ == nullptr)
       throw core::Error(fmt::format("the compiled kernel cannot be loaded: {}", dlerror()));
@@ -25,7 +25,7 @@ class Library final : public Code {
       look_up("warpscope_kernel_version", version);
       look_up("warpscope_kernel_op", name);
       look_up("warpscope_kernel_run", run_);
-      if (version() != kernel::kVersion || name() != ops::to_string(op))
+      if (version() != kernel::kVersion || name() != to_string(task))
         throw core::Error("the compiled kernel is for another version of the program");
     } catch (...) {
       dlclose(library_);
@@ -58,12 +58,12 @@ class Library final : public Code {
 
 }  // namespace
 
-std::shared_ptr<const Code> load_library(const std::filesystem::path& file, ops::Op op) {
-  return std::make_shared<const Library>(file, op);
+std::shared_ptr<const Code> load_library(const std::filesystem::path& file, const Task& task) {
+  return std::make_shared<const Library>(file, task);
 }
 
 std::shared_ptr<const Code> load_code(const std::filesystem::path& file, const Source& source) {
-  return source.language == Language::cpp ? load_library(file, source.op) : load_cubin(file);
+  return source.language == Language::cpp ? load_library(file, source.task()) : load_cubin(file);
 }
 
 ops::Variant variant_of(const Source& source, const std::shared_ptr<const Code>& code, Hooks hooks) {
@@ -73,8 +73,9 @@ ops::Variant variant_of(const Source& source, const std::shared_ptr<const Code>&
       .device = source.language == Language::cpp ? core::DeviceKind::cpu : core::DeviceKind::cuda,
       .precisions = {core::Precision::fp32},
       .in_place = false,
+      .chain = source.chain,
       .summary = fmt::format("Your own, {}.", files::sayable(source.file.filename().string()))};
-  const auto raw_of = [layouts = layouts_of(source.op), hooks](const ops::OpCall& call) {
+  const auto raw_of = [layouts = layouts_of(source.task()), hooks](const ops::OpCall& call) {
     kernel::RawCall raw = raw_call(layouts, call.shape);
     for (std::size_t i = 0; i < layouts.size(); ++i)
       raw.operands[i].data = call.operands[layouts[i].operand.name];

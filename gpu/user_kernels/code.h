@@ -27,10 +27,13 @@ class Code {
                                                  const ops::OpCall& call) const = 0;
   /// Throws core::Error that says what went wrong.
   virtual void launch(const kernel::RawCall& raw, const ops::OpCall& call) const = 0;
+  /// What a call has done that its device ended all work for, behind the kernel's name ("touches memory that is not
+  /// its own"); "" where nothing of the kind is known.
+  virtual std::string device_failure() const { return ""; }
 };
 
-/// A shared library for `op`. Throws core::Error where it is none or is for another op or version.
-std::shared_ptr<const Code> load_library(const std::filesystem::path& file, ops::Op op);
+/// A shared library for `task`. Throws core::Error where it is none or is for another one or version.
+std::shared_ptr<const Code> load_library(const std::filesystem::path& file, const Task& task);
 
 /// A cubin, which is loaded by CUDA's driver when it is first prepared, into the context that is current then. Throws
 /// core::Error where there is no driver.
@@ -39,7 +42,7 @@ std::shared_ptr<const Code> load_cubin(const std::filesystem::path& file);
 /// By the language.
 std::shared_ptr<const Code> load_code(const std::filesystem::path& file, const Source& source);
 
-/// The variant that `code` is: FP32, one op, on the language's kind of device. It holds the code.
+/// The variant that `code` is: FP32, one op or chain, on the language's kind of device. It holds the code.
 ops::Variant variant_of(const Source& source, const std::shared_ptr<const Code>& code, Hooks hooks = {});
 
 }  // namespace warpscope::user_kernels

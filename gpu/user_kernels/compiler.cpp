@@ -263,8 +263,8 @@ fs::path include_folder(const fs::path& cache) {
   for (const ShippedText& each : shipped_texts()) {
     if (each.name.ends_with(".h")) headers.emplace_back(each.name, each.text);
   }
-  for (const ops::Op op : offered_ops())
-    headers.emplace_back(fmt::format("{}.h", ops::to_string(op)), header_of(op));
+  for (const Task& task : offered_tasks())
+    headers.emplace_back(fmt::format("{}.h", to_string(task)), header_of(task));
   std::string all;
   for (const auto& [name, text] : headers) all.append(name).append("\n").append(text);
   const fs::path folder = cache / ("include-" + sha256_of(all).substr(0, 16));

@@ -2,7 +2,9 @@
 // MESSAGE" of NVRTC.
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -58,16 +60,32 @@ bool only_repeats(std::string_view line) {
          line.find(": error: linker command failed") != std::string_view::npos;
 }
 
+/// What a person can do about messages that speak of what the program adds to a kernel's file.
+std::string in_words(std::string message) {
+  static const std::regex shared(R"(uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\))");
+  if (message.find("\"warpscope_threads\" is undefined") != std::string::npos)
+    return "WARPSCOPE_LAUNCH(call, THREADS, BLOCKS) has to stand before WARPSCOPE_KERNEL";
+  std::smatch found;
+  if (!std::regex_search(message, found, shared)) return message;
+  const auto number = [&](std::size_t i) { return std::strtoull(found[i].str().c_str(), nullptr, 16); };
+  return fmt::format("a block uses {} bytes of shared memory, and may use {}", number(1), number(2));
+}
+
 /// An error that stands in a line of output; what the linker lacks, and what the compiler itself does, has no place.
 std::optional<Diagnostic> error_in(std::string_view line) {
   if (only_repeats(line)) return std::nullopt;
   if (const std::size_t at = line.find("undefined reference to"); at != std::string_view::npos)
     return Diagnostic{std::string(kShownFile), 0, 0, std::string(line.substr(at)), ""};
+  if (line.starts_with("ptxas error") || line.starts_with("ptxas fatal")) {
+    const std::size_t at = line.find(": ");
+    return Diagnostic{std::string(kShownFile), 0, 0,
+                      in_words(std::string(at == std::string_view::npos ? line : line.substr(at + 2))), ""};
+  }
   for (const std::string_view word : {": error: ", ": fatal error: ", ": catastrophic error: "}) {
     const std::size_t at = line.find(word);
     if (at == std::string_view::npos) continue;
     Diagnostic found = placed(line.substr(0, at));
-    found.message = line.substr(at + word.size());
+    found.message = in_words(std::string(line.substr(at + word.size())));
     if (found.line == 0) found.file = kShownFile;
     return found;
   }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <stdexcept>
 
 #include "gpu/ops/parameters.h"
 #include "gpu/ops/shape_sizes.h"
+#include "gpu/verify/reference.h"
 
 namespace warpscope::user_kernels {
 namespace {
@@ -71,9 +73,19 @@ std::int64_t product(const std::vector<const Extent*>& extents, const OpShape& s
   return elements;
 }
 
-bool is_layout(const std::vector<const Extent*>& extents, const Operand& operand) {
-  return std::ranges::all_of(
-      probes(), [&](const OpShape& shape) { return product(extents, shape) == operand.elements(shape); });
+/// The same where the op knows no pixels, but those that follow it do.
+OpShape of_one_pixel(OpShape shape) {
+  shape.height = shape.width = shape.kernel_height = shape.kernel_width = shape.stride = shape.dilation = 1;
+  return shape;
+}
+
+/// How many elements an operand has on each of some shapes.
+using Counts = std::vector<std::int64_t>;
+
+bool is_layout(const std::vector<const Extent*>& extents, const std::vector<OpShape>& shapes,
+               const Counts& elements) {
+  return std::ranges::equal(shapes, elements, {},
+                            [&](const OpShape& shape) { return product(extents, shape); });
 }
 
 /// Every way to index `operand` of its kind: each of `first`, `pixels` and `last` may be there or not.
@@ -94,7 +106,7 @@ std::vector<std::vector<const Extent*>> ways(std::span<const Extent* const> firs
   return all;
 }
 
-OperandLayout layout_of(const Operand& operand) {
+OperandLayout layout_of(const Operand& operand, const std::vector<OpShape>& shapes, const Counts& elements) {
   static constexpr std::array<const Extent*, 2> kRows{nullptr, &kBatch};
   static constexpr std::array<const Extent*, 3> kChannels{nullptr, &kInput, &kOutput};
   static constexpr std::array<const Extent*, 2> kOutputs{nullptr, &kOutput};
@@ -102,16 +114,38 @@ OperandLayout layout_of(const Operand& operand) {
   const bool weights = operand.role == Role::weight || operand.role == Role::gradient;
   for (auto& way :
        weights ? ways(kOutputs, std::span(&kKernel, 1), kInputs) : ways(kRows, kImages, kChannels)) {
-    if (is_layout(way, operand)) return {operand, std::move(way)};
+    if (is_layout(way, shapes, elements)) return {operand, std::move(way)};
   }
   return {operand, {&kElements}, false};
 }
 
 }  // namespace
 
-std::vector<OperandLayout> layouts_of(ops::Op op) {
+std::vector<OperandLayout> layouts_of(const Task& task) {
   std::vector<OperandLayout> layouts;
-  for (const Operand& each : ops::contract(op).operands) layouts.push_back(layout_of(each));
+  if (task.chain.empty()) {
+    for (const Operand& each : ops::contract(task.op).operands) {
+      Counts elements;
+      for (const OpShape& shape : probes()) elements.push_back(each.elements(shape));
+      layouts.push_back(layout_of(each, probes(), elements));
+    }
+    return layouts;
+  }
+  std::vector<OpShape> shapes = probes();
+  std::vector<std::vector<ops::CallOperand>> operands;
+  for (OpShape& shape : shapes) {
+    shape = task.call_of(shape);
+    if (!verify::misfit(task.form(), shape).empty()) shape = of_one_pixel(shape);
+    operands.push_back(ops::operands_of(task.form(), shape));
+  }
+  for (std::size_t i = 0; i < operands.front().size(); ++i) {
+    Counts elements;
+    for (const auto& each : operands) elements.push_back(each.at(i).elements);
+    const ops::CallOperand& own = operands.front()[i];
+    layouts.push_back(layout_of({own.name, own.access, own.role, nullptr}, shapes, elements));
+    if (!layouts.back().known)
+      throw std::logic_error("an operand of a chain has no layout: " + to_string(task));
+  }
   return layouts;
 }
 
@@ -154,12 +188,12 @@ kernel::RawCall raw_call(const std::vector<OperandLayout>& layouts, const OpShap
   return raw;
 }
 
-std::string_view no_user_kernels(ops::Op op) {
-  const ops::OpContract& contract = ops::contract(op);
-  if (contract.adds_over_ranks) return "it adds over ranks";
-  if (contract.operands.size() > kernel::kMostOperands) return "it has too many operands";
+std::string_view no_user_kernels(const Task& task) {
+  const std::vector<OperandLayout> layouts = layouts_of(task);
+  if (ops::contract(task.op).adds_over_ranks) return "it adds over ranks";
+  if (layouts.size() > kernel::kMostOperands) return "it has too many operands";
   const bool controlled =
-      std::ranges::any_of(contract.operands, [](const Operand& each) { return each.role == Role::control; });
+      std::ranges::any_of(layouts, [](const auto& each) { return each.operand.role == Role::control; });
   return controlled ? "it reads the control block of a step" : "";
 }
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <thread>
 
 #include <fcntl.h>
@@ -146,6 +147,14 @@ std::chrono::duration<double> cpu_time_of(pid_t process) {
   timespec time{};
   if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return {};
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+bool is_busy(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string told;
+  std::getline(file, told);
+  const std::size_t name_end = told.rfind(") ");
+  return name_end != std::string::npos && name_end + 2 < told.size() && told[name_end + 2] == 'R';
 }
 
 ranks::Descriptor memory_file(const char* name) {

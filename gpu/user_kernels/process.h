@@ -42,6 +42,9 @@ class Process {
 /// CPU time that a process has used; 0 where it is not known.
 std::chrono::duration<double> cpu_time_of(pid_t process);
 
+/// Whether its first thread runs, or would if it were given a processor: it does not sleep.
+bool is_busy(pid_t process);
+
 /// A file in memory that other processes can be given. Throws core::Error.
 ranks::Descriptor memory_file(const char* name);
 

@@ -20,7 +20,7 @@ constexpr std::string_view kCommon = "kernel";  // <warpscope/kernel.h> is of no
 
 /// The op in "#include <warpscope/conv2d.forward.h>", whatever stands behind it; nothing of other lines.
 std::optional<std::string> op_included(const std::string& line) {
-  static const std::regex include(R"(^\s*#\s*include\s*[<"]warpscope/([A-Za-z0-9_.]{1,80})\.h[>"])");
+  static const std::regex include(R"(^\s*#\s*include\s*[<"]warpscope/([A-Za-z0-9_.+]{1,200})\.h[>"])");
   std::smatch found;
   if (line.size() > 1000 || !std::regex_search(line, found, include) || found[1].str() == kCommon)
     return std::nullopt;
@@ -45,16 +45,17 @@ Language language_of(const std::filesystem::path& file) {
 }
 
 Source source_of(const std::filesystem::path& file, std::string text) {
-  Source source{file, std::move(text), {}, variant_name_of(file.string()), language_of(file)};
+  Source source{file, std::move(text), {}, variant_name_of(file.string()), language_of(file), {}};
   std::optional<std::string> op;
   std::istringstream lines(source.text);
   for (std::string line; std::getline(lines, line);) {
     std::optional<std::string> found = op_included(line);
     if (!found || found == op) continue;
     if (op) {
-      throw core::BadInput(
-          fmt::format("{} includes the headers of two operations, {} and {}; a file is a kernel of one",
-                      files::sayable(file.string()), *op, *found));
+      throw core::BadInput(fmt::format(
+          "{} includes the headers of two operations, {} and {}; a file is a kernel of one, or of a "
+          "chain that has a header of its own",
+          files::sayable(file.string()), *op, *found));
     }
     op = std::move(found);
   }
@@ -65,7 +66,9 @@ Source source_of(const std::filesystem::path& file, std::string text) {
                     "a file to start from",
                     files::sayable(file.string()), ops::to_string(offered_ops().front())));
   }
-  source.op = parse_offered_op(*op);
+  Task task = parse_offered_task(*op);
+  source.op = task.op;
+  source.chain = std::move(task.chain);
   return source;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/ops/op.h"
 #include "gpu/user_kernels/templates.h"
@@ -14,9 +15,12 @@ namespace warpscope::user_kernels {
 struct Source {
   std::filesystem::path file;
   std::string text;
-  ops::Op op{};         ///< of the header <warpscope/OP.h> that it includes
+  ops::Op op{};         ///< of the header <warpscope/OP.h> or <warpscope/OP+OP.h> that it includes
   std::string variant;  ///< "user:my_conv"
   Language language = Language::cpp;
+  std::vector<ops::Link> chain = {};  ///< where the header is of several ops: these, `op` the first
+
+  Task task() const { return {op, chain}; }
 };
 
 /// "user:my_conv" of "a/My conv.cpp": of the file's name without its end, in small letters, with _ for what names of

@@ -1,6 +1,10 @@
 #include "gpu/user_kernels/templates.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -20,8 +24,8 @@ using ops::Role;
 
 constexpr std::string_view kBody = ".body";
 
-const ShippedText* body_of(ops::Op op) {
-  const std::string name = fmt::format("{}{}", ops::to_string(op), kBody);
+const ShippedText* body_of(const Task& task) {
+  const std::string name = fmt::format("{}{}", to_string(task), kBody);
   const auto found = std::ranges::find(shipped_texts(), name, &ShippedText::name);
   return found == shipped_texts().end() ? nullptr : &*found;
 }
@@ -73,19 +77,27 @@ void for_each_parameter(ops::Op op, const Visit& visit) {
   });
 }
 
+/// What it computes; of a chain, one formula after the other.
+std::string summary_of(const Task& task) {
+  std::string text(ops::contract(task.op).summary);
+  for (std::size_t i = 1; i < task.chain.size(); ++i)
+    text.append(", then ").append(ops::contract(task.chain[i].op).summary);
+  return text;
+}
+
 /// The comment that says what the kernel is given and has to give.
-std::string contract_text(ops::Op op) {
+std::string contract_text(const Task& task) {
   std::string text = "// Operands, row-major, the last index the fastest:\n";
-  for (const OperandLayout& each : layouts_of(op)) {
+  for (const OperandLayout& each : layouts_of(task)) {
     const bool read = each.operand.access == Access::read;
     text += fmt::format("//   {:<34} {:<13} {}   {}\n", place_text(each), element_of(each.operand),
                         read ? "read   " : "written", extents_text(each));
   }
   text += "// Extents:   ";
-  for (const std::string_view size : sizes_read(op)) text += fmt::format(" call.{}", size);
+  for (const std::string_view size : sizes_read(task.op)) text += fmt::format(" call.{}", size);
   std::string parameters;
   for_each_parameter(
-      op, [&](const char*, std::string_view name, int) { parameters += fmt::format(" call.{}", name); });
+      task.op, [&](const char*, std::string_view name, int) { parameters += fmt::format(" call.{}", name); });
   if (!parameters.empty()) text += "\n// Parameters:" + parameters;
   return text +
          "\n// What is written holds nothing that means anything before, and lies apart from what is read, "
@@ -150,24 +162,37 @@ std::vector<ops::Op> offered_ops() {
   return offered;
 }
 
-ops::Op parse_offered_op(std::string_view name) {
-  std::string valid;
-  for (const ops::Op op : offered_ops()) {
-    if (name == ops::to_string(op)) return op;
-    valid += valid.empty() ? "" : ", ";
-    valid += ops::to_string(op);
+std::vector<Task> offered_tasks() {
+  std::vector<Task> offered;
+  for (const ops::Op op : offered_ops()) offered.emplace_back(op);
+  for (const ShippedText& each : shipped_texts()) {
+    if (!each.name.ends_with(kBody) || each.name.find('+') == std::string_view::npos) continue;
+    offered.push_back(task_of(each.name.substr(0, each.name.size() - kBody.size())));
   }
-  throw core::BadInput(fmt::format("nobody can write kernels of the operation '{}'; valid: {}", name, valid));
+  return offered;
 }
 
-std::string header_of(ops::Op op) {
-  const std::vector<OperandLayout> layouts = layouts_of(op);
-  std::string text = fmt::format("#pragma once\n// {}: {}\n\n#include <warpscope/kernel.h>\n\n",
-                                 ops::to_string(op), ops::contract(op).summary);
+Task parse_offered_task(std::string_view names) {
+  std::string valid;
+  for (const Task& task : offered_tasks()) {
+    const std::string own = to_string(task);
+    if (names == own) return task;
+    valid += valid.empty() ? "" : ", ";
+    valid += own;
+  }
+  throw core::BadInput(
+      fmt::format("nobody can write kernels of the operation '{}'; valid: {}", names, valid));
+}
+
+std::string header_of(const Task& task) {
+  const std::vector<OperandLayout> layouts = layouts_of(task);
+  const std::string whole = to_string(task);
+  std::string text =
+      fmt::format("#pragma once\n// {}: {}\n\n#include <warpscope/kernel.h>\n\n", whole, summary_of(task));
   text += fmt::format(
       "namespace warpscope::kernel {{\n\ninline constexpr const char* kOp = \"{}\";\n\nstruct Call {{\n"
       "  WARPSCOPE_INLINE explicit Call(const RawCall& raw)\n      : ",
-      ops::to_string(op));
+      whole);
   std::string members;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     const OperandLayout& each = layouts[i];
@@ -184,7 +209,7 @@ std::string header_of(ops::Op op) {
     members += fmt::format("  Index {};\n", name);
     ++number;
   });
-  for_each_parameter(op, [&](const char* type, std::string_view name, int own) {
+  for_each_parameter(task.op, [&](const char* type, std::string_view name, int own) {
     text += fmt::format(",\n        {}(static_cast<{}>(raw.parameters[{}]))", name, type, own);
     members += fmt::format("  {} {};\n", type, name);
   });
@@ -192,21 +217,38 @@ std::string header_of(ops::Op op) {
          "};\n\n}  // namespace warpscope::kernel\n\nusing warpscope::kernel::Index;\n";
 }
 
-std::string template_of(ops::Op op, Language language, std::string_view file) {
-  const std::string_view name = ops::to_string(op);
+std::string template_of(const Task& task, Language language, std::string_view file) {
+  const std::string name = to_string(task);
   const std::string variant = variant_name_of(file);
   const std::string told = files::sayable(file);  // a line break in a name ends a comment
   const std::string check = fmt::format("warpscope kernel check {}", told);
-  const std::string train = fmt::format("warpscope train --kernel {} --select {}={}", told, name, variant);
-  std::string text = fmt::format("// {} by yourself: {}.\n//\n", name, ops::contract(op).summary);
+  const std::string train =
+      fmt::format("warpscope train --kernel {} --select {}={}", told, ops::to_string(task.op), variant);
+  std::string text = fmt::format("// {} by yourself: {}.\n//\n", name, summary_of(task));
   text += fmt::format("//   {:<{}}   compiles it, proves it, times it\n", check, train.size());
   text += fmt::format("//   {}   trains with it\n//\n", train);
-  text += contract_text(op);
+  text += contract_text(task);
   text += fmt::format("\n#include <warpscope/{}.h>\n\n", name);
-  const std::vector<OperandLayout> layouts = layouts_of(op);
+  const std::vector<OperandLayout> layouts = layouts_of(task);
   const OperandLayout& written = first_written(layouts);
-  const std::string_view body = body_of(op)->text;
+  const std::string_view body = body_of(task)->text;
   return text + (language == Language::cpp ? loops(written, body) : threads(written, body));
+}
+
+void write_new(const std::filesystem::path& file, std::string_view text) {
+  const std::string told = files::sayable(file.string());
+  std::FILE* const out = std::fopen(file.c_str(), "wxe");  // x: only where nothing is there
+  if (out == nullptr) {
+    if (errno == EEXIST) throw core::BadInput(fmt::format("{} is there already; name another file", told));
+    throw core::BadInput(fmt::format("{} cannot be written: {}", told, std::strerror(errno)));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const bool closed = std::fclose(out) == 0;
+  if (written && closed) return;
+  const std::string why = std::strerror(errno);
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  throw core::Error(fmt::format("{} cannot be written: {}", told, why));
 }
 
 }  // namespace warpscope::user_kernels

@@ -1,15 +1,16 @@
 #pragma once
-// Files to start a kernel of one's own from: the contract of an op in words, and its simplest variant, which compiles
-// and is right. Which ops there are, is the files assets/kernels/OP.body: what gives one element of the first operand
-// that the op writes. All else comes from the contracts.
+// Files to start a kernel of one's own from: the contract of an op, or of a chain of ops, in words, and its simplest
+// variant, which compiles and is right. Which there are, is the files assets/kernels/OP.body or OP+OP.body: what gives
+// one element of the first operand that is written. All else comes from the contracts.
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "gpu/ops/op.h"
+#include "gpu/user_kernels/task.h"
 
 namespace warpscope::user_kernels {
 
@@ -28,13 +29,20 @@ enum class Language : std::uint8_t { cpp, cuda };
 /// The ops that people can write kernels of, in the order of Op.
 std::vector<ops::Op> offered_ops();
 
-/// Reads "conv2d.forward". Throws core::BadInput that lists those that are offered.
-ops::Op parse_offered_op(std::string_view name);
+/// These, and the chains of ops.
+std::vector<Task> offered_tasks();
+
+/// Reads "conv2d.forward" or a chain. Throws core::BadInput that lists those that are offered.
+Task parse_offered_task(std::string_view names);
 
 /// The header <warpscope/OP.h>: the call that the kernel is given.
-std::string header_of(ops::Op op);
+std::string header_of(const Task& task);
 
-/// A file for `op`, to be called `file` ("my_conv.cpp").
-std::string template_of(ops::Op op, Language language, std::string_view file);
+/// A file for `task`, to be called `file` ("my_conv.cpp").
+std::string template_of(const Task& task, Language language, std::string_view file);
+
+/// Writes a file that is not there yet. Throws core::BadInput where something is, which stays as it is, or the file
+/// cannot be made; core::Error where it cannot be written.
+void write_new(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace warpscope::user_kernels

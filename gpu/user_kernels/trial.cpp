@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/text.h"
 #include "gpu/user_kernels/board.h"
+#include "gpu/user_kernels/layout.h"
 #include "gpu/user_kernels/process.h"
 
 namespace warpscope::user_kernels {
@@ -23,7 +25,8 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr double kClockOverCpu = 10;
-constexpr Seconds kLongestTrial(600);  // with the reference, on a machine that has much else to do
+constexpr double kClockOverCpuOfGpu = 2;  // where a call takes milliseconds of a processor that waits or not
+constexpr Seconds kLongestTrial(600);     // with the reference, on a machine that has much else to do
 
 /// Memory that the trial process sees too.
 class SharedBoard {
@@ -39,6 +42,11 @@ class SharedBoard {
   SharedBoard& operator=(const SharedBoard&) = delete;
   ~SharedBoard() { ::munmap(board_, sizeof(Board)); }
 
+  void show(const std::vector<ops::OpShape>& shapes) {
+    const std::size_t count = std::min(shapes.size(), kMostShapes);
+    std::copy_n(shapes.begin(), count, board_->shapes.begin());
+    board_->shape_count = static_cast<std::uint32_t>(count);
+  }
   int file() const { return file_.number(); }
   std::uint32_t stage() const { return std::atomic_ref(board_->stage).load(); }
   std::uint32_t launches() const { return std::atomic_ref(board_->launches).load(); }
@@ -67,30 +75,35 @@ bool is_theirs(std::uint32_t stage) {
 /// How long one thing of the trial's has been under way.
 class Patience {
  public:
-  Patience(const SharedBoard& board, double call_seconds) : board_(board), call_(call_seconds) {}
+  Patience(const SharedBoard& board, double call_seconds, double clock_over_cpu)
+      : board_(board), call_(call_seconds), longest_(clock_over_cpu * call_seconds) {}
 
   /// False: too long.
   bool asks(pid_t process) {
     const std::uint32_t stage = board_.stage();
     const std::uint32_t launches = board_.launches();
     const Seconds used = cpu_time_of(process);
+    const auto now = Clock::now();
+    const Seconds since_look = now - std::exchange(looked_, now);
+    if (!is_busy(process)) slept_ += since_look;  // one that waits for a processor is not to blame
     if (stage != stage_ || launches != launches_) {
       stage_ = stage;
       launches_ = launches;
-      since_ = Clock::now();
+      since_ = now;
       used_ = used;
+      slept_ = {};
     }
-    const Seconds passed = Clock::now() - since_;
-    if (!is_theirs(stage)) return passed < kLongestTrial;
-    return used - used_ < call_ && passed < kClockOverCpu * call_;
+    if (now - since_ >= kLongestTrial) return false;
+    return !is_theirs(stage) || (used - used_ < call_ && slept_ < longest_);
   }
 
  private:
   const SharedBoard& board_;
   Seconds call_;
+  Seconds longest_;
   std::uint32_t stage_ = 0, launches_ = 0;
-  Clock::time_point since_ = Clock::now();
-  Seconds used_{};
+  Clock::time_point since_ = Clock::now(), looked_ = since_;
+  Seconds used_{}, slept_{};
 };
 
 std::string signal_text(int number) {
@@ -121,14 +134,19 @@ std::string place_of(const Board& board, const char* before_line) {
 
 std::string outside_text(const Source& source, const Board& board) {
   const kernel::Report& report = board.report;
-  const auto operands = ops::contract(source.op).operands;
+  const auto operands = layouts_of(source.task());
   const auto operand = static_cast<std::size_t>(std::max(0, report.operand));
-  const std::string_view name = operand < operands.size() ? ops::to_string(operands[operand].name) : "?";
+  const std::string_view name =
+      operand < operands.size() ? ops::to_string(operands[operand].operand.name) : "?";
   const std::string which =
       report.dimension < 0
           ? std::string("its element")
           : fmt::format("its index {}", std::min(report.dimension, kernel::kMostIndices) + 1);
   const std::string shape = text_in(board.shape);
+  if (report.late != 0) {
+    return fmt::format("does not end within {:g} s, last at line {}{}", 1e-9 * kernel::kLongest,
+                       report.fault_line, shape.empty() ? "" : ", on " + shape);
+  }
   return fmt::format("leaves the operand '{}' at line {}: {} is {} there, and may be 0 to {}{}", name,
                      report.fault_line, which, report.index, std::max<kernel::Index>(report.extent, 1) - 1,
                      shape.empty() ? "" : ", on " + shape);
@@ -150,15 +168,19 @@ std::string outcome(const Source& source, const End& end, const Board& board, do
   return fmt::format("ends its process, with exit code {}{}", end.code, place_of(board, ", after "));
 }
 
-/// One build.
-void try_build(const Source& source, const std::filesystem::path& code, bool checked,
-               const TrialOptions& options, Verdict& verdict) {
-  const SharedBoard board;
-  Process process(options.program,
-                  {kTrialCommand, code.string(), source.file.string(), std::string(ops::to_string(source.op)),
-                   options.device, fmt::format("{}", options.seed), checked ? "checked" : "fast"},
-                  -1, board.file());
-  Patience patience(board, options.call_seconds);
+/// A trial of one build, by what it is to do: "checked", "fast", or kTimesWord with other code. Returns what was wrong,
+/// and what the board said at its end.
+std::pair<std::string, Board> run_build(const Source& source, const std::filesystem::path& code,
+                                        const std::vector<std::string>& words, const TrialOptions& options) {
+  SharedBoard board;
+  board.show(options.shapes);
+  std::vector<std::string> arguments{kTrialCommand,        code.string(),
+                                     source.file.string(), to_string(source.task()),
+                                     options.device,       fmt::format("{}", options.seed)};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  Process process(options.program, arguments, -1, board.file());
+  Patience patience(board, options.call_seconds,
+                    source.language == Language::cuda ? kClockOverCpuOfGpu : kClockOverCpu);
   bool cancelled = false;
   const End end = process.wait([&] {
     cancelled = options.go_on && !options.go_on();
@@ -166,7 +188,13 @@ void try_build(const Source& source, const std::filesystem::path& code, bool che
   });
   if (cancelled) throw core::Error("the trial of the kernel was ended before it was done");
   const Board told = board.copy();
-  const std::string what = outcome(source, end, told, options.call_seconds);
+  return {outcome(source, end, told, options.call_seconds), told};
+}
+
+/// One build.
+void try_build(const Source& source, const std::filesystem::path& code, bool checked,
+               const TrialOptions& options, Verdict& verdict) {
+  const auto [what, told] = run_build(source, code, {checked ? "checked" : "fast"}, options);
   verdict.proved = what.empty();
   if (!verdict.proved) {
     verdict.sentence = fmt::format("{} {} {}{}", ops::to_string(source.op), source.variant, what,
@@ -192,6 +220,47 @@ Verdict prove(const Source& source, const Compilation& compiled, const TrialOpti
   }
   verdict.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   return verdict;
+}
+
+Times time_kernel(const Source& source, const Compilation& compiled, const std::vector<OtherKernel>& others,
+                  const TrialOptions& options) {
+  std::vector<std::string> words{kTimesWord};
+  for (const OtherKernel& each : others) {
+    words.push_back(each.source.file.string());
+    words.push_back(each.code.string());
+    words.push_back(to_string(each.source.task()));
+  }
+  TrialOptions patient = options;  // these shapes are larger, and a slow kernel is no wrong one
+  patient.call_seconds *= 5;
+  const auto [what, told] = run_build(source, compiled.fast, words, patient);
+  Times times;
+  if (!what.empty()) {
+    times.sentence = fmt::format("{} {} {} (it was right on smaller shapes)", ops::to_string(source.op),
+                                 source.variant, what);
+    return times;
+  }
+  const std::size_t shapes = std::min(options.shapes.size(), kMostShapes);
+  for (std::size_t i = 0; i < std::min<std::size_t>(told.time_count, kMostTimes); ++i) {
+    const BoardTime& row = told.times[i];
+    const auto other = static_cast<std::size_t>(std::max(row.kernel, 1)) - 1;
+    if (row.shape >= shapes || (row.kernel > 0 && other >= others.size())) continue;
+    TimedCall call{row.shape,
+                   "",
+                   0,
+                   static_cast<int>(row.samples),
+                   row.median,
+                   row.middle,
+                   row.registers,
+                   row.shared_bytes,
+                   row.occupancy};
+    if (row.kernel < 0) call.variant = text_in(row.variant);
+    if (row.kernel > 0) {
+      call.variant = others[other].variant;
+      call.version = others[other].version;
+    }
+    times.calls.push_back(std::move(call));
+  }
+  return times;
 }
 
 }  // namespace warpscope::user_kernels

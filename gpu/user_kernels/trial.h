@@ -4,8 +4,10 @@
 // Whatever the kernel does ends that process only.
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "gpu/user_kernels/compiler.h"
 
@@ -15,7 +17,10 @@ struct TrialOptions {
   std::string program = "/proc/self/exe";  ///< that knows run_trial()
   std::string device = "cpu";              ///< as core::open_device takes it
   std::uint64_t seed = 1;
-  double call_seconds = 2;      ///< of CPU time that one call may take; ten times that by the clock
+  /// Those of a training, the most expensive first: tried as well, of smaller batches where they are large. No more
+  /// than kMostShapes (board.h) count.
+  std::vector<ops::OpShape> shapes = {};
+  double call_seconds = 2;      ///< of CPU time that one call may take; it may sleep for ten times that
   std::function<bool()> go_on;  ///< asked meanwhile; no: core::Error
 };
 
@@ -31,6 +36,38 @@ struct Verdict {
 
 /// Throws core::Error where no process can be started.
 Verdict prove(const Source& source, const Compilation& compiled, const TrialOptions& options = {});
+
+/// Another kernel of users, compiled before.
+struct OtherKernel {
+  std::string variant;  ///< "user:my_conv"
+  int version = 0;
+  Source source;
+  std::filesystem::path code;  ///< Compilation::fast
+};
+
+/// What calls of one variant took.
+struct TimedCall {
+  std::size_t shape = 0;  ///< of TrialOptions::shapes
+  std::string variant;    ///< "" of the kernel itself
+  int version = 0;        ///< OtherKernel::version; 0 of others
+  int samples = 0;
+  double median = 0;  ///< microseconds
+  double middle = 0;  ///< from the first quartile to the third
+  int registers = 0;  ///< of a GPU, with the next two
+  std::uint64_t shared_bytes = 0;
+  double occupancy = 0;
+};
+
+struct Times {
+  std::vector<TimedCall> calls;
+  std::string sentence;  ///< why the kernel cannot be timed: what a Verdict says; "" if it can
+};
+
+/// Times a kernel that is proved beside `others` and the variants of this build, in FP32 and in a process of its own,
+/// on TrialOptions::shapes as they are. What is not done after some seconds is left out, the slowest variants first.
+/// Throws core::Error where no process can be started.
+Times time_kernel(const Source& source, const Compilation& compiled, const std::vector<OtherKernel>& others,
+                  const TrialOptions& options);
 
 /// What main() does where its first argument is kTrialCommand (board.h): the trial of one build. Does not return.
 [[noreturn]] void run_trial(int argc, char** argv);

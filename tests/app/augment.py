@@ -10,8 +10,9 @@ ALL = ("--flip", "--crop", "4", "--cutout", "8", "--jitter", "0.3", "--mixup", "
 
 class Augment(ProgramCase):
     def train(self, *more, steps=6):
-        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--model", "mlp", "--data", "builtin",
-                                 "--batch", "8", "--test-images", "16", "--steps", str(steps), *more)
+        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--model", "mlp",
+                                 "--data", "builtin", "--batch", "8", "--test-images", "16", "--steps", str(steps),
+                                 *more)
         self.assert_succeeded(ended)
         return ended
 
@@ -28,7 +29,8 @@ class Augment(ProgramCase):
     def test_each_augmentation_changes_the_training(self):
         plain = self.path("plain")
         self.train("--run-dir", plain, steps=2)
-        for number, option in enumerate((["--flip"], ["--crop", "2"], ["--cutout", "8"], ["--jitter", "0.5"], ["--mixup", "1"])):
+        for number, option in enumerate((["--flip"], ["--crop", "2"], ["--cutout", "8"], ["--jitter", "0.5"],
+                                         ["--mixup", "1"])):
             run = self.path(f"run{number}")
             self.train("--run-dir", run, *option, steps=2)
             self.assertNotEqual(losses_of(run), losses_of(plain), option)
@@ -43,7 +45,8 @@ class Augment(ProgramCase):
     def test_augmentations_that_cannot_be_are_refused(self):
         self.assert_refused(["train", "--crop", "17"], "--crop", "16")
         self.assert_refused(["train", "--jitter", "-0.1"], "--jitter")
-        ended = self.run_program("train", "--device", "cpu", "--data", "builtin", "--update", "per_sample", "--mixup", "0.2")
+        ended = self.run_program("train", "--device", "cpu", "--data", "builtin", "--update", "per_sample",
+                                 "--mixup", "0.2")
         self.assert_one_sentence(ended, 2, "mixup", "per_sample")
 
 

@@ -16,8 +16,8 @@ class Classify(ProgramCase):
     def weights(self):
         file = self.path("weights.safetensors")
         if not os.path.exists(file):
-            self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps",
-                                                   "40", "--save", file))
+            self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin",
+                                                   "--steps", "40", "--save", file))
         return file
 
     def arguments(self, *more):
@@ -43,17 +43,18 @@ class Classify(ProgramCase):
         self.assertIn("accuracy     %.2f %%" % (100 * result["accuracy"]), ended.out)
 
     def test_more_weight_on_errors_fits_the_training_rows_better(self):
-        weak, strong = (self.judged("--classifier", "linear", "--training-accuracy", "-C", c)[0] for c in ("1e-7", "1e-3"))
+        weak, strong = (self.judged("--classifier", "linear", "--training-accuracy", "-C", c)[0]
+                        for c in ("1e-7", "1e-3"))
         self.assertEqual((weak["C"], strong["C"]), (1e-7, 1e-3))
         self.assertGreater(strong["training_accuracy"], weak["training_accuracy"])
 
     def test_a_training_is_judged_at_its_end(self):
-        ended = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps", "40", "--seed", "3",
-                                 "--save", self.path("after.safetensors"), "--then", "softmax")
+        ended = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps", "40",
+                                 "--seed", "3", "--save", self.path("after.safetensors"), "--then", "softmax")
         self.assertEqual(ended.code, 0, ended.err)
         accuracy = next(line for line in ended.out.splitlines() if line.startswith("accuracy"))
-        again = self.run_program("classify", self.path("after.safetensors"), "--device", "cpu", "--precision", "fp32", "--data",
-                                 "builtin", "--classifier", "softmax")
+        again = self.run_program("classify", self.path("after.safetensors"), "--device", "cpu", "--precision", "fp32",
+                                 "--data", "builtin", "--classifier", "softmax")
         self.assertIn(accuracy, again.out)
         seconds = self.phases(ended.out, r"seconds +([0-9.]+) in all: (.+)")
         self.assertEqual(list(seconds)[:4], ["all", "beginning", "device", "data"])
@@ -69,11 +70,12 @@ class Classify(ProgramCase):
         """Seconds of a line by phase, "all" first."""
         found = re.search(pattern, out)
         self.assertTrue(found, out)
-        return {"all": float(found[1]), **{name: float(s) for name, s in (each.rsplit(" ", 1) for each in found[2].split(", "))}}
+        parts = (each.rsplit(" ", 1) for each in found[2].split(", "))
+        return {"all": float(found[1]), **{name: float(seconds) for name, seconds in parts}}
 
     def interrupt(self, process, later):
-        """Interrupts the program when it listens to interrupts and has computed for another `later` seconds. Returns how it
-        ended, and for how many seconds its processors went on after that."""
+        """Interrupts the program when it listens to interrupts and has computed for another `later` seconds. Returns
+        how it ended, and for how many seconds its processors went on after that."""
         def listens():
             with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
                 caught = next(int(line.split()[1], 16) for line in file if line.startswith("SigCgt"))
@@ -93,11 +95,13 @@ class Classify(ProgramCase):
 
     def test_an_interrupt_ends_a_judgement_at_any_moment(self):
         out = self.path("result.json")
-        for classifier, more in (("head", ["--epochs", "10000"]), ("rbf", ["--tolerance", "1e-9", "-C", "1e5", "--gamma", "10"]),
+        for classifier, more in (("head", ["--epochs", "10000"]),
+                                 ("rbf", ["--tolerance", "1e-9", "-C", "1e5", "--gamma", "10"]),
                                  ("softmax", ["-C", "1e5", "--tolerance", "1e-12"]), ("nearest", [])):
             for later in (0, 0.4):
                 with self.subTest(classifier=classifier, later=later):
-                    process = self.start(*self.arguments("--layer", "fc1", "--classifier", classifier, "--json", out, *more))
+                    process = self.start(*self.arguments("--layer", "fc1", "--classifier", classifier, "--json", out,
+                                                         *more))
                     ended, seconds = self.interrupt(process, later)
                     if ended.code == 0:  # it was done before
                         os.remove(out)
@@ -147,7 +151,8 @@ class Classify(ProgramCase):
             images, before = b"", b""
             for i, label in enumerate(labels):
                 if i % 2 == 0:
-                    before = bytes(max(0, min(255, grey + dice.randrange(-60, 61))) for grey in centres[label]) + bytes(392)
+                    before = bytes(max(0, min(255, grey + dice.randrange(-60, 61)))
+                                   for grey in centres[label]) + bytes(392)
                 images += before
             with open(os.path.join(folder, f"{part}-images-idx3-ubyte"), "wb") as file:
                 file.write(struct.pack(">IIII", 0x803, count, 28, 28) + images)
@@ -162,8 +167,9 @@ class Classify(ProgramCase):
         for each in options:
             for more in ([], ["--no-standardize"]):
                 with self.subTest(options=each + more):
-                    ended = self.run_program("classify", self.weights(), "--device", "cpu", "--precision", "fp32", "--data",
-                                             f"idx:{folder}", "--layer", "relu1", "--json", out, "--classifier", *each, *more)
+                    ended = self.run_program("classify", self.weights(), "--device", "cpu", "--precision", "fp32",
+                                             "--data", f"idx:{folder}", "--layer", "relu1", "--json", out,
+                                             "--classifier", *each, *more)
                     with open(out, encoding="utf-8") as file:
                         result = json.load(file)
                     self.assertEqual(ended.code, 0 if result["converged"] else 1, ended.err)
@@ -181,13 +187,15 @@ class Classify(ProgramCase):
         self.assertEqual(json.loads(ended.out)["classifier"], "linear")
 
     def test_a_judgement_that_cannot_be_is_refused_in_a_sentence(self):
-        for options, words in ((["--classifier", "tree"], "there is no classifier 'tree'; valid: rbf, linear, hinge, softmax, head, nearest"),
+        for options, words in ((["--classifier", "tree"],
+                                "there is no classifier 'tree'; valid: rbf, linear, hinge, softmax, head, nearest"),
                                (["--layer", "fc3", "--classifier", "nearest", "--neighbours", "65"],
                                 "there are 1 to 64 nearest neighbours, not 65"),
                                (["--layer", "pool9"], "has no layer 'pool9'"),
                                (["-C", "0"], "'0' is not a number above 0"),
                                (["-C", "inf"], "'inf' is not a number above 0"),
-                               (["--layer", "fc3", "--gamma", "wide"], "gamma is scale, auto or a number above 0, not 'wide'")):
+                               (["--layer", "fc3", "--gamma", "wide"],
+                                "gamma is scale, auto or a number above 0, not 'wide'")):
             self.assert_refused(self.arguments(*options), words)
 
 

@@ -21,15 +21,17 @@ class CommandLine(ProgramCase):
             self.assertIn(word, ended.out)
         commands = re.findall(r"^  (\w+)  ", ended.out.split("Subcommands:")[1], re.MULTILINE)
         self.assertIn("train", commands)
-        with open(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "README.md"), encoding="utf-8") as readme:
+        with open(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "README.md"),
+                  encoding="utf-8") as readme:
             self.assertCountEqual(re.findall(r"^\| `warpscope (\w+)", readme.read(), re.MULTILINE), commands)
         ended = self.run_program("train", "--help")
         self.assert_succeeded(ended)
-        for option in ("--model", "--init", "--data", "--validation", "--no-shuffle", "--seed", "--test-images", "--device",
-                       "--precision", "--select", "--optimizer", "--lr", "--momentum", "--beta1", "--beta2", "--alpha",
-                       "--epsilon", "--weight-decay", "--clip-norm", "--clip-value", "--batch", "--accumulate", "--update",
-                       "--schedule", "--epochs", "--steps", "--early-stop", "--target-loss", "--time", "--zscore", "--leap",
-                       "--on-divergence", "--checkpoint-every", "--keep", "--run-dir", "--save", "--config", "--resume"):
+        for option in ("--model", "--init", "--data", "--validation", "--no-shuffle", "--seed", "--test-images",
+                       "--device", "--precision", "--select", "--optimizer", "--lr", "--momentum", "--beta1", "--beta2",
+                       "--alpha", "--epsilon", "--weight-decay", "--clip-norm", "--clip-value", "--batch",
+                       "--accumulate", "--update", "--schedule", "--epochs", "--steps", "--early-stop", "--target-loss",
+                       "--time", "--zscore", "--leap", "--on-divergence", "--checkpoint-every", "--keep", "--run-dir",
+                       "--save", "--config", "--resume"):
             self.assertIn(option, ended.out)
         for group in ("Network and data:", "Device:", "Optimizer:", "When to stop:", "Run:"):
             self.assertIn("\n" + group, ended.out)
@@ -58,7 +60,9 @@ class CommandLine(ProgramCase):
 
     def test_what_the_optimizer_does_not_read_is_told(self):
         ended = self.train("--optimizer", "adam", "--beta1", "0.5", "--momentum", "0.9", "--alpha", "0.5", steps=1)
-        self.assert_succeeded(ended, "--momentum has no effect with the optimizer adam; those that read it: momentum, nesterov",
+        self.assert_succeeded(ended,
+                              "--momentum has no effect with the optimizer adam; those that read it: momentum, "
+                              "nesterov",
                               "--alpha has no effect with the optimizer adam; those that read it: rmsprop")
         self.assert_succeeded(self.train("--momentum", "0", steps=1))
         ended = self.train("--update", "per_sample", "--clip-norm", "1", batch=2, steps=1)
@@ -67,7 +71,8 @@ class CommandLine(ProgramCase):
 
     def test_what_a_list_names_twice_is_refused(self):
         for command in ("verify", "bench"):
-            self.assert_refused([command, "--op", "relu.forward,mse.forward,relu.forward"], "--op names relu.forward twice")
+            self.assert_refused([command, "--op", "relu.forward,mse.forward,relu.forward"],
+                                "--op names relu.forward twice")
             self.assert_refused([command, "--precision", "fp32,fp32"], "--precision names fp32 twice")
         self.assert_refused(self.train_arguments("--select", "relu.forward=loops,relu.forward=onednn"),
                             "the selection names relu.forward twice, as loops and as onednn; give it once")
@@ -101,9 +106,11 @@ class CommandLine(ProgramCase):
         self.assertIn("GOMP_SPINCOUNT = '123'", told)
 
     def test_the_environment_is_whole_though_waiting_threads_sleep(self):
-        # GOMP_SPINCOUNT stands in for HOME while libraries are initialised: there is nothing else that it could replace.
+        # GOMP_SPINCOUNT stands in for HOME while libraries are initialised: there is nothing else that it could
+        # replace.
         chosen = self.environment(OMP_DISPLAY_ENV="verbose", HOME=self.folder)
-        for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "_", "OLDPWD", "SHLVL", "PWD", "XDG_CACHE_HOME", "WARPSCOPE_DATA"):
+        for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "_", "OLDPWD", "SHLVL", "PWD", "XDG_CACHE_HOME",
+                     "WARPSCOPE_DATA"):
             chosen.pop(name, None)
         told = self.run_program("train", "--device", "cpu", "--data", "cifar10", environment=chosen).err
         if "GOMP_SPINCOUNT" not in told:
@@ -122,7 +129,8 @@ class CommandLine(ProgramCase):
         self.assert_refused([*train, "--precision", "fp8"], "'fp8'", "valid: ", "fp32", "tf32", "fp16", "bf16")
         self.assert_refused([*train, "--optimizer", "magic"], "'magic'", "valid: ", "sgd")
         self.assert_refused([*train, "--select", "conv2d.forward=magic"], "'magic'", "valid: ", "reference", "onednn")
-        self.assert_refused([*train, "--select", "magic=onednn"], "'magic'", "valid: ", "conv2d.forward", "optimizer.update")
+        self.assert_refused([*train, "--select", "magic=onednn"], "'magic'", "valid: ", "conv2d.forward",
+                            "optimizer.update")
         self.assert_refused([*train, "--select", "all=magic"], "'magic'", "valid: ", "reference", "loops")
         self.assert_refused([*train, "--select", "magic"], "'magic'", "operation=variant")
         self.assert_refused([*on, "magic"], "'magic'", "valid: ", "auto", "cpu")

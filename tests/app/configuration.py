@@ -1,4 +1,4 @@
-"""Settings in a file: what --config and --resume read, what the command line overrides, what warpscope config prints."""
+"""Settings in a file: what --config and --resume read, the command line overrides and warpscope config prints."""
 import json
 import os
 import re
@@ -67,9 +67,9 @@ RUN = {
     "format": 1,
     "configuration": {
         "batch": 4, "data": "built-in scenes", "data_source": "builtin", "device": "cpu", "epochs": 0, "init": "",
-        "learning_rate": 0.009999999776482582, "model": "autoencoder", "optimizer": "sgd", "precision": "fp32", "seed": 5,
-        "chosen": {"conv2d.forward": "onednn", "mse.forward": "loops"}, "shuffle": False, "steps": 3, "test_images": 8,
-        "train_images": 50000},
+        "learning_rate": 0.009999999776482582, "model": "autoencoder", "optimizer": "sgd", "precision": "fp32",
+        "seed": 5, "chosen": {"conv2d.forward": "onednn", "mse.forward": "loops"}, "shuffle": False, "steps": 3,
+        "test_images": 8, "train_images": 50000},
     "status": "finished",
 }
 
@@ -112,7 +112,8 @@ class Files(SettingsCase):
                 expected = 3 if kind == "N" else 0.25
                 given = [f"--{option}", str(expected)]
             else:
-                named = re.split(", | or ", values.removesuffix(" or FILE.toml"))[-1] if values != "text" else "some text"
+                listed = re.split(", | or ", values.removesuffix(" or FILE.toml"))
+                named = listed[-1] if values != "text" else "some text"
                 expected = {"time": "1h30m", "schedule": "cosine:warmup=1"}.get(option, named)
                 given = [f"--{option}", expected]
             found = self.settings(*given)[table][key]
@@ -221,7 +222,8 @@ class Runs(SettingsCase):
                                          steps=2, batch=1))
         chosen = {"conv2d.forward": "onednn", "relu.forward": "loops"}
         self.assertEqual(read_run(first)["configuration"]["chosen"], chosen)
-        self.assert_succeeded(self.run_program("train", "--config", os.path.join(first, "run.json"), "--run-dir", again))
+        self.assert_succeeded(self.run_program("train", "--config", os.path.join(first, "run.json"),
+                                               "--run-dir", again))
         self.assertEqual(read_run(again)["configuration"]["chosen"], chosen)
         self.assertEqual(losses_of(again), losses_of(first))
 

@@ -108,7 +108,8 @@ class DataFolders(ProgramCase):
             settings["data_source"] = self.data
         with open(self.path("old.json"), "w", encoding="utf-8") as file:
             json.dump(head, file)
-        again = self.run_program(*train, "--config", self.path("old.json"), "--steps", "1", "--run-dir", self.path("again"))
+        again = self.run_program(*train, "--config", self.path("old.json"), "--steps", "1",
+                                 "--run-dir", self.path("again"))
         self.assert_succeeded(again)
         with open(self.path("again", "run.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file)["configuration"]["data"], "MNIST")

@@ -73,8 +73,8 @@ class Signals(ProgramCase):
 
 class Limits(ProgramCase):
     def train_digits(self, *arguments):
-        return self.run_program("train", "--model", "mlp", "--data", "builtin", "--device", "cpu", "--select", "all=loops",
-                                "--test-images", "100", *arguments)
+        return self.run_program("train", "--model", "mlp", "--data", "builtin", "--device", "cpu",
+                                "--select", "all=loops", "--test-images", "100", *arguments)
 
     def test_a_time_budget_alone_is_used_up(self):
         run_dir = self.path("run")

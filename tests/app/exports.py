@@ -114,8 +114,8 @@ class Export(ProgramCase):
         self.assertEqual(self.curves("svg"), 2)
         self.assertEqual(self.curves("svg", "--series", "train_loss,test_psnr,gradient_norm", "--over", "epoch"), 3)
         out = self.path("both.svg")
-        self.assert_succeeded(self.run_program("export", run_maker.NAME, "a&b <c>", "--to", "svg", "--out", out, "--log",
-                                               "--over", "seconds", "--title", "\"Ü\" & <more>"))
+        self.assert_succeeded(self.run_program("export", run_maker.NAME, "a&b <c>", "--to", "svg", "--out", out,
+                                               "--log", "--over", "seconds", "--title", "\"Ü\" & <more>"))
         texts = [text.text for text in xml.etree.ElementTree.parse(out).iter(SVG + "text")]
         for text in ("\"Ü\" & <more>", "a&b <c>: train loss", "time of training", "loss",
                      'conv2d.forward: "a", -> <b> & ü 5'):
@@ -127,7 +127,8 @@ class Export(ProgramCase):
 
     def test_png_is_the_plot_at_twice_the_size(self):
         if os.environ.get("WARPSCOPE_TESTED_WINDOW") == "0":
-            self.assert_refused(["export", run_maker.NAME, "--to", "png", "--out", self.path("out.png")], "window", "svg")
+            self.assert_refused(["export", run_maker.NAME, "--to", "png", "--out", self.path("out.png")], "window",
+                                "svg")
             return
         out = self.export("png")
         with open(out, "rb") as file:
@@ -218,7 +219,8 @@ class Export(ProgramCase):
             track = event["pid"], event["tid"]
             self.assertIn(track, tracks, "a track has its name first")
             self.assertGreater(event["dur"], 0)
-            self.assertAlmostEqual(event["ts"], ends.get(track, 0), places=6, msg="calls neither overlap nor leave gaps")
+            self.assertAlmostEqual(event["ts"], ends.get(track, 0), places=6,
+                                   msg="calls neither overlap nor leave gaps")
             ends[track] = event["ts"] + event["dur"]
             calls.append(event)
         self.assertAlmostEqual(sum(call["args"]["share"] for call in calls), 1)
@@ -234,7 +236,8 @@ class Export(ProgramCase):
     def test_perfetto_reads_a_trace(self):
         python = interpreter_with("perfetto.trace_processor")
         trace, file = self.trace()
-        read = subprocess.run([python, "-c", READ_TRACE, file], capture_output=True, text=True, check=False, timeout=120)
+        read = subprocess.run([python, "-c", READ_TRACE, file], capture_output=True, text=True, check=False,
+                              timeout=120)
         if read.returncode != 0 and "trace_processor_shell" in read.stderr and "curl" in read.stderr:
             self.skipTest("Perfetto's trace processor is not here and cannot be downloaded")
         self.assertEqual(read.returncode, 0, read.stderr)
@@ -251,7 +254,8 @@ class Export(ProgramCase):
             self.assert_refused(["export", *arguments], *words)
 
         out = ("--out", self.path("out"))
-        refuse([run_maker.NAME, "--to", "xls", *out], "'xls'", "valid: csv, tensorboard, safetensors, svg, png, json, trace")
+        refuse([run_maker.NAME, "--to", "xls", *out], "'xls'",
+               "valid: csv, tensorboard, safetensors, svg, png, json, trace")
         refuse(["nowhere", "--to", "csv", *out], "nowhere")
         refuse([self.home, "--to", "csv", *out], self.home, "holds no run")
         refuse([run_maker.NAME, run_maker.NAME, "--to", "csv", *out], "csv takes one run")

@@ -23,8 +23,8 @@ class Features(ProgramCase):
         """Weights of a digits network after two steps: images of 28 x 28, so that features are made in a moment."""
         file = self.path("weights.safetensors")
         if not os.path.exists(file):
-            self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps",
-                                                   "2", "--save", file))
+            self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin",
+                                                   "--steps", "2", "--save", file))
         return file
 
     def arguments(self, *more):
@@ -75,7 +75,8 @@ class Features(ProgramCase):
 
     def test_features_that_cannot_be_are_refused_in_a_sentence(self):
         out = self.path("x.npy")
-        for options, words in ((["--layer", "pool7", "--out", out], "has no layer 'pool7'; its layers: fc1, relu1, fc2"),
+        for options, words in ((["--layer", "pool7", "--out", out],
+                                "has no layer 'pool7'; its layers: fc1, relu1, fc2"),
                                (["--out", self.path("x.pdf")], "there is no format 'pdf' of features"),
                                (["--out", self.path("x")], "tells no format; end it in .npy, .csv"),
                                (["--split", "half", "--out", out], "--split: there is no part 'half'"),

@@ -35,7 +35,8 @@ class Infer(ProgramCase):
     def trained(self, *more):
         """A digits network after three steps."""
         self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--precision", "fp32",
-                                               "--data", "builtin", "--steps", "3", "--run-dir", self.path("trained"), *more))
+                                               "--data", "builtin", "--steps", "3", "--run-dir", self.path("trained"),
+                                               *more))
         return self.path("trained")
 
     def infer(self, *more):
@@ -209,7 +210,8 @@ class Infer(ProgramCase):
         meet = ["--meet", self.folder]
         os.mkdir(self.path("elsewhere"))
         other = self.start("infer", "--rank", "1", *meet, cwd=self.path("elsewhere"))
-        two = self.answers_and_figures(self.run_program, "pictures", "--batch", "4", "--rank", "0", "--ranks", "2", *meet)
+        two = self.answers_and_figures(self.run_program, "pictures", "--batch", "4", "--rank", "0", "--ranks", "2",
+                                       *meet)
         self.assert_succeeded(self.finish(other))
         self.assertEqual((two[0], two[1]), (one[0], one[1]))
         self.assertEqual([rank["images"] for rank in two[2]], [12, 6])
@@ -218,7 +220,8 @@ class Infer(ProgramCase):
         self.trained()
         process = self.start("infer", self.path("trained"), "--device", "cpu", "--ranks", "2", "--batch", "1",
                              "--out", self.path("answers.csv"))
-        (other,) = wait_until(lambda: [child for child in children_of(process) if runs_as_rank(child)], "the rank", process)
+        (other,) = wait_until(lambda: [child for child in children_of(process) if runs_as_rank(child)], "the rank",
+                              process)
         os.kill(other, signal.SIGKILL)  # while rank 0 still reads weights and data
         self.assert_one_sentence(self.finish(process), 1, "rank 1 was killed by SIGKILL")
         self.assertFalse(os.path.exists(self.path("answers.csv")))

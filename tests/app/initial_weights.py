@@ -83,7 +83,8 @@ class InitialWeights(ProgramCase):
         network, run, weights = self.path("normed.toml"), self.path("begun"), self.path("begun.safetensors")
         with open(network, "w", encoding="utf-8") as file:
             file.write(NORMED)
-        self.assert_succeeded(self.run_program(*self.arguments("--model", network, "--run-dir", run, "--save", weights)))
+        self.assert_succeeded(self.run_program(*self.arguments("--model", network, "--run-dir", run,
+                                                               "--save", weights)))
         for number, init in enumerate((run, weights)):
             again = self.path(f"again{number}")
             self.assert_succeeded(self.run_program(*self.arguments("--init", init, "--run-dir", again)))
@@ -102,12 +103,14 @@ class InitialWeights(ProgramCase):
         self.assert_succeeded(ended, "the test loss of step 1 is not finite (")
 
     def normed_weights(self):
-        """Weights of NORMED, as PyTorch's state_dict has them: numbers that 16 bits hold, and the counter of the batch norm."""
-        shapes = {"conv1.weight": [2, 3, 3, 3], "conv1.bias": [2], "bn1.weight": [2], "bn1.bias": [2], "bn1.running_mean": [2],
-                  "bn1.running_var": [2], "fc1.weight": [10, 2], "fc1.bias": [10]}
+        """Weights of NORMED, as PyTorch's state_dict has them: numbers that 16 bits hold, and the counter of the batch
+        norm."""
+        shapes = {"conv1.weight": [2, 3, 3, 3], "conv1.bias": [2], "bn1.weight": [2], "bn1.bias": [2],
+                  "bn1.running_mean": [2], "bn1.running_var": [2], "fc1.weight": [10, 2], "fc1.bias": [10]}
         numbers = {name: [(i % 5 - 2) / 4 if "var" not in name else 1 for i in range(math.prod(shape))]
                    for name, shape in shapes.items()}
-        return {name: ("F32", shape, struct.pack(f"<{len(numbers[name])}f", *numbers[name])) for name, shape in shapes.items()}
+        return {name: ("F32", shape, struct.pack(f"<{len(numbers[name])}f", *numbers[name]))
+                for name, shape in shapes.items()}
 
     def test_files_of_pytorch_are_read_as_they_are(self):
         network, weights = self.path("normed.toml"), self.path("weights.safetensors")
@@ -115,29 +118,38 @@ class InitialWeights(ProgramCase):
             file.write(NORMED)
         plain = self.normed_weights()
         counter = {"bn1.num_batches_tracked": ("I64", [], struct.pack("<q", 7))}
-        halves = {name: ("F16", shape, struct.pack(f"<{len(values) // 4}e", *struct.unpack(f"<{len(values) // 4}f", values)))
+        halves = {name: ("F16", shape, struct.pack(f"<{len(values) // 4}e",
+                                                   *struct.unpack(f"<{len(values) // 4}f", values)))
                   for name, (_, shape, values) in plain.items()}
         wrapped = {f"module._orig_mod.{name}": tensor for name, tensor in {**halves, **counter}.items()}
         ends, told = [], []
         for tensors in (plain, {**plain, **counter}, {**wrapped, "ema.steps": ("I64", [], struct.pack("<q", 1))}):
             write_weights(weights, tensors)
-            ended = self.run_program(*self.arguments("--model", network, "--init", weights, "--save", self.path("end.safetensors")))
+            ended = self.run_program(*self.arguments("--model", network, "--init", weights,
+                                                     "--save", self.path("end.safetensors")))
             self.assert_succeeded(ended)
             self.assertIn("\npredictions  all images are taken for ", ended.out)
             ends.append(tensors_in(self.path("end.safetensors")))
             told.append([line for line in ended.out.splitlines() if line.startswith(weights)])
         self.assertEqual(ends[0], ends[1])
         self.assertEqual(ends[0], ends[2])
-        self.assertEqual(told, [[], [], [f"{weights}: 'module._orig_mod.' was taken off its names; left aside is what normed does "
+        self.assertEqual(told,
+                         [[], [],
+                          [f"{weights}: 'module._orig_mod.' was taken off its names; left aside is what normed does "
                                          "not need: 'ema.steps'"]])
 
-    def test_weights_that_are_not_finite_are_refused_by_name(self):
+    def test_weights_that_cannot_be_are_refused_by_name(self):
         network, weights = self.path("normed.toml"), self.path("weights.safetensors")
         with open(network, "w", encoding="utf-8") as file:
             file.write(NORMED)
         write_weights(weights, self.normed_weights())
         overwrite(weights, "fc1.bias", float("nan"))
-        self.assert_refused(self.arguments("--model", network, "--init", weights), "the initial weights hold NaN in fc1.bias")
+        self.assert_refused(self.arguments("--model", network, "--init", weights),
+                            "the initial weights hold NaN in fc1.bias")
+        write_weights(weights, self.normed_weights())
+        overwrite(weights, "bn1.running_var", -1)
+        self.assert_refused(self.arguments("--model", network, "--init", weights),
+                            "the initial weights hold a variance below 0 in bn1.running_var")
 
     def test_layers_are_not_left_to_the_seed_unless_that_is_asked_for(self):
         run = self.path("run")

@@ -31,8 +31,9 @@ def tensors_in(file):
 
 class Joint(ProgramCase):
     def train(self, *more, joint="0.1", steps=2, batch=4, images=IMAGES):
-        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", self.small_data(), "--batch",
-                                 str(batch), "--test-images", str(images), "--steps", str(steps), "--joint", joint, *more)
+        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", self.small_data(),
+                                 "--batch", str(batch), "--test-images", str(images), "--steps", str(steps),
+                                 "--joint", joint, *more)
         self.assert_succeeded(ended)
         return ended
 
@@ -48,11 +49,13 @@ class Joint(ProgramCase):
             self.assertAlmostEqual(figures[key], test[key], places=6)
         self.assertFalse(figures["classifies"])
         # The latents of the images that were looked at, as another command makes them, and the head in NumPy.
-        self.assert_succeeded(self.run_program("features", run, "--layer", "pool2", "--split", "test", "--rows", str(IMAGES),
-                                               "--precision", "fp32", "--device", "cpu", "--out", out))
+        self.assert_succeeded(self.run_program("features", run, "--layer", "pool2", "--split", "test",
+                                               "--rows", str(IMAGES), "--precision", "fp32", "--device", "cpu",
+                                               "--out", out))
         latents, labels = numpy.load(out).astype(float), numpy.load(self.path("latents.labels.npy"))
         checkpoint = os.path.join(run, "checkpoints")
-        weights = tensors_in(os.path.join(checkpoint, sorted(name for name in os.listdir(checkpoint) if name[0].isdigit() or
+        weights = tensors_in(os.path.join(checkpoint, sorted(name for name in os.listdir(checkpoint)
+                                                             if name[0].isdigit() or
                                                              name.startswith("step"))[-1]))
         self.assertEqual(weights["head.weight"].shape, (10, 8192))
         logits = latents @ weights["head.weight"].T + weights["head.bias"]

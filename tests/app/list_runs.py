@@ -27,12 +27,13 @@ class ListRuns(ProgramCase):
         self.assert_succeeded(ended)
         rows = ended.out.splitlines()
         self.assertEqual(len(rows), 3)
-        for word in ("run", "started", "model", "precision", "optimizer", "rate", "mean train loss", "test loss", "median images/s"):
+        for word in ("run", "started", "model", "precision", "optimizer", "rate", "mean train loss", "test loss",
+                     "median images/s"):
             self.assertIn(word, rows[0])
         self.assertTrue(rows[1].startswith("20260201T000000Z-1"))
         self.assertTrue(rows[1].endswith("failed"))
-        for word in ("20260131T235959Z-1", "autoencoder", "CIFAR-10", "AMD EPYC", "fp32", "sgd", " 0.005 ", " 64 ", " 40 ",
-                     "4.00", "0.05000", "0.06250", "1,000", "finished"):
+        for word in ("20260131T235959Z-1", "autoencoder", "CIFAR-10", "AMD EPYC", "fp32", "sgd", " 0.005 ", " 64 ",
+                     " 40 ", "4.00", "0.05000", "0.06250", "1,000", "finished"):
             self.assertIn(word, rows[2])
 
     def test_runs_knows_running_from_interrupted(self):
@@ -64,7 +65,8 @@ class ListRuns(ProgramCase):
         losses = [point["loss"] for point in points if "loss" in point]
         self.assertEqual((run["name"], run["status"], run["steps"], run["batch"]), ("a", "interrupted", 40, 64))
         self.assertAlmostEqual(run["final_train_loss"], sum(losses) / len(losses), places=8)  # losses are floats
-        self.assertEqual((run["test_loss"], run["accuracy"]), (0.0500000007, 0.800000012), "nine digits, as in run.json")
+        self.assertEqual((run["test_loss"], run["accuracy"]), (0.0500000007, 0.800000012),
+                         "nine digits, as in run.json")
 
     def exported(self, run, form):
         out = self.path("out." + form)
@@ -94,7 +96,8 @@ class ListRuns(ProgramCase):
             table = series["steps"] if name in series["steps"] else series["tests"]
             self.assertEqual([value for value in table[name] if value is not None],
                              [value for _, value in columns[name]], name)
-        self.assertGreater(min(value for _, value in columns["images_per_second"]), 0, "the first step has no time: no 0")
+        self.assertGreater(min(value for _, value in columns["images_per_second"]), 0,
+                           "the first step has no time: no 0")
 
         # Figures of the whole run: run.json, the list, and what has the same name elsewhere; it is that of the end.
         values = {}
@@ -120,7 +123,8 @@ class ListRuns(ProgramCase):
         for name in ("final_train_loss", "validation_loss", "test_loss"):
             self.assertIn(" %.5f " % told[name], row)
         for text in ("train loss   %.6f, mean of the last 4 steps\n" % told["final_train_loss"],
-                     "validation   %.6f over 8 images, PSNR %.2f dB, " % (told["validation_loss"], told["validation_psnr"]),
+                     "validation   %.6f over 8 images, PSNR %.2f dB, " % (told["validation_loss"],
+                                                                          told["validation_psnr"]),
                      "test loss    %.6f over 8 images, PSNR %.2f dB, head's loss %.4f, its accuracy %.2f %%\n" % (
                          told["test_loss"], told["psnr"], told["head_loss"], 100 * told["head_accuracy"]),
                      "speed        %.1f images/s, median" % told["median_images_per_second"]):
@@ -203,7 +207,8 @@ class ListRuns(ProgramCase):
         run["format"] = 7
         with open(file, "w", encoding="utf-8") as text:
             json.dump(run, text)
-        sentence = "runs/b/run.json has format 7 of runs, and this Warpscope reads only 1; use the Warpscope that wrote it"
+        sentence = ("runs/b/run.json has format 7 of runs, and this Warpscope reads only 1; use the Warpscope that "
+                    "wrote it")
         ended = self.run_program("runs", "--json", self.path("list.json"))
         self.assertEqual((ended.code, ended.err), (0, f"warpscope: {sentence}\n"))
         self.assertRegex(ended.out, r"(?m)^b .* refused$")

@@ -10,8 +10,8 @@ class Maps(ProgramCase):
     def arguments(self, *more):
         file = self.path("weights.safetensors")
         if not os.path.exists(file):
-            self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--steps",
-                                                   "2", "--save", file))
+            self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin",
+                                                   "--steps", "2", "--save", file))
         return ["map", file, "--device", "cpu", "--precision", "fp32", "--data", "builtin", "--rows", "120", *more]
 
     def places(self, *more):

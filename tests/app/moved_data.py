@@ -26,8 +26,8 @@ class MovedData(ProgramCase):
         make_digits(self.path("y", "d"), 2)
 
     def begin(self, run, data="d", cwd="x"):
-        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", data, "--batch", "8",
-                                               "--steps", "1", "--run-dir", run, cwd=self.path(cwd)))
+        self.assert_succeeded(self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", data,
+                                               "--batch", "8", "--steps", "1", "--run-dir", run, cwd=self.path(cwd)))
 
     def go_on(self, run, steps, *more, cwd=""):
         return self.run_program("train", "--resume", run, "--steps", str(steps), *more, cwd=self.path(cwd))

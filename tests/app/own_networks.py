@@ -77,14 +77,15 @@ class OwnNetworks(ProgramCase):
         file, weights = self.write("small.toml", RESIDUAL), self.path("small.safetensors")
         self.assert_succeeded(self.train("--model", file, "--steps", "2", "--save", weights))
         os.remove(file)
-        ended = self.run_program("features", weights, "--device", "cpu", "--data", "builtin", "--rows", "5", "--layer", "add1",
-                                 "--split", "test", "--out", self.path("features.npy"))
+        ended = self.run_program("features", weights, "--device", "cpu", "--data", "builtin", "--rows", "5",
+                                 "--layer", "add1", "--split", "test", "--out", self.path("features.npy"))
         self.assert_succeeded(ended)
         self.assertIn("784 columns, add1 of small", ended.out)  # 14 x 14 x 4
 
     def test_the_networks_that_come_along_can_be_trained(self):
         names = ["resnet9", "vgg", "classifier_bn"]
-        ended = self.run_program("models", *names, "--device", "cpu", "--batch", "2", "--json", self.path("models.json"))
+        ended = self.run_program("models", *names, "--device", "cpu", "--batch", "2",
+                                 "--json", self.path("models.json"))
         self.assert_succeeded(ended)
         with open(self.path("models.json"), encoding="utf-8") as file:
             listed = {model["name"]: model for model in json.load(file)["models"]}
@@ -105,7 +106,8 @@ class OwnNetworks(ProgramCase):
             self.assertEqual(self.run_program("models", "resnet9").out, file.read())
 
     def test_running_means_and_dropped_numbers_are_the_same_in_a_run_that_is_gone_on_with(self):
-        text = RESIDUAL.replace('  {type = "relu"},', '  {type = "batch_norm"},\n  {type = "relu"},\n  {type = "dropout", rate = 0.25},')
+        text = RESIDUAL.replace('  {type = "relu"},',
+                                '  {type = "batch_norm"},\n  {type = "relu"},\n  {type = "dropout", rate = 0.25},')
         file = self.write("random.toml", text)
         train = ("--model", file, "--select", "all=loops", "--optimizer", "adam", "--weight-decay", "0.1")
         whole, run = self.path("whole.safetensors"), self.path("run")

@@ -165,7 +165,8 @@ class Bench(ProgramCase):
         file = self.file_of_a_gpu()
         out = ("--out", self.path("out"))
         self.assert_refused(["export", file, "--to", "csv", *out], "csv", "svg")
-        self.assert_refused(["export", file, "--to", "svg", "--series", "loss", *out], "'loss'", "valid: variants, step")
+        self.assert_refused(["export", file, "--to", "svg", "--series", "loss", *out], "'loss'",
+                            "valid: variants, step")
         self.assert_refused(["export", file, "--to", "svg", "--precision", "bf16", *out], "bf16", "valid: fp32")
         self.assert_refused(["export", file, "--to", "svg", "--over", "step", *out], "--over")
         self.assert_refused(["export", self.path("bench.json"), "--to", "svg", "--series", "step", *out], "whole step")
@@ -184,8 +185,8 @@ class Bench(ProgramCase):
             self.assertIsNone(step["joules"])
 
     def test_bench_takes_steps_and_gaps_of_convolutions(self):
-        ended = self.run_program("bench", "--device", "cpu", "--op", "conv2d.forward", "--precision", "fp32", "--samples", "3",
-                                 "--shape", "2x9x9x3:4x3x3:stride2:dilation2:valid", "--json", "-")
+        ended = self.run_program("bench", "--device", "cpu", "--op", "conv2d.forward", "--precision", "fp32",
+                                 "--samples", "3", "--shape", "2x9x9x3:4x3x3:stride2:dilation2:valid", "--json", "-")
         self.assert_succeeded(ended)
         shapes = [row["shape"] for row in json.loads(ended.out)["rows"]]
         self.assertTrue(shapes)
@@ -214,8 +215,8 @@ class Bench(ProgramCase):
         self.assert_refused([*QUICK_BENCH, "--against", self.path("other.json")], "other.json", "bench --json")
         with open(self.path("other.json"), "w", encoding="utf-8") as file:
             file.write('{"format": 7, "rows": []}')
-        self.assert_refused([*QUICK_BENCH, "--against", self.path("other.json")], "other.json", "format 7 of bench reports",
-                            "reads only 1")
+        self.assert_refused([*QUICK_BENCH, "--against", self.path("other.json")], "other.json",
+                            "format 7 of bench reports", "reads only 1")
         self.assert_refused([*QUICK_BENCH, "--against", self.path("missing.json")], "missing.json", "cannot be read")
 
 

@@ -18,8 +18,8 @@ def is_alive(number):
 
 class Ranks(ProgramCase):
     def arguments(self, *more, steps=20):
-        return ["train", "--device", "cpu", "--model", "mlp", "--data", "builtin", "--batch", "32", "--test-images", "8",
-                "--steps", str(steps), *more]
+        return ["train", "--device", "cpu", "--model", "mlp", "--data", "builtin", "--batch", "32",
+                "--test-images", "8", "--steps", str(steps), *more]
 
     def weights_of(self, *more, **options):
         file = self.path(f"{len(os.listdir(self.folder))}.safetensors")
@@ -108,13 +108,15 @@ class Ranks(ProgramCase):
             with open(f"/proc/{number}/cmdline", encoding="utf-8") as file:
                 return "--ranks" not in file.read()  # of rank 0, until this is a program by itself
 
-        others = wait_until(lambda: [other for other in children_of(process) if is_rank(other)], "another rank", process)
+        others = wait_until(lambda: [other for other in children_of(process) if is_rank(other)], "another rank",
+                            process)
         os.kill(others[0], signal.SIGKILL)
         self.wait_for_step(process, run_dir, 5)
         process.send_signal(signal.SIGINT)
         ended = self.finish(process)
         self.assertEqual(ended.code, 0, ended.err)
-        self.assertRegex(ended.err + ended.out, "rank [12] was killed by SIGKILL; 2 ranks go on from (the beginning|step)")
+        self.assertRegex(ended.err + ended.out,
+                         "rank [12] was killed by SIGKILL; 2 ranks go on from (the beginning|step)")
 
     def test_a_rank_that_is_killed_is_named(self):
         process, others, _ = self.start_long("--on-missing-rank", "stop")

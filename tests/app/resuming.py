@@ -44,8 +44,8 @@ class Resuming(ProgramCase):
     def arguments(self, *more, epochs=EPOCHS):
         """A short training whose every bit is determined."""
         return ["train", "--model", "mlp", "--data", self.path("digits"), "--device", "cpu", "--select", "all=loops",
-                "--batch", str(BATCH), "--optimizer", "adam", "--schedule", "cosine:warmup=0.5", "--epochs", str(epochs),
-                *more]
+                "--batch", str(BATCH), "--optimizer", "adam", "--schedule", "cosine:warmup=0.5",
+                "--epochs", str(epochs), *more]
 
     def resume(self, run, *more):
         return self.run_program("train", "--resume", run, *more)
@@ -102,6 +102,24 @@ class Resuming(ProgramCase):
         markers = [line["marker"] for line in read_metrics(run) if "marker" in line]
         self.assertIn(f"resumed at step {EPOCHS * STEPS}", markers)
 
+    def test_a_run_goes_on_by_its_name(self):
+        run = self.path("runs", "mine")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
+        self.assert_succeeded(self.resume("mine", "--epochs", str(EPOCHS + 1)))
+        self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * STEPS)
+        self.assert_refused(["train", "--resume", "nowhere"], "nowhere")
+
+    def test_figures_that_are_lost_are_told(self):
+        run = self.path("run")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
+        with open(os.path.join(run, "metrics.jsonl"), encoding="utf-8") as file:
+            lines = file.readlines()
+        with open(os.path.join(run, "metrics.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(lines[:7])
+        ended = self.resume(run, "--epochs", str(EPOCHS + 1))
+        self.assert_succeeded(ended, f"metrics.jsonl tells 7 of the {EPOCHS * STEPS} steps before")
+        self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * STEPS)
+
     def test_a_run_at_its_end_keeps_its_results(self):
         run = self.path("run")
         self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run)))
@@ -109,12 +127,14 @@ class Resuming(ProgramCase):
         ended = self.resume(run)
         self.assert_succeeded(ended, "ask for more epochs to go on")
         after = read_run(run)
-        for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "median_images_per_second", "confusion", "status"):
+        for key in ("steps", "epochs", "final_train_loss", "test_loss", "accuracy", "median_images_per_second",
+                    "confusion", "status"):
             self.assertEqual(after[key], before[key], key)
 
     def test_a_run_that_its_target_has_ended_does_not_train_on(self):
         run, table = self.path("run"), self.path("run.csv")
-        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run, "--test-every", "3", "--target-loss", "100")))
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run, "--test-every", "3",
+                                                               "--target-loss", "100")))
         steps = read_run(run)["steps"]
         self.assertLess(steps, EPOCHS * STEPS)
         self.assert_succeeded(self.resume(run), "the run is at its end already, since the test loss ")
@@ -148,7 +168,8 @@ class Resuming(ProgramCase):
 
     def test_a_run_repeats_from_its_own_record(self):
         run, again = self.path("run"), self.path("again")
-        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run, "--accumulate", "2", "--clip-norm", "0.5")))
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", run, "--accumulate", "2",
+                                                               "--clip-norm", "0.5")))
         self.assert_succeeded(self.run_program("train", "--config", os.path.join(run, "run.json"), "--run-dir", again))
         first, second = ([line["loss"] for line in read_metrics(folder) if "loss" in line] for folder in (run, again))
         self.assertEqual(first, second)

@@ -19,7 +19,7 @@ PIPES = {"output unread": ("stdout",), "error unread": ("stderr",), "both unread
 
 
 def without_times(line):
-    return {key: value for key, value in line.items() if key not in ("seconds", "images_per_second")}
+    return {key: line.get(key) for key in ("step", "epoch", "loss", "test_loss", "marker")}
 
 
 def write_digits(folder):
@@ -43,8 +43,8 @@ class Streams(ProgramCase):
                                            ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy")})
 
     def commands(self, folder):
-        """Arguments of each command, its exit code when nothing is wrong with the streams, and whether standard output has its
-        answer (True), something else (False) or nothing (None)."""
+        """Arguments of each command, its exit code when nothing is wrong with the streams, and whether standard output
+        has its answer (True), something else (False) or nothing (None)."""
         run = [self.run_dir, "--device", "cpu"]
         return {
             "train": ([*TRAIN, "--run-dir", f"{folder}/run"], 0, False),

@@ -16,7 +16,8 @@ class Terminal(ProgramCase):
     BAR = rb"\r\x1b\[2K(\[?[^\r\n]*step \d+/[^\r\n]* [1-9]\d* images/s[^\r\n]*)"
 
     def train_on_terminal(self, columns):
-        """What a training writes to a terminal of that width that is interrupted when it has drawn two bars with its speed."""
+        """What a training writes to a terminal of that width that is interrupted when it has drawn two bars with its
+        speed."""
         try:
             leader, follower = pty.openpty()
         except OSError as error:
@@ -46,7 +47,8 @@ class Terminal(ProgramCase):
         drawn = re.findall(r"\r\x1b\[2K(\[[^\r\n]*)", text)
         self.assertGreater(len(drawn), 1, text)
         for line in drawn:
-            self.assertRegex(line, r"\A\[#*\.*\] +\d+%  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
+            self.assertRegex(line,
+                             r"\A\[#*\.*\] +\d+%  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
         self.assertRegex(drawn[-1], r"[1-9]\d* images/s  (\d+:)?\d+:\d\d left\Z")
         # The bar is wiped before the results come.
         self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        \d+ ")

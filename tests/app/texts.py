@@ -136,7 +136,8 @@ class Texts(ProgramCase):
             self.assert_refused(["infer", self.path("run"), picture, "--device", "cpu"],
                                 f"{picture} holds images, but letters takes texts")
         table = self.write("rows.jsonl", b"{}")
-        self.assert_refused(["infer", self.path("run"), table, "--device", "cpu"], f"{table} is a JSON file, which is not read")
+        self.assert_refused(["infer", self.path("run"), table, "--device", "cpu"],
+                            f"{table} is a JSON file, which is not read")
 
     def test_features_and_classifiers_take_texts(self):
         self.train(self.network(), "--data", "sentences", "--steps", "100", "--lr", "0.01")

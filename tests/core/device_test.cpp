@@ -202,7 +202,7 @@ TEST_P(DeviceTest, EventsAreReadyOnceTheirStreamGotThere) {
   EXPECT_TRUE(end->ready());
   const std::chrono::duration<double, std::micro> around = std::chrono::steady_clock::now() - begin;
   EXPECT_GT(end->microseconds_since(*start), 0.0);
-  EXPECT_LE(end->microseconds_since(*start), 1.01 * around.count()) << "microseconds, of the work alone";
+  EXPECT_LE(end->microseconds_since(*start), 1.01 * around.count()) << "microseconds, of the work only";
 }
 
 TEST_P(DeviceTest, EventsInAGraphAreRecordedByEveryReplay) {

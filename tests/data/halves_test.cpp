@@ -15,9 +15,12 @@ namespace {
 TEST(HalvesTest, HaveTheNamesThatPeopleGiveThem) {
   for (const char* const name : {"train", "Train", "TRAINING", "training"})
     EXPECT_EQ(half_of(name), Half::train);
-  for (const char* const name : {"test", "Testing", "TEST", "t10k"}) EXPECT_EQ(half_of(name), Half::test);
-  for (const char* const name : {"val", "Valid", "VALIDATION"}) EXPECT_EQ(half_of(name), Half::validation);
-  for (const char* const name : {"", "trains", "tests", "value", "train2", "my train", "évaluation"}) {
+  for (const char* const name : {"test", "Testing", "TEST", "t10k", "eval", "Evaluation"})
+    EXPECT_EQ(half_of(name), Half::test);
+  for (const char* const name : {"val", "Valid", "VALIDATION", "dev"})
+    EXPECT_EQ(half_of(name), Half::validation);
+  for (const char* const name :
+       {"", "trains", "tests", "value", "train2", "my train", "évaluation", "device"}) {
     EXPECT_EQ(half_of(name), std::nullopt) << name;
   }
 }

@@ -177,6 +177,26 @@ TEST_F(ImageFolders, HalvesAreNoClasses) {
   EXPECT_EQ(load().classes, (Names{"seg_pred", "test_tube", "train_station"})) << "so these are words";
 }
 
+TEST_F(ImageFolders, HalvesWithinAClassAreRefused) {
+  for (const char* const folder : {"cat/train", "cat/test", "dog/train", "dog/test"}) write(folder, 0, 2);
+  EXPECT_EQ(refusal(), at("cat").string() +
+                           " holds parts of a data set (test, train); put the classes into such parts, as in "
+                           "train/cat");
+}
+
+TEST_F(ImageFolders, ClassesThatAllHoldTheSameFoldersAreDoubted) {
+  for (const char* const folder : {"trn/cat", "trn/dog", "tst/cat", "tst/dog"}) write(folder, 0, 2);
+  const std::string doubt =
+      "each of the folders trn, tst is taken for a class and holds the folders cat, dog; if those are the "
+      "classes, call the others train and test";
+  EXPECT_TRUE(holds(load().notice, {doubt}));
+  write("tst", 2, 1);
+  EXPECT_FALSE(holds(load().notice, {doubt})) << "pictures of its own";
+  fs::remove(at("tst/102.png"));
+  write("tst/cow", 2, 1);
+  EXPECT_FALSE(holds(load().notice, {doubt})) << "other folders";
+}
+
 TEST_F(ImageFolders, PicturesRightInTheFolderToTrainOnAreNoClass) {
   write("train", 0, 2);
   EXPECT_TRUE(holds(refusal(), {"train has no folders of classes with pictures in them (PNG"}));

@@ -43,6 +43,20 @@ TEST_F(FindData, EqualDataHaveOneChecksumWhereverTheyAre) {
   EXPECT_NE(checksum("one"), checksum("other")) << "the classes have other names";
 }
 
+TEST_F(FindData, ImagesThatSteerAreKnownToo) {
+  make_pictures(folder("d"), 10);
+  const std::string without = checksum("d");
+  const auto write_steering = [&](std::uint8_t grey) {
+    tests::write_grey(folder_ / "d/val/a/0.png", grey);
+    tests::write_grey(folder_ / "d/val/b/0.png", 200);
+  };
+  write_steering(10);
+  const std::string with = checksum("d");
+  EXPECT_NE(with, without);
+  write_steering(11);
+  EXPECT_NE(checksum("d"), with);
+}
+
 TEST_F(FindData, ChecksumsTellTextsWhateverReadsThem) {
   DataSet set;
   set.classes = {"ham", "spam"};

@@ -237,6 +237,16 @@ TEST_F(TextSets, EncodingsAndLineEndsAreTold) {
             path("mine/train.csv") +
                 ":1: 1 field in a row, 2 or more are needed; a comma separates fields, not a "
                 "semicolon");
+  write("mine/train.csv", "ham|a\nspam|b\n");
+  EXPECT_TRUE(holds(refusal(path("mine")), {"; a comma separates fields, not a bar (|)"}));
+}
+
+TEST_F(TextSets, TextsThatStandBeforeTheirClassesAreToldAsThat) {
+  std::string rows;
+  for (int i = 0; i < 300; ++i) rows += "text " + std::to_string(i) + (i % 2 == 0 ? ",ham\n" : ",spam\n");
+  write("mine/all.csv", rows);
+  EXPECT_TRUE(holds(refusal(path("mine")), {"; the class is the first field of each of its ",
+                                            " rows, unless a title says otherwise"}));
 }
 
 TEST_F(TextSets, NumbersAreClassesInTheirOrder) {

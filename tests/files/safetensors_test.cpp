@@ -5,14 +5,18 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
@@ -374,6 +378,35 @@ TEST_F(Safetensors, DoesNotSealWhatWouldHideTheSeal) {
                       {path_.string(), key}));
   }
   EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(Safetensors, MetadataAreReadWithoutTheRest) {
+  write_sealed_safetensors(path_, sample(), {{"model", "tiny"}});
+  EXPECT_EQ(metadata_of(path_).at("model"), "tiny");
+  EXPECT_TRUE(holds(message_of<BadInput>([&] { metadata_of(folder_ / "none"); }), {"none"}));
+}
+
+TEST_F(Safetensors, AreWrittenNoFurtherThanAPieceOnceNobodyWaitsForThem) {
+  constexpr std::size_t kFloats = std::size_t{4} << 20;
+  const std::vector<NamedTensor> large{
+      {"w", {static_cast<std::int64_t>(kFloats)}, std::vector<float>(kFloats)}};
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  std::stop_source stop;
+  std::thread writer([&] {
+    EXPECT_THROW(write_sealed_safetensors(path_, large, {}, {.stop = stop.get_token(), .lasts = false}),
+                 Stopped);
+  });
+  std::size_t bytes = 0;
+  {
+    std::ifstream pipe(path_, std::ios::binary);
+    std::vector<char> part(1 << 16);
+    while (pipe.read(part.data(), static_cast<std::streamsize>(part.size())) || pipe.gcount() > 0) {
+      bytes += static_cast<std::size_t>(pipe.gcount());
+      stop.request_stop();
+    }
+  }
+  writer.join();
+  EXPECT_LT(bytes, kFloats * sizeof(float) / 2);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Whether a change has made any training step slower: a build against that of its parent commit, side by side on one GPU.
+"""Whether a change has made any training step slower: a build against that of its parent commit, side by side on one
+GPU.
 
     parent.py WARPSCOPE PARENT [--device cuda:0] [--rows TEXT] [--seconds 1.5] [--limit 1.5] [--json FILE]
               [--csv docs/measurements/steps.csv]
 
-PARENT is the parent's warpscope. A row is a preset, a precision and a model. Each is trained on the built-in images in the
-order parent, new, new, parent, all four as many steps as the parent makes in --seconds, found by a short run before; the
-figure is the change of the summed images/s. Prints a line a row; the exit code is the number of rows that are more than
+PARENT is the parent's warpscope. A row is a preset, a precision and a model. Each is trained on the built-in images in
+the order parent, new, new, parent, all four as many steps as the parent makes in --seconds, found by a short run
+before; the figure is the change of the summed images/s. Prints a line a row; the exit code is the number of rows that
+are more than
 --limit per cent slower or did not train.
 """
 import argparse
@@ -20,7 +22,8 @@ from step_speed import change_percent, compare  # noqa: E402
 
 ROWS = (
     [("fastest", precision, "autoencoder") for precision in ("fp32", "tf32", "fp16", "bf16")]
-    + [("naive", "fp32", "autoencoder"), ("naive", "bf16", "autoencoder"), ("atomic", "fp32", "autoencoder"), ("tiled", "fp32", "autoencoder")]
+    + [("naive", "fp32", "autoencoder"), ("naive", "bf16", "autoencoder"), ("atomic", "fp32", "autoencoder"),
+       ("tiled", "fp32", "autoencoder")]
     + [("implicit_gemm", "fp32", "autoencoder")]
     + [("tensor_cores", precision, "autoencoder") for precision in ("tf32", "fp16", "bf16")]
     + [("cudnn", precision, "autoencoder") for precision in ("fp32", "tf32", "bf16")]
@@ -32,14 +35,15 @@ BATCH = 256
 
 def command_of(program, device, row):
     preset, precision, model = row
-    return [program, "train", "--device", device, "--data", "builtin", "--model", model, "--precision", precision, "--select",
-            f"preset={preset}", "--batch", str(BATCH), "--optimizer", "sgd", "--lr", "0.005"]
+    return [program, "train", "--device", device, "--data", "builtin", "--model", model, "--precision", precision,
+            "--select", f"preset={preset}", "--batch", str(BATCH), "--optimizer", "sgd", "--lr", "0.005"]
 
 
 def write_row(arguments, row, rates):
     preset, precision, model = row
     label = f"{model}, {precision.upper()}{'' if preset == 'fastest' else f', preset {preset}'}, batch {BATCH}"
-    cells = {"training, batch 512 unless said": label, "images or texts a second": f"{rates[1]:.7g}", "again": f"{rates[2]:.7g}"}
+    cells = {"training, batch 512 unless said": label, "images or texts a second": f"{rates[1]:.7g}",
+             "again": f"{rates[2]:.7g}"}
     measurements.write(arguments.csv, list(cells)[:1], [cells], arguments.device)
 
 

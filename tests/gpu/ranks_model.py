@@ -33,7 +33,7 @@ LOST = 0.05  # of the images/s: a way is good enough that loses no more
 
 
 def fitted(path, variant):
-    """(images of a GPU, us of its step alone, us of the sums of two, us that a step of two takes besides)"""
+    """(images of a GPU, us of its step by itself, us of the sums of two, us that a step of two takes besides)"""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     what = next(name for name in rows[0] if name not in (*measurements.ORIGIN, "batch", "images/s"))

@@ -1,6 +1,7 @@
-"""Where a step of several ranks spends its time beside a step of one GPU: each op's time, as the program measures it, of one
-GPU by itself, of all GPUs at the same time in processes that know nothing of each other, and of ranks, side by side. What
-differs between the first two are clocks and power, between the next two the sums and the waiting for them."""
+"""Where a step of several ranks spends its time beside a step of one GPU: each op's time, as the program measures it,
+of one GPU by itself, of all GPUs at the same time in processes that know nothing of each other, and of ranks, side by
+side. What differs between the first two are clocks and power, between the next two the sums and the waiting for
+them."""
 import json
 import os
 import re
@@ -94,9 +95,11 @@ def print_table(columns):
 def print_ranks(name, found):
     for number, rank in enumerate(found["ranks"]):
         newest = rank["newest"]
-        parts = ", ".join(f"{part} {newest[part]:.1f}" for part in ("forward", "backward", "waiting", "moving", "update"))
+        parts = ", ".join(f"{part} {newest[part]:.1f}"
+                          for part in ("forward", "backward", "waiting", "moving", "update"))
         print(f"{name}, rank {number}, {rank['device']}: step {rank['step_microseconds']:.1f}, sums "
-              f"{rank['allreduce_microseconds']:.1f} of which waiting {rank['waiting_microseconds']:.1f} us; its newest timed step: "
+              f"{rank['allreduce_microseconds']:.1f} of which waiting {rank['waiting_microseconds']:.1f} us; its "
+              "newest timed step: "
               f"{parts}; {rank['megahertz']:.0f} MHz, {rank['watts']:.0f} W", flush=True)
 
 
@@ -137,13 +140,15 @@ def same_bits(program, steps, devices, ranks, variants):
         weights = {}
         for name, place in ways.items():
             file = os.path.join(folder, f"{name}.safetensors")
-            done = subprocess.run([program, "train", "--model", "classifier_bn", "--data", "builtin", "--batch", "256", "--steps",
-                                   str(steps), "--test-images", "64", "--deterministic", "--save", file, *place],
+            done = subprocess.run([program, "train", "--model", "classifier_bn", "--data", "builtin", "--batch", "256",
+                                   "--steps", str(steps), "--test-images", "64", "--deterministic", "--save", file,
+                                   *place],
                                   capture_output=True, text=True, check=False)
             if done.returncode:
                 print(f"failed, exit {done.returncode}: {name}: {done.stderr.strip()[-400:]}", flush=True)
                 return 1
             with open(file, "rb") as saved:
                 weights[name] = saved.read()
-            print(f"{name}: {'the bits of one' if weights[name] == weights['one'] else 'OTHER BITS than one'}", flush=True)
+            print(f"{name}: {'the bits of one' if weights[name] == weights['one'] else 'OTHER BITS than one'}",
+                  flush=True)
     return 0 if len(set(weights.values())) == 1 else 1

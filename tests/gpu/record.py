@@ -13,8 +13,11 @@ apart. --seeds: the command runs once for each, with `--seed N` behind it. An em
     speed     images or texts a second of a training, in the column that --column names
     maps      of maps_bench: the beginning, an iteration, the purity before and after
     linear    of linear_bench: seconds to fit, the objective, whether it converged
+    batches   images a second and ms a step of a training
+    take      what patterns find: --take "COLUMN=PATTERN" for each column, the last match's first group
     steps     of a file that `bench --json` wrote (`-- cat FILE`): a row for each whole step
     variants  of such a file: a row for each variant of an op
+    shares    of such a file: a row for each op, the share of the floor that its fastest variant reaches, in --column
 """
 import argparse
 import json
@@ -91,6 +94,30 @@ def variants_rows(text):
             for row in json.loads(text)["rows"] if "skipped" not in row and not row.get("sum")]
 
 
+def batches_cells(texts, _):
+    batch, = set(numbers(r"^speed.*, batch (\d+)", texts))
+    return {"images a second": f"{speed(texts):.4g}", "ms a step": f"{1000 * batch / speed(texts):.3g}"}
+
+
+def taken(pairs, texts):
+    cells = {}
+    for pair in pairs:
+        column, pattern = pair.split("=", 1)
+        found = re.findall(pattern, texts[-1], re.MULTILINE)
+        if not found:
+            sys.exit(f"no '{pattern}' in what the command printed: nothing is written")
+        cells[column] = found[-1].strip()
+    return cells
+
+
+def shares_rows(text, column):
+    best = {}
+    for row in json.loads(text)["rows"]:
+        if "skipped" not in row and not row.get("sum"):
+            best[row["op"]] = max(best.get(row["op"], 0), row["floor_us"] / row["median_us"])
+    return [{"BF16, share of the floor": op, column: f"{100 * share:.0f} %"} for op, share in best.items()]
+
+
 def linear_cells(texts, _):
     seconds, = numbers(r"^fit ([\d.]+) s", texts)
     objective, = numbers(r"^ +objective ([\d.e+-]+)", texts)
@@ -105,6 +132,7 @@ KINDS = {
     "digits": digits_cells,
     "maps": maps_cells,
     "linear": linear_cells,
+    "batches": batches_cells,
 }
 KINDS_OF_ROWS = {
     "steps": (("preset", "precision"), steps_rows),
@@ -117,12 +145,16 @@ def rows_of(arguments, seeds, texts, seconds):
     if arguments.kind in KINDS_OF_ROWS:
         key, rows = KINDS_OF_ROWS[arguments.kind]
         return key, rows(texts[-1])
+    if arguments.kind == "shares":
+        return ("BF16, share of the floor",), shares_rows(texts[-1], arguments.column)
     row = dict(cell.split("=", 1) for cell in arguments.cell)
     if seeds and arguments.kind == "accuracy":
         row["seeds"] = ", ".join(seeds)
     key = list(row)
     if arguments.kind == "speed":
         return key, [{**row, arguments.column: f"{speed(texts):.0f}"}]
+    if arguments.kind == "take":
+        return key, [{**row, **taken(arguments.take, texts)}]
     return key, [{**row, **KINDS[arguments.kind](texts, seconds)}]
 
 
@@ -140,8 +172,9 @@ def run(command):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file")
-    parser.add_argument("kind", choices=[*KINDS, *KINDS_OF_ROWS, "speed"])
+    parser.add_argument("kind", choices=[*KINDS, *KINDS_OF_ROWS, "speed", "shares", "take"])
     parser.add_argument("--cell", action="append", default=[], metavar="COLUMN=TEXT")
+    parser.add_argument("--take", action="append", default=[], metavar="COLUMN=PATTERN")
     parser.add_argument("--column", default="images or texts a second")
     parser.add_argument("--seeds", default="")
     own, separator, command = sys.argv[1:], "--", []

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches, whole
-# steps of every network under memcheck, the loss curves and networks in files against PyTorch, their accuracy, the benchmark,
-# training on images in every precision, optimizers and runs that are gone on with, classifiers and maps of features, the
-# window with every image path, how fast its views answer, and the speed of all presets against a build of the parent commit
-# ($PARENT: its warpscope).
+# Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches,
+# whole steps of every network under memcheck, the loss curves and networks in files against PyTorch, their accuracy,
+# the benchmark, training on images in every precision, optimizers and runs that are gone on with, classifiers and maps
+# of features, the window with every image path, how fast its views answer, and the speed of all presets against a build
+# of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
 #                         parts (default: all): proof steps curve networks epochs bench speed network_speed accuracy
-#                         train watch half runs features memory window views parent
+#                         train watch half runs features tables ranks memory kernels window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
-# means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. CSV=docs/measurements writes the
-# figures into its tables (docs/adding.md); SEEDS=1,2,3 trains for accuracy with each. Prints a summary; the exit code is the
-# number of parts that failed.
+# means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. CSV=docs/measurements writes
+# the figures into its tables (docs/adding.md); SEEDS=1,2,3 trains for accuracy with each. Prints a summary; the exit
+# code is the number of parts that failed.
 set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train watch half runs features memory window views parent}
+parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train watch half runs features tables ranks memory kernels window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -177,7 +177,8 @@ part_network_speed() {
 }
 
 # Networks that come along, on CIFAR-10 and AG News ($WARPSCOPE_DATA has one or both): the accuracy and the seconds of a
-# recipe each, of images by ten views of each and by each by itself, and PyTorch's of resnet9, vgg and all that take texts.
+# recipe each, of images by ten views of each and by each by itself, and PyTorch's of resnet9, vgg and all that take
+# texts.
 part_accuracy() {
   local images=${WARPSCOPE_DATA:-}/cifar-10-batches-bin texts=${WARPSCOPE_DATA:-}/ag_news code=0
   [ -d "$images" ] || [ -d "$texts" ] || { echo "no CIFAR-10 and no AG News"; return 77; }
@@ -268,8 +269,8 @@ part_train() {
 # rules: the names of the optimizers.
 rules() { "$build"/warpscope config --optimizer list 2>&1 | sed 's/.*valid: //; s/,//g'; }
 
-# Every network with every optimizer at its default rate, small batches and large ones: a training that is stopped ends no
-# better than it began if nobody watches it. A loss that is not finite is told in other words.
+# Every network with every optimizer at its default rate, small batches and large ones: a training that is stopped ends
+# no better than it began if nobody watches it. A loss that is not finite is told in other words.
 part_watch() {
   local network data rule batch code=0
   for network in $(networks); do
@@ -388,6 +389,12 @@ PYTHON
   return $code
 }
 
+# Kernels that people write: proofs, trials of wrong ones, times of the lesson.
+part_kernels() {
+  timeout 300 python3 "$here"/tests/gpu/user_kernels.py "$build"/warpscope --seconds 250 2>&1 | tee "$out/kernels.log"
+  return "${PIPESTATUS[0]}"
+}
+
 part_window() {
   [ -n "${DISPLAY:-}" ] || { echo "no display"; return 77; }
   local code=0
@@ -441,6 +448,71 @@ part_features() {
   [ -d "${WARPSCOPE_DATA:-}/cifar-10-batches-bin" ] && data=$WARPSCOPE_DATA/cifar-10-batches-bin
   "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --then svm >"$out/then.log" 2>&1 || code=1
   tail -n 12 "$out/then.log"
+  return $code
+}
+
+# classified TABLE COLUMN=TEXT [OPTION...]: what a classifier makes of the features of the weights $out/tables.safetensors.
+classified() {
+  "${record[@]}" "$(table "$1")" take --cell "$2" --take 'accuracy=^accuracy +([\d.]+ %)' \
+    --take 'seconds to fit=^fitted +in ([\d.]+) s' -- \
+    "$build"/warpscope classify "$out"/tables.safetensors "${@:3}" >>"$out/tables.log" 2>&1
+}
+
+# Tables that no other part writes: normalization by itself, batches on the CPU, pictures after ten seconds, classifiers of
+# CIFAR-10's features, and of those that a head has shaped.
+part_tables() {
+  local code=0 shape network options batch joint
+  : >"$out/tables.log"
+  for shape in 512x32x32x64 512x16x16x128 512x8x8x256 512x1x1008x256; do
+    local ops=batch_norm.infer,batch_norm.forward,batch_norm.backward
+    [[ $shape == *x64 || $shape == *1008* ]] && ops+=,layer_norm.forward,layer_norm.backward_input,layer_norm.backward_weights
+    "$build"/warpscope bench --device cuda:0 --precision bf16 --op $ops --shape $shape --json "$out/norms-$shape.json" \
+      >>"$out/tables.log" 2>&1 || code=1
+    COMMAND="warpscope bench --op OP --shape SHAPE" "${record[@]}" "$(table norms)" shares --column $shape -- \
+      cat "$out/norms-$shape.json" >/dev/null || code=1
+  done
+  for options in "mlp builtin 3s" "classifier builtin 5s" "autoencoder builtin 6s" "char_cnn builtin 10s"; do
+    read -r network data seconds <<<"$options"
+    for batch in 8 16 32 64; do
+      "${record[@]}" "$(table cpu_batches)" batches --cell network="$network" --cell batch=$batch -- "$build"/warpscope train \
+        --device cpu --model "$network" --data "$data" --batch $batch --time "$seconds" >>"$out/tables.log" 2>&1 || code=1
+    done
+  done
+  "${record[@]}" "$(table sharp)" take --cell "\`warpscope train\` or the window with built-in scenes=BF16, batch 64, adam 0.0003: after 10 s" \
+    --take 'PSNR of held-out images=PSNR ([\d.]+ dB)' -- "$build"/warpscope train --device cuda:0 --data builtin --time 10s \
+    --precision bf16 --batch 64 >>"$out/tables.log" 2>&1 || code=1
+  local data=${WARPSCOPE_DATA:-}/cifar-10-batches-bin
+  [ -d "$data" ] || { echo "no CIFAR-10 for features"; return $code; }
+  "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --save "$out/tables.safetensors" \
+    >>"$out/tables.log" 2>&1 || code=1
+  for options in "RBF, \`pool1:max=4\`|--classifier rbf --layer pool1:max=4" "RBF, \`pool1:max=4+pool2\`|--classifier rbf --layer pool1:max=4+pool2" \
+    "RBF, \`pool1:mean=4+pool2\`|--classifier rbf --layer pool1:mean=4+pool2" "softmax regression|--classifier softmax" \
+    "5 nearest neighbours|--classifier nearest"; do
+    # shellcheck disable=SC2086 # options
+    COMMAND="warpscope classify R --classifier C" classified features_classifiers "classifier=${options%%|*}" --data "$data" \
+      --device cuda:0 ${options#*|} || code=1
+  done
+  for joint in 0.01 0.03 0.1; do
+    COMMAND="warpscope train --joint L" "${record[@]}" "$(table joint)" take --cell "L=$joint" --take 'PSNR=PSNR ([\d.]+ dB)' -- \
+      "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --joint $joint \
+      --save "$out/tables.safetensors" >>"$out/tables.log" 2>&1 || code=1
+    COMMAND="warpscope train --joint L" "${record[@]}" "$(table joint)" take --cell "L=$joint" \
+      --take 'accuracy of the RBF machine on the latents=^accuracy +([\d.]+ %)' -- \
+      "$build"/warpscope classify "$out/tables.safetensors" --data "$data" --device cuda:0 --classifier rbf >>"$out/tables.log" 2>&1 || code=1
+  done
+  rm -f "$out/tables.safetensors"
+  return $code
+}
+
+# Two GPUs: a training on both, by each way of adding gradients, sums by themselves, inference.
+part_ranks() {
+  [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -ge 2 ] || { echo "no two GPUs"; return 77; }
+  local code=0 ranks=(python3 "$here"/tests/gpu/ranks.py)
+  "${ranks[@]}" "$build"/warpscope --steps 2000 --peer --variants p2p_two_shot,nccl_plain,host_mpi --csv "$(table ranks)" || code=1
+  "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_two_shot,nccl_plain,nccl --csv "$(table ranks_buckets)" || code=1
+  "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_one_shot,p2p_two_shot,nccl_plain --csv "$(table ranks_sums)" || code=1
+  "${ranks[@]}" "$build"/tests/allreduce_bench --sum --csv "$(table ranks_sums)" || code=1
+  "${ranks[@]}" "$build"/warpscope --infer --csv "$(table ranks_inference)" || code=1
   return $code
 }
 

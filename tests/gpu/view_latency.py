@@ -4,16 +4,19 @@
     view_latency.py WARPSCOPE [--device cuda:0] [--draw gpu] [--size 2560x1440] [--only Frames] [--json FILE]
                     [--csv docs/measurements/views.csv]
 
-A/B: from the frame that asks for another second selection until a frame shows its pictures (new plans are built for it).
-Scrub: the work on a frame while the slider of the steps is dragged: the frame that sees the pointer shows the step under it.
+A/B: from the frame that asks for another second selection until a frame shows its pictures (new plans are built for
+it).
+Scrub: the work on a frame while the slider of the steps is dragged: the frame that sees the pointer shows the step
+under it.
 Decode: from the frame that asks for pictures along the way between two latents until a frame shows them.
-Lasso: the 99 % quantile of the work on a frame while a lasso is drawn in a map of 3,000 latents, which is shown to be done.
+Lasso: the 99 % quantile of the work on a frame while a lasso is drawn in a map of 3,000 latents, which is shown to be
+done.
 Formula: from the click on an image until a frame shows its activations.
-Frames: the 99 % quantile of the work on a frame (all but the swap, which on a virtual display copies the picture to the X
-server) while the pointer moves over four views at once (Images, Curves, Network, Training), and what the slowest frame of each
-second did. Prints each figure with its limit, and answers in the order in which they were asked for: what is made only once
-delays the first, or in A/B the first of each preset. The exit code is the number of limits missed. --only: some of these,
-separated by commas; on a CPU `--only Frames --device cpu --precision fp32`.
+Frames: the 99 % quantile of the work on a frame (all but the swap, which on a virtual display copies the picture to the
+X server) while the pointer moves over four views at once (Images, Curves, Network, Training), and what the slowest
+frame of each second did. Prints each figure with its limit, and answers in the order in which they were asked for: what
+is made only once delays the first, or in A/B the first of each preset. The exit code is the number of limits missed.
+--only: some of these, separated by commas; on a CPU `--only Frames --device cpu --precision fp32`.
 """
 import argparse
 import json
@@ -26,7 +29,8 @@ import time
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 from window_cost import Bench, Hand, events, measurements  # noqa: E402
 
-LIMITS = {"A/B ms": 100, "scrub work ms": 16, "decode ms": 100, "activations ms": 100, "lasso work ms": 16, "p99 work ms": 8.0}
+LIMITS = {"A/B ms": 100, "scrub work ms": 16, "decode ms": 100, "activations ms": 100, "lasso work ms": 16,
+          "p99 work ms": 8.0}
 LABELS = {"A/B ms": "another second selection (A/B) until its pictures are drawn",
           "scrub work ms": "work on a frame while the slider of the steps is dragged",
           "decode ms": "pictures between two latents",
@@ -42,7 +46,8 @@ def answers(trace, kind):
 
 
 def tell_slowest(told):
-    """The frame with the most work of each line of the trace: its phases, and the parts that took a millisecond or more."""
+    """The frame with the most work of each line of the trace: its phases, and the parts that took a millisecond or
+    more."""
     for frame in sorted((e["slowest"] for e in told if e["slowest"]), key=lambda f: -f["ms"])[:SLOWEST_TOLD]:
         phases, parts = (", ".join(f"{p['name']} {p['ms']} ({p['cpu_ms']})" for p in frame[kind] if p["ms"] >= 1)
                          for kind in ("phases", "parts"))
@@ -58,14 +63,17 @@ def tell_parts(told):
     for name, both in spans.items():
         wall, cpu = (sorted(times) for times in zip(*both))
         if wall[-1] >= PART_TOLD:
-            print(f"  part {name}: {len(wall)} frames, median {quantile(wall, 0.5):.2f}, 99 % below {quantile(wall, 0.99):.2f}, at most "
-                  f"{wall[-1]:.2f} ms; on the processor {quantile(cpu, 0.5):.2f}, {quantile(cpu, 0.99):.2f}, {cpu[-1]:.2f}")
+            print(f"  part {name}: {len(wall)} frames, median {quantile(wall, 0.5):.2f}, 99 % below "
+                  f"{quantile(wall, 0.99):.2f}, at most "
+                  f"{wall[-1]:.2f} ms; on the processor {quantile(cpu, 0.5):.2f}, {quantile(cpu, 0.99):.2f}, "
+                  f"{cpu[-1]:.2f}")
 
 
 def work_between(trace, begin, end):
     """Milliseconds of work on the frames that the trace tells of in this span; the first of them began before it."""
     told = [e for e in events(trace) if e["event"] == "frame" and begin <= e["time"] <= end]
-    print(f"until shown: {quantile(sorted(span for e in told[1:] for span in e['frames_ms']), 0.99):.2f} ms at the 99 % quantile; "
+    print(f"until shown: {quantile(sorted(span for e in told[1:] for span in e['frames_ms']), 0.99):.2f} ms at the 99 "
+          "% quantile; "
           f"phases of the last: {told[-1]['phases']}; the slowest:")
     tell_slowest(told[1:])
     tell_parts(told[1:])
@@ -123,7 +131,8 @@ def lasso(hand):
     hand.click("latent.method.t-SNE")
     newest = {}
     for _ in range(600):
-        newest = next((e for e in reversed(events(hand.trace)) if e["event"] == "latent" and e.get("method") == "tsne"), {})
+        newest = next((e for e in reversed(events(hand.trace)) if e["event"] == "latent" and e.get("method") == "tsne"),
+                      {})
         if 0 < newest.get("iterations", 0) == newest.get("iteration"):
             break
         time.sleep(0.1)
@@ -223,7 +232,8 @@ def main():
             row = table_row(arguments.size, name, values)
             measurements.write(arguments.csv, list(row)[:1], [row], arguments.device)
         missed += not good
-        print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.2f}, limit {limit}; median {quantile(values, 0.5):.2f} of "
+        print(f"{'ok  ' if good else 'MISS'} {name}: {figures[name]:.2f}, limit {limit}; median "
+              f"{quantile(values, 0.5):.2f} of "
               f"{len(values)}, at most {values[-1] if values else float('nan'):.2f}")
         if "work" not in name and told[name]:
             later = ", ".join(f"{value:.1f}" for value in told[name][1:])

@@ -6,14 +6,14 @@
                    [--csv docs/measurements/window.csv, or window_cpu.csv where the CPU paints]
 
 Start: seconds from the start of the process to the first frame and to the first step that the window shows. Cost: while
-nobody touches the window, the time of STEPS steps at batch 64 in the window against the same without one, alternately; of the
-latter, the process runs twice, with STEPS and with few steps, so that start and end drop out. Frames: while the pointer moves
-over the window, the 99 % quantile of a frame with 100,000 points on the curve, 1600x1000, from its beginning until it is shown
-(swapped). Click: on variants while slow steps (about 0.1 s each) run; how many steps the old selection still made from one
-frame after the click on.
+nobody touches the window, the time of STEPS steps at batch 64 in the window against the same without one, alternately;
+of the latter, the process runs twice, with STEPS and with few steps, so that start and end drop out. Frames: while the
+pointer moves over the window, the 99 % quantile of a frame with 100,000 points on the curve, 1600x1000, from its
+beginning until it is shown (swapped). Click: on variants while slow steps (about 0.1 s each) run; how many steps the
+old selection still made from one frame after the click on.
 Tabs: with --tabs nothing but the cost is measured, at rest, with each of these tabs of the workbench open; limit 2 %.
-Prints how evenly the machine computes by itself, the phases of slow frames, and each figure with its limit; the exit code is
-the number of limits missed, but for those that are known to be.
+Prints how evenly the machine computes by itself, the phases of slow frames, and each figure with its limit; the exit
+code is the number of limits missed, but for those that are known to be.
 """
 import argparse
 import json
@@ -57,7 +57,8 @@ class Bench:
         self.count += 1
         trace = os.path.join(self.folder, f"trace-{self.count}.jsonl")
         # What a window remembers of the one before would count as its cost.
-        own = dict(os.environ, WARPSCOPE_UI_TRACE=trace, XDG_CONFIG_HOME=os.path.join(self.folder, f"config-{self.count}"),
+        own = dict(os.environ, WARPSCOPE_UI_TRACE=trace,
+                   XDG_CONFIG_HOME=os.path.join(self.folder, f"config-{self.count}"),
                    XDG_DATA_HOME=os.path.join(self.folder, "data"))
         command = [self.program, *self.training, "--precision", precision or self.precision,
                    "--window-size", size, "--draw", self.draw, *more]
@@ -88,7 +89,8 @@ class Bench:
 
 
 def host(seconds):
-    """The same little work, over and over, 60 times a second: how evenly this machine computes while nothing else runs."""
+    """The same little work, over and over, 60 times a second: how evenly this machine computes while nothing else
+    runs."""
     spans = []
     begin = time.monotonic()
     for i in range(int(60 * seconds)):
@@ -97,7 +99,8 @@ def host(seconds):
         sum(range(60000))
         spans.append(1e3 * (time.monotonic() - first))
     spans.sort()
-    print(f"host: the same work takes {statistics.median(spans):.2f} ms, 99 % below {spans[int(0.99 * len(spans))]:.2f} ms, "
+    print(f"host: the same work takes {statistics.median(spans):.2f} ms, 99 % below "
+          f"{spans[int(0.99 * len(spans))]:.2f} ms, "
           f"at most {spans[-1]:.2f} ms")
 
 
@@ -109,7 +112,8 @@ def start(bench):
         seen = events(trace)
         first_frame.append(next(e["time"] for e in seen if e["event"] == "frame") - started)
         first_step.append(next(e["time"] for e in seen if e["event"] == "stepped") - started)
-    print(f"start: first frame {', '.join(f'{t:.3f}' for t in first_frame)} s, first step {', '.join(f'{t:.3f}' for t in first_step)} s")
+    print(f"start: first frame {', '.join(f'{t:.3f}' for t in first_frame)} s, first step "
+          f"{', '.join(f'{t:.3f}' for t in first_step)} s")
     # The first start reads the program from disk.
     return {"first frame s": statistics.median(first_frame[1:]), "first step s": statistics.median(first_step[1:]),
             "cold": [first_frame[0], first_step[0]]}
@@ -123,7 +127,8 @@ def cost(bench, steps, rounds):
         with_window.append(seconds)
         rates.append((seen[-1]["frames"] - seen[0]["frames"]) / (seen[-1]["time"] - seen[0]["time"]))
     speed = [64 * (steps - FEW) / statistics.median(seconds) for seconds in (without, with_window)]
-    print(f"cost: {speed[0]:,.0f} images/s without a window, {speed[1]:,.0f} with; rounds {[round(s, 3) for s in without]} s, "
+    print(f"cost: {speed[0]:,.0f} images/s without a window, {speed[1]:,.0f} with; rounds "
+          f"{[round(s, 3) for s in without]} s, "
           f"{[round(s, 3) for s in with_window]} s; {[round(rate, 1) for rate in rates]} frames/s")
     return {"images/s without": speed[0], "images/s with": speed[1], "cost %": 100 * (1 - speed[1] / speed[0]),
             "frames/s at rest": max(rates)}
@@ -138,7 +143,8 @@ def cost_of_tabs(bench, steps, rounds, tabs):
     figures = {}
     for tab in tabs:
         figures[f"{tab} %"] = 100 * (1 - statistics.median(without) / statistics.median(spent[tab]))
-        print(f"{tab}: {64 * (steps - FEW) / statistics.median(spent[tab]):,.0f} images/s, {figures[f'{tab} %']:.2f} % less than the "
+        print(f"{tab}: {64 * (steps - FEW) / statistics.median(spent[tab]):,.0f} images/s, {figures[f'{tab} %']:.2f} "
+              "% less than the "
               f"{64 * (steps - FEW) / statistics.median(without):,.0f} without a window")
     return figures
 
@@ -167,11 +173,13 @@ def frames(bench):
         for x in range(300, 1300, 20):
             subprocess.run(["xdotool", "mousemove", str(x), "500", "sleep", "0.03"], check=True)
     if stolen is not None:
-        print(f"frames: the host took {stolen_seconds() - stolen:.2f} s of the processors in {time.monotonic() - started:.1f} s")
+        print(f"frames: the host took {stolen_seconds() - stolen:.2f} s of the processors in "
+              f"{time.monotonic() - started:.1f} s")
     full = [e for e in events(trace) if e["event"] == "frame" and e["points"] >= 100000]
     spans = sorted(span for e in full[1:] for span in e["frames_ms"])
     p99 = spans[int(0.99 * len(spans))]
-    print(f"frames: {full[0]['points']} to {full[-1]['points']} points, {len(spans)} frames take {statistics.median(spans):.2f} ms, "
+    print(f"frames: {full[0]['points']} to {full[-1]['points']} points, {len(spans)} frames take "
+          f"{statistics.median(spans):.2f} ms, "
           f"90 % below {spans[int(0.9 * len(spans))]:.2f}, 99 % below {p99:.2f}, at most {spans[-1]:.2f} ms")
     tell_slow_frames(events(trace))
     return {"p99 frame ms": p99, "frame ms": statistics.median(spans)}
@@ -179,12 +187,14 @@ def frames(bench):
 
 def timed_steps(bench, steps):
     run = os.path.join(bench.folder, "timed")
-    bench.timed([bench.program, "train", *bench.training, "--precision", bench.precision, "--steps", str(steps), "--run-dir", run])
+    bench.timed([bench.program, "train", *bench.training, "--precision", bench.precision, "--steps", str(steps),
+                 "--run-dir", run])
     ends = [e["seconds"] for e in events(os.path.join(run, "metrics.jsonl")) if "loss" in e][FEW:]
     spans = [b - a for a, b in zip(ends, ends[1:])]
     median = statistics.median(spans)
     long = [span - median for span in spans if span > 1.1 * median]
-    print(f"timed steps: {len(long)} of {len(spans)} steps of {1e6 * median:.1f} us took longer, together {1e3 * sum(long):.2f} ms "
+    print(f"timed steps: {len(long)} of {len(spans)} steps of {1e6 * median:.1f} us took longer, together "
+          f"{1e3 * sum(long):.2f} ms "
           f"of {sum(spans):.2f} s; the mean is {100 * (statistics.mean(spans) / median - 1):.3f} % above the median")
     return {"timed steps %": 100 * sum(long) / sum(spans)}
 
@@ -238,13 +248,17 @@ def table_rows(figures):
     """(what, figure, limit) of all that is measured without --tabs."""
     return [
         ("images/s without and with the window",
-         f"{figures['images/s without']:,.0f}, {figures['images/s with']:,.0f}: {figures['cost %']:.2f} %", limit_in(" %", "cost %")),
+         f"{figures['images/s without']:,.0f}, {figures['images/s with']:,.0f}: {figures['cost %']:.2f} %",
+         limit_in(" %", "cost %")),
         ("frames a second at rest", f"{figures['frames/s at rest']:.1f}", limit_in("", "frames/s at rest")),
         ("first frame, first step after the start of the process",
-         f"{figures['first frame s']:.2f} s, {figures['first step s']:.2f} s", limit_in(" s", "first frame s", "first step s")),
+         f"{figures['first frame s']:.2f} s, {figures['first step s']:.2f} s",
+         limit_in(" s", "first frame s", "first step s")),
         ("a frame with 100,000 points on the curve, median", f"{figures['frame ms']:.2f} ms", ""),
-        ("a frame with 100,000 points on the curve, 99 % below", f"{figures['p99 frame ms']:.2f} ms", limit_in(" ms", "p99 frame ms")),
-        ("steps timed kernel by kernel, share of the time", f"{figures['timed steps %']:.3f} %", limit_in(" %", "timed steps %")),
+        ("a frame with 100,000 points on the curve, 99 % below", f"{figures['p99 frame ms']:.2f} ms",
+         limit_in(" ms", "p99 frame ms")),
+        ("steps timed kernel by kernel, share of the time", f"{figures['timed steps %']:.3f} %",
+         limit_in(" %", "timed steps %")),
         ("steps that a click on a variant leaves to the old one", f"{figures['steps after a click']:g}",
          limit_in("", "steps after a click")),
     ]
@@ -256,8 +270,11 @@ def table_rows_of_tabs(figures):
 
 
 def write_rows(arguments, rows):
-    title = "drawn by OpenGL on the GPU that trains" if arguments.draw == "gpu" else "painted on the CPU, 60 frames a second"
-    measurements.write(arguments.csv, (title,), [dict(zip((title, "figure", "limit"), row)) for row in rows], arguments.device)
+    title = "painted on the CPU, 60 frames a second"
+    if arguments.draw == "gpu":
+        title = "drawn by OpenGL on the GPU that trains"
+    measurements.write(arguments.csv, (title,), [dict(zip((title, "figure", "limit"), row)) for row in rows],
+                       arguments.device)
 
 
 def main():
@@ -283,8 +300,8 @@ def main():
             figures = cost_of_tabs(bench, arguments.steps, arguments.rounds, arguments.tabs.split(","))
             write_rows(arguments, table_rows_of_tabs(figures))
             return sum(figure > TAB_LIMIT for figure in figures.values())
-        figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds), **timed_steps(bench, arguments.steps),
-                   **frames(bench), **clicks(bench)}
+        figures = {**start(bench), **cost(bench, arguments.steps, arguments.rounds),
+                   **timed_steps(bench, arguments.steps), **frames(bench), **clicks(bench)}
     write_rows(arguments, table_rows(figures))
     missed, known = 0, arguments.known_miss.split(",")
     for name, limit in LIMITS.items():

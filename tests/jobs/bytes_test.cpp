@@ -46,6 +46,14 @@ TEST(JobMessages, ThatAreInconsistentAreRefused) {
   expect_refused<features::GridResult>("the table of a search", [](auto& grid) { grid.cs.push_back(1); });
   expect_refused<features::MapPicture>("what made a map", [](auto& map) { map.facts = nullptr; });
   expect_refused<features::MapPicture>("as many points", [](auto& map) { map.places.push_back(0); });
+  expect_refused<StepScene>("the network of a step", [](auto& scene) { scene.model.layers.pop_back(); });
+  expect_refused<StepScene>("the network of a step", [](auto& scene) { scene.model = {}; });
+  expect_refused<StepScene>("a step has no images", [](auto& scene) { scene.setup.batch = 0; });
+  expect_refused<Request>("a step has no images", [](auto& request) {
+    Baseline baseline{{models::find_model("mlp"), {}, {}}};
+    baseline.scene.setup.optimizer.accumulate = -1;
+    request = baseline;
+  });
 }
 
 }  // namespace

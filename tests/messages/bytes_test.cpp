@@ -151,6 +151,14 @@ TEST(Inconsistent, ObservationsAreRefused) {
   expect_refused<ShownImages>("pictures have another size", [](auto& images) { images.errors.push_back(0); });
 }
 
+TEST(Inconsistent, KernelsOfUsersAreRefused) {
+  expect_refused<UserKernel>("a version of a kernel is missing",
+                             [](auto& kernel) { kernel.versions.push_back(nullptr); });
+  expect_refused<UserKernel>("the versions of a kernel do not rise", [](auto& kernel) {
+    kernel.versions = {std::make_shared<KernelVersion>(), std::make_shared<KernelVersion>()};
+  });
+}
+
 TEST(MessageHead, OfAnotherVersionIsToldAsSuch) {
   const std::string text = MessageWriter().write(Command{Pause{}});
   try {

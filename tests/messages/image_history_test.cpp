@@ -49,6 +49,18 @@ TEST(ImageHistory, KeepsEarlyStepsEachAndLaterOnesEvenlyOnALogarithm) {
   }
 }
 
+TEST(ImageHistory, WhatWasBeforeTheStepThatATrainingGoesOnFromStays) {
+  ImageHistory history;
+  pass(history, 0, 9);
+  history.go_on(0, 1, 6);
+  EXPECT_EQ(history.steps(), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6}));
+  history.add(images_of(7, 1));
+  EXPECT_EQ(history.steps().size(), 8u) << "they are of the same training";
+  history.go_on(0, 2, 3);
+  history.add(images_of(4, 2));
+  EXPECT_EQ(history.steps(), (std::vector<std::uint64_t>{4})) << "another one was left for it";
+}
+
 TEST(ImageHistory, StaysWithinItsMemoryAndKeepsTheFirstAndTheLast) {
   for (const std::size_t most : {std::size_t{5}, std::size_t{12}, std::size_t{30}}) {
     ImageHistory history(most * kMoment);

@@ -157,12 +157,12 @@ TEST_F(Parameters, AFileWithTheNetworkTwiceIsRefused) {
 
 TEST_F(Parameters, NumbersThatAreNotFiniteAreNamed) {
   std::vector<float> bad = values;
-  EXPECT_EQ(not_finite_in(model, bad), "");
+  EXPECT_EQ(bad_numbers_in(model, bad), "");
   const ParameterLayout layout = parameter_layout(model);
   bad[layout.find("conv2.weight").offset + 5] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(not_finite_in(model, bad), "NaN in conv2.weight");
+  EXPECT_EQ(bad_numbers_in(model, bad), "NaN in conv2.weight");
   bad[layout.find("conv1.bias").offset] = -std::numeric_limits<float>::infinity();
-  EXPECT_EQ(not_finite_in(model, bad), "infinity in conv1.bias and NaN in conv2.weight");
+  EXPECT_EQ(bad_numbers_in(model, bad), "infinity in conv1.bias and NaN in conv2.weight");
 }
 
 TEST_F(Parameters, ThoseThatFitAreTakenAndTheOthersStay) {

@@ -36,6 +36,7 @@ class Latents : public testing::TestWithParam<tests::Streams> {
   void SetUp() override {
     if (!device) GTEST_SKIP() << core::cuda_unavailable_reason();
     engine = std::make_unique<Engine>(options(), data, device);
+    mapper->ask(request_of({{0}}));
   }
   static EngineOptions options() {
     EngineOptions options = tests::tiny_engine_options();
@@ -135,6 +136,18 @@ TEST_P(Latents, AreDecodedByTheWeightsThatMadeThem) {
   EXPECT_EQ(anew.latent_pictures->pixels, before->pixels);
 }
 
+TEST_P(Latents, CarryTheWeightsOnlyWhereSomebodyAsksForPictures) {
+  mapper->ask(request_of());
+  EXPECT_EQ(look()->weights, nullptr);
+  decoder->ask(request_of({{1}}));
+  EXPECT_FALSE(decoder->take(seen));
+  EXPECT_FALSE(decoder->start(engine->scene())) << "it waits for a map with weights";
+  EXPECT_TRUE(mapper->ask(request_of({{1}}))) << "asks for one";
+  EXPECT_FALSE(mapper->ask(request_of({{1}, {2}}))) << "that has them";
+  look();
+  EXPECT_EQ(decode({{1}})->map, 2u);
+}
+
 TEST_P(Latents, AreDecodedOnceAndAgainWithTheNextMap) {
   look();
   decode({{1}, {2}});
@@ -188,7 +201,7 @@ TEST_P(Latents, MayBeLetGoWhileTheyAreUnderWay) {
   EXPECT_TRUE(mapper->start(engine->scene()));
   EXPECT_FALSE(mapper->start(engine->scene())) << "the one before has not been taken";
   EXPECT_FALSE(decoder->start(engine->scene()));
-  EXPECT_TRUE(mapper->ask(request_of())) << "it was never asked";
+  EXPECT_FALSE(mapper->ask(request_of())) << "fewer pictures need no other map";
   EXPECT_TRUE(mapper->ask({}));
   decoder->end(seen);
   mapper->end(seen);
@@ -205,6 +218,7 @@ TEST(LatentsThatAreNotFinite, SaySo) {
   for (float& value : state.parameters) value = 1e38f;
   engine.restore(state);
   const std::unique_ptr<Observer> mapper = make_latent_mapper();
+  mapper->ask(request_of({{0}}));
   Observations seen;
   EXPECT_TRUE(mapper->start(engine.scene()));
   wait_for(*mapper, seen);
@@ -221,6 +235,7 @@ TEST(LatentsOfAClassifier, HaveNoPictures) {
   Engine engine(options, std::make_shared<data::DataSet>(tests::labelled_data(40, 12)),
                 core::open_device("cpu"));
   const std::unique_ptr<Observer> mapper = make_latent_mapper();
+  mapper->ask(request_of({{0}}));
   Observations seen;
   EXPECT_TRUE(mapper->start(engine.scene()));
   wait_for(*mapper, seen);

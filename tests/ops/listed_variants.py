@@ -1,5 +1,5 @@
-"""Every function of an op's folder that returns a Variant stands in the list at the end of <op>.cpp. Prints those that do
-not: nothing else would miss them, also where CUDA or a library that they need is not there."""
+"""Every function of an op's folder that returns a Variant stands in the list at the end of <op>.cpp. Prints those that
+do not: nothing else would miss them, also where CUDA or a library that they need is not there."""
 import pathlib
 import re
 import sys

@@ -129,7 +129,7 @@ TEST(OptimizerUpdate, RmspropDividesByTheRootOfTheMeanSquare) {
   EXPECT_EQ(after.parameters, (Values{4 - 0.5 * 3 / (3 + 1)}));
 }
 
-TEST(OptimizerUpdate, LionStepsByTheSignAlone) {
+TEST(OptimizerUpdate, LionStepsOnlyByTheSign) {
   const State after = update_one(UpdateRule::lion, 8);
   EXPECT_EQ(after.parameters, (Values{4 - 0.5 - 0.5}));
   EXPECT_EQ(after.first, (Values{0.75 * 8 + 0.25 * 2}));

@@ -171,9 +171,9 @@ TEST(UnavailableReason, NamesTheRangeOfComputeCapabilities) {
                   .summary = ""};
   EXPECT_EQ(unavailable_reason(variant, gpu_of(90), Precision::bf16), "");
   EXPECT_EQ(unavailable_reason(variant, gpu_of(89), Precision::bf16),
-            "needs compute capability 9.0 alone, this GPU has 8.9");
+            "needs compute capability 9.0 only, this GPU has 8.9");
   EXPECT_EQ(unavailable_reason(variant, gpu_of(100), Precision::bf16),
-            "needs compute capability 9.0 alone, this GPU has 10.0");
+            "needs compute capability 9.0 only, this GPU has 10.0");
   variant.minimum_compute_capability = 80;
   EXPECT_EQ(unavailable_reason(variant, gpu_of(86), Precision::bf16), "");
   EXPECT_EQ(unavailable_reason(variant, gpu_of(100), Precision::bf16),
@@ -305,7 +305,7 @@ TEST(VariantTable, EveryChainIsWellFormed) {
   for (const Variant& variant : *built_in_variants()) {
     if (variant.chain.empty()) continue;
     SCOPED_TRACE(std::string(to_string(variant.op)) + " " + variant.name);
-    EXPECT_GT(variant.chain.size(), 1u) << "a chain of its own op alone says nothing";
+    EXPECT_GT(variant.chain.size(), 1u) << "a chain of its own op only says nothing";
     std::set<Op> listed;
     for (const Link& link : variant.chain) {
       EXPECT_TRUE(listed.insert(link.op).second) << to_string(link.op) << " twice";
@@ -413,6 +413,26 @@ TEST(OpTests, SayWhatTheProofsOfEveryOpNeed) {
       EXPECT_EQ(operand_of(derivative.forward, derivative.output).access, Access::write);
       EXPECT_EQ(operand_of(contract.op, derivative.result).access, Access::write);
       if (derivative.output_gradient) operand_of(contract.op, *derivative.output_gradient);
+    }
+  }
+}
+
+// What a contract does not list gets lost where shapes are written down: in files, benches and names of choices.
+TEST(OpTests, TryTheParametersThatTheContractLists) {
+  for (const OpContract& contract : contracts()) {
+    std::set<Parameter> tried;
+    for (const OpShape& call : ops::tests_of(contract.op).shapes()) {
+      const OpShape shape = by_itself(call);
+      visit_parameters(shape, [&](Parameter parameter, const auto& value, auto standard) {
+        if (value != standard) tried.insert(parameter);
+      });
+    }
+    const std::set<Parameter> listed(contract.parameters.begin(), contract.parameters.end());
+    for (const Parameter each : tried) {
+      EXPECT_TRUE(listed.contains(each)) << contract.name << " does not list " << row_of(each).name;
+    }
+    for (const Parameter each : listed) {
+      EXPECT_TRUE(tried.contains(each)) << "no shape of " << contract.name << " has " << row_of(each).name;
     }
   }
 }

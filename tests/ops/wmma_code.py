@@ -1,5 +1,5 @@
-"""The variants `wmma` use the tensor cores of compute capability 7.5, which no machine of these tests has: compiles their
-kernels for it and counts the instructions HMMA in the machine code. Exits with 77 where there is no nvcc.
+"""The variants `wmma` use the tensor cores of compute capability 7.5, which no machine of these tests has: compiles
+their kernels for it and counts the instructions HMMA in the machine code. Exits with 77 where there is no nvcc.
 
 usage: wmma_code.py NVCC"""
 import collections

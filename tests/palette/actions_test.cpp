@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <memory>
 #include <set>
+#include <string>
+#include <variant>
 
 #include <gtest/gtest.h>
 
@@ -33,42 +36,45 @@ class ActionsTest : public testing::Test {
   }
 
   ActionScene scene() {
-    return {.snapshot = snapshot,
-            .selection = snapshot.selection,
-            .settings = *snapshot.settings,
-            .why_no_steering = why_no_steering,
-            .plot = plot,
-            .seen = {},
-            .follows = true,
-            .panels = {{"kernels", "Kernels", true, true, false},
-                       {"verify", "Verify", true, false, true},
-                       {"determinism", "Determinism", false, false, false}},
-            .layouts = {{"train", true, true}, {"talk", false, false}},
-            .training_tabs = kTrainingTabs,
-            .training_tab = 0,
-            .undoable = undoable,
-            .redoable = {},
-            .send = [this](training::Command command) { sent.push_back(std::move(command)); },
-            .press = [this](const KeyPress& key) { pressed.push_back(key); },
-            .show_panel = [this](const std::string& id) { shown = id; },
-            .close_panel = [this](const std::string& id) { done = "close " + id; },
-            .float_panel = [this](const std::string& id) { done = "float " + id; },
-            .use_layout = [this](const std::string& name) { done = "use " + name; },
-            .save_layout = [this](const std::string& name) { done = "save " + name; },
-            .delete_layout = [this](const std::string& name) { done = "delete " + name; },
-            .show_training_tab = [this](int tab) { shown_training = tab; },
-            .set_plot = [this](const PlotSettings& changed) { plot = changed; },
-            .look = look,
-            .set_look = [this](const Look& changed) { look = changed; },
-            .follow = [this](bool follows) { followed = follows; },
-            .copy_curves = [this] { ++copied; },
-            .take_tour = [this] { done = "tour"; },
-            .tell = [this](const std::string& text) { done = text; },
-            .judge_features = [this] { done = "judge"; },
-            .why_no_features = why_no_features,
-            .map_latents = [this](const std::string& method) { done = "map by " + method; },
-            .edit_network = [this](bool file) { done = file ? "open a network" : "edit the network"; },
-            .why_no_map = why_no_map};
+    return {
+        .snapshot = snapshot,
+        .selection = snapshot.selection,
+        .settings = *snapshot.settings,
+        .why_no_steering = why_no_steering,
+        .plot = plot,
+        .seen = {},
+        .follows = true,
+        .panels = {{"kernels", "Kernels", true, true, false},
+                   {"verify", "Verify", true, false, true},
+                   {"determinism", "Determinism", false, false, false}},
+        .layouts = {{"train", true, true}, {"talk", false, false}},
+        .training_tabs = kTrainingTabs,
+        .training_tab = 0,
+        .undoable = undoable,
+        .only_setting = only_setting,
+        .redoable = {},
+        .send = [this](training::Command command) { sent.push_back(std::move(command)); },
+        .press = [this](const KeyPress& key) { pressed.push_back(key); },
+        .show_panel = [this](const std::string& id) { shown = id; },
+        .close_panel = [this](const std::string& id) { done = "close " + id; },
+        .float_panel = [this](const std::string& id) { done = "float " + id; },
+        .use_layout = [this](const std::string& name) { done = "use " + name; },
+        .save_layout = [this](const std::string& name) { done = "save " + name; },
+        .delete_layout = [this](const std::string& name) { done = "delete " + name; },
+        .show_training_tab = [this](int tab) { shown_training = tab; },
+        .set_plot = [this](const PlotSettings& changed) { plot = changed; },
+        .look = look,
+        .set_look = [this](const Look& changed) { look = changed; },
+        .follow = [this](bool follows) { followed = follows; },
+        .copy_curves = [this] { ++copied; },
+        .take_tour = [this] { done = "tour"; },
+        .tell = [this](const std::string& text) { done = text; },
+        .judge_features = [this] { done = "judge"; },
+        .why_no_features = why_no_features,
+        .map_latents = [this](const std::string& method) { done = "map by " + method; },
+        .edit_network = [this](bool file) { done = file ? "open a network" : "edit the network"; },
+        .why_no_map = why_no_map,
+        .own_kernels = {.make = [this] { done = "new kernel"; }, .load = [this] { done = "load a kernel"; }}};
   }
 
   Action find(const std::string& id) {
@@ -107,7 +113,7 @@ class ActionsTest : public testing::Test {
   Snapshot snapshot;
   PlotSettings plot;
   Look look;
-  std::string why_no_steering, why_no_features, why_no_map, undoable;
+  std::string why_no_steering, why_no_features, why_no_map, undoable, only_setting;
   std::vector<training::Command> sent;
   std::vector<KeyPress> pressed;
   std::string shown, done;
@@ -177,6 +183,34 @@ TEST_F(ActionsTest, PanelsAndLayoutsAreArranged) {
   find("layout.delete.talk").run();
   EXPECT_EQ(done, "delete talk");
   for (const Action& action : all_actions(scene())) EXPECT_NE(action.id, "layout.delete.train");
+}
+
+TEST_F(ActionsTest, OwnKernelsAreMadeLoadedAppliedAndForgotten) {
+  training::UserKernels kernels;
+  training::UserKernel& kernel = kernels.kernels.emplace_back();
+  kernel.file = "my_relu.cpp";
+  kernel.variant = "user:my_relu";
+  training::KernelVersion version;
+  version.number = 1;
+  version.stage = training::KernelStage::ready;
+  kernel.versions.push_back(std::make_shared<training::KernelVersion>(version));
+  snapshot.user_kernels = std::make_shared<training::UserKernels>(kernels);
+  find("own_kernels.new").run();
+  EXPECT_EQ(done, "new kernel");
+  find("own_kernels.load").run();
+  EXPECT_EQ(done, "load a kernel");
+  EXPECT_NE(find("own_kernels.my_relu.leave").why_not, "") << "it does not run";
+  for (const char* const what : {"apply", "forget", "apply_when_proved"}) {
+    const Action action = find(std::string("own_kernels.my_relu.") + what);
+    EXPECT_EQ(action.why_not, "");
+    action.run();
+  }
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(std::get<training::UseKernel>(sent[0]).version, 1);
+  EXPECT_EQ(std::get<training::ForgetKernel>(sent[1]).file, "my_relu.cpp");
+  EXPECT_TRUE(std::get<training::ApplyWhenProved>(sent[2]).on);
+  snapshot.state = TrainerState::finished;
+  EXPECT_NE(find("own_kernels.my_relu.apply").why_not, "");
 }
 
 TEST_F(ActionsTest, TermsAreExplained) {
@@ -263,6 +297,10 @@ TEST_F(ActionsTest, UndoTellsWhatItWouldUndo) {
   undoable = "batch: 4 -> 8";
   EXPECT_EQ(find("undo").why_not, "");
   EXPECT_EQ(find("undo").note, "batch: 4 -> 8");
+  EXPECT_EQ(find("undo.setting").why_not, "Undo would not take the weights back.");
+  only_setting = undoable;
+  EXPECT_EQ(find("undo.setting").why_not, "");
+  EXPECT_EQ(find("undo.setting").note, "batch: 4 -> 8");
 }
 
 TEST_F(ActionsTest, EveryVariantOfTheStepIsThereWithItsRefusal) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,43 +10,17 @@
 #include "gpu/plan/presets.h"
 #include "gpu/settings/setting.h"
 #include "tests/support/changes.h"
+#include "tests/support/undo_snapshots.h"
 
 namespace warpscope::ui::undo_test {
 namespace {
 
+using tests::answered;
+using tests::at_batch;
+using tests::batch;
+using tests::begin_training;
+using tests::return_to;
 using training::Snapshot;
-
-Snapshot at_batch(int batch) {
-  Snapshot snapshot;
-  tests::settings_of(snapshot).batch = batch;
-  return snapshot;
-}
-
-/// The trainer has looked at all commands up to `last`.
-Snapshot answered(Snapshot snapshot, std::uint64_t last, std::vector<std::uint64_t> refused = {}) {
-  snapshot.answers = {last, std::move(refused)};
-  return snapshot;
-}
-
-Changeable batch(int images) {
-  return tests::change("batch", images).settings;
-}
-
-/// As the trainer does after a reset or with another network: the one that was left had come to `step`.
-void begin_training(Snapshot& snapshot, std::uint64_t step) {
-  auto left = *snapshot.left;
-  left.push_back({snapshot.training, step});
-  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>(left);
-  snapshot.training = snapshot.trainings++;
-}
-
-void return_to(Snapshot& snapshot, std::uint64_t number, std::uint64_t step) {
-  auto left = *snapshot.left;
-  std::erase_if(left, [number](const training::LeftTraining& each) { return each.number == number; });
-  left.push_back({snapshot.training, step});
-  snapshot.left = std::make_shared<std::vector<training::LeftTraining>>(left);
-  snapshot.training = number;
-}
 
 std::uint64_t returned_to(const Change& change) {
   return std::get<training::ReturnTo>(*command_of(change.after)).training;
@@ -489,6 +464,73 @@ TEST(Changes, OfTheViewAreAllTold) {
       "step, now \u2212 original; layout of the panels; theme: Dark -> Light; zoom: 100 % -> 110 %; text "
       "size: 16 -> "
       "17");
+}
+
+/// A kernel whose versions 1 and 2 are proved, one of which runs; 0: none does.
+Snapshot with_kernel(int used, bool apply_when_proved = false) {
+  training::UserKernels kernels;
+  training::UserKernel& kernel = kernels.kernels.emplace_back();
+  kernel.file = "/home/me/my_conv.cpp";
+  kernel.variant = "user:my_conv";
+  kernel.apply_when_proved = apply_when_proved;
+  for (const int number : {1, 2}) {
+    training::KernelVersion version;
+    version.number = number;
+    version.stage = training::KernelStage::ready;
+    kernel.versions.push_back(std::make_shared<training::KernelVersion>(version));
+  }
+  kernel.in_table = used;
+  kernel.in_use = used > 0;
+  Snapshot snapshot;
+  snapshot.user_kernels = std::make_shared<training::UserKernels>(kernels);
+  return snapshot;
+}
+
+int used_after(const std::optional<Change>& change) {
+  return std::get<training::UseKernel>(*command_of(change->after)).version;
+}
+
+TEST(Undo, OfAKernelIsTheVersionThatRanBefore) {
+  Undo undo;
+  undo.settle(with_kernel(0));
+  undo.sent(training::UseKernel{"/home/me/my_conv.cpp", 1}, with_kernel(0));
+  undo.settle(answered(with_kernel(1), 1));
+  undo.sent(training::UseKernel{"/home/me/my_conv.cpp", 2}, with_kernel(1));
+  undo.settle(answered(with_kernel(2), 2));
+  EXPECT_EQ(describe(*undo.undoable()), "own kernel my_conv: version 1 -> version 2");
+  EXPECT_EQ(used_after(undo.undo()), 1);
+  EXPECT_EQ(describe(*undo.undoable()), "own kernel my_conv: not used -> version 1");
+  EXPECT_EQ(used_after(undo.undo()), 0);
+  EXPECT_EQ(undo.undoable(), nullptr);
+  EXPECT_EQ(used_after(undo.redo()), 1);
+}
+
+TEST(Undo, OfAKernelThatWasRefusedIsNothing) {
+  Undo undo;
+  undo.sent(training::UseKernel{"/home/me/my_conv.cpp", 1}, with_kernel(0));
+  undo.settle(answered(with_kernel(0), 1, {1}));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, TakesBackAVersionThatWasAppliedAsItWasProved) {
+  Undo undo;
+  undo.settle(with_kernel(1, true));
+  undo.settle(with_kernel(2, true));
+  ASSERT_NE(undo.undoable(), nullptr);
+  EXPECT_EQ(used_after(undo.undo()), 1);
+  undo.settle(with_kernel(1, true));
+  EXPECT_EQ(undo.undoable(), nullptr);
+}
+
+TEST(Undo, ForgetsAKernelThatIsNoLongerLoaded) {
+  Undo undo;
+  undo.sent(training::UseKernel{"/home/me/my_conv.cpp", 1}, with_kernel(0));
+  undo.settle(answered(with_kernel(1), 1));
+  ASSERT_NE(undo.undoable(), nullptr);
+  Snapshot none = answered({}, 1);
+  none.user_kernels = std::make_shared<training::UserKernels>();
+  undo.settle(none);
+  EXPECT_EQ(undo.undoable(), nullptr);
 }
 
 }  // namespace

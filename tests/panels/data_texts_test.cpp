@@ -29,6 +29,7 @@ TEST(ClassNames, AreEscaped) {
 TEST(SaidOfTexts, NamesWhatTheDataHold) {
   EXPECT_EQ(said_of_texts("An image, an image of 3 images, images/s"), "A text, a text of 3 texts, texts/s");
   EXPECT_EQ(said_of_texts("nothing else"), "nothing else");
+  EXPECT_EQ(said_of_texts("median images/s"), "median texts/s") << "an article is a word of its own";
 }
 
 }  // namespace

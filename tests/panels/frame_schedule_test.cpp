@@ -49,7 +49,7 @@ TEST(FrameSchedule, AnotherFrameFollowsWhileAPersonDoesSomething) {
   EXPECT_FALSE(schedule.is_active());
   schedule.content_changed();
   EXPECT_FALSE(schedule.is_active())
-      << "a frame of what is new alone is followed by none at the display's rate";
+      << "a frame of only what is new is followed by none at the display's rate";
   schedule.input(10);
   EXPECT_TRUE(schedule.is_active());
   schedule.hide(true);

@@ -184,7 +184,7 @@ TEST(PredictionTexts, AViewTellsThatItKnowsOnlyTheWorst) {
       "Shown here: 1 of 2 images of this choice; of 4 test images that the network looked at, this view of "
       "another process's run knows only the 2 with the largest loss.");
   EXPECT_EQ(nothing_text(two_of_four(), {PredictionOrder::worst_first, 1, 1}),
-            "The 1 such image is not among the 2 with the largest loss, which alone this view knows");
+            "The 1 such image is not among the 2 with the largest loss, and this view knows only those");
   EXPECT_EQ(nothing_text(two_of_four(), {PredictionOrder::wrong_only, 1, 1}),
             "These images were classified right: none of them is wrong");
 }

@@ -67,6 +67,33 @@ TEST(InputQueueTest, KeysAndClicksHaveFramesOfTheirOwn) {
   EXPECT_EQ(last.pointer, kNow);
 }
 
+TEST(InputQueueTest, TheWheelKeepsItsPlaceBetweenClicksAndKeys) {
+  InputQueue queue;
+  click(queue, kButton);
+  queue.add(WheelTurn{.y = 1, .place = kList});
+  queue.add(WheelTurn{.x = 0.5f, .y = -3, .place = kList});
+  queue.add(WheelTurn{.y = 1, .place = kList, .control = true});
+  queue.add(WheelTurn{.y = 1, .place = kButton});
+  queue.add(KeyPress{.key = 1});
+  click(queue, kList);
+  for (const bool down : {true, false}) {
+    const InputStep step = queue.next(kNow);
+    EXPECT_EQ(step.down[0], down);
+    EXPECT_FALSE(step.wheel) << "the click came first";
+  }
+  const InputStep turned = queue.next(kNow);
+  ASSERT_TRUE(turned.wheel);
+  EXPECT_EQ(turned.pointer, kList);
+  EXPECT_EQ(turned.wheel->x, 0.5f);
+  EXPECT_EQ(turned.wheel->y, -2) << "what is turned at one place is one turn";
+  EXPECT_TRUE(queue.next(kNow).wheel.value_or(WheelTurn{}).control) << "each has modifiers of its own";
+  EXPECT_EQ(queue.next(kNow).pointer, kButton);
+  const InputStep key = queue.next(kNow);
+  EXPECT_FALSE(key.wheel);
+  EXPECT_EQ(key.keys.size(), 1U);
+  EXPECT_TRUE(queue.next(kNow).down[0]);
+}
+
 TEST(InputQueueTest, KeysThatEditComeOneByOneAndAreUpBetween) {
   constexpr int kBackspace = 259, kLeft = 263;
   InputQueue queue;

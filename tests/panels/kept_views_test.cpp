@@ -125,6 +125,11 @@ TEST_F(KeptViewsTest, ActivationsAreOfTheImageThatIsPointedAt) {
 
 TEST_F(KeptViewsTest, PredictionsOfOtherImagesAreNotShown) {
   see(100);
+  auto some = std::make_shared<training::Evaluation>(*snapshot.evaluation);
+  some->image_losses = {1};
+  some->positions = {7};  // in a view of a run
+  snapshot.evaluation = some;
+  kept.note(snapshot, seen);
   EXPECT_EQ(at(100)->evaluation->step, 100u);
   snapshot.data = std::make_shared<training::DataView>();  // the images that a run's folder keeps now
   see(200);
@@ -203,6 +208,92 @@ TEST_F(KeptViewsTest, GoesBackWithTheTrainingAndBeginsAnewWithAReset) {
   kept.follow({training::Restart{++snapshot.generation}});
   see(10);
   EXPECT_EQ(at(200)->seen.inspection->step, 10u);
+}
+
+/// What a run has recorded of a step, as it tells it.
+std::vector<training::FeedItem> recorded(std::uint64_t step, std::uint64_t generation = 0) {
+  auto inspection = std::make_shared<training::Inspection>();
+  inspection->step = step;
+  auto latents = std::make_shared<training::LatentMap>();
+  latents->step = step;
+  auto times = std::make_shared<CallTimes>();
+  times->step = step;
+  auto evaluation = std::make_shared<training::Evaluation>();
+  evaluation->step = step;
+  evaluation->image_losses = {1, 2, 3};
+  evaluation->predicted = {0, 1, 2};
+  auto distribution = std::make_shared<training::SeenDistribution>();
+  distribution->moment.step = step;
+  const std::vector<training::KeptView::Seen> all{
+      std::shared_ptr<const training::Inspection>(inspection),
+      std::shared_ptr<const training::LatentMap>(latents), std::shared_ptr<const CallTimes>(times),
+      std::shared_ptr<const training::Evaluation>(evaluation),
+      std::shared_ptr<const training::SeenDistribution>(distribution)};
+  std::vector<training::FeedItem> items;
+  for (const auto& one : all) items.emplace_back(training::KeptView{generation, 0, one});
+  return items;
+}
+
+TEST_F(KeptViewsTest, ARunThatIsOpenedShowsInAllViewsWhatItRecordedOfThePinnedStep) {
+  snapshot.step = 1000;
+  for (const std::uint64_t step : {100u, 200u, 400u}) kept.follow(recorded(step));
+  seen = kept.note(snapshot, seen);
+  const std::optional<StepView> past = at(210);
+  ASSERT_TRUE(past);
+  const std::function<void(training::Command)> send;
+  const Fonts fonts;
+  const Palette palette{};
+  Frame frame{snapshot, send, fonts, palette};
+  frame.cursor = &cursor;
+  frame.seen = past->seen;
+  frame.past = &*past;
+  for (const auto step :
+       {step_of_calls, step_of_evaluation, step_of_inspection, step_of_latents, step_of_distributions})
+    EXPECT_EQ(step(frame), 200u);
+  EXPECT_TRUE(shows_activations(frame)) << "though nothing can be looked into";
+}
+
+TEST_F(KeptViewsTest, RecordedDistributionsAreJoinedWithThoseThatAreSeen) {
+  for (const std::uint64_t step : {100u, 200u, 400u}) kept.follow(recorded(step));
+  see_distributions(300);
+  const auto joined = kept.note(snapshot, seen).distributions;
+  std::vector<std::uint64_t> steps;
+  for (const auto& moment : joined->moments) steps.push_back(moment->step);
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{100, 200, 300, 400}));
+  EXPECT_EQ(kept.note(snapshot, seen).distributions, joined) << "the same, as long as nothing comes";
+}
+
+TEST_F(KeptViewsTest, OfRecordedPredictionsWhoseImagesAreNotThereTheCountsAreShown) {
+  auto data = std::make_shared<training::DataView>();
+  data->test.count = 2;
+  snapshot.data = data;
+  kept.follow(recorded(100));
+  kept.note(snapshot, seen);
+  const auto counts = at(100)->evaluation;
+  ASSERT_TRUE(counts);
+  EXPECT_TRUE(counts->image_losses.empty() && counts->predicted.empty());
+  EXPECT_EQ(at(100)->evaluation, counts) << "it is made once";
+  auto whole = std::make_shared<training::DataView>();
+  whole->test.count = 3;
+  snapshot.data = whole;  // a checkpoint is looked into, with its data
+  kept.note(snapshot, seen);
+  EXPECT_EQ(at(100)->evaluation->predicted.size(), 3u);
+}
+
+TEST_F(KeptViewsTest, WhatIsToldOfALaterGenerationBeforeItsSnapshotIsKept) {
+  kept.follow(recorded(100, 2));
+  snapshot.generation = 2;
+  snapshot.step = 500;
+  kept.note(snapshot, seen);
+  ASSERT_TRUE(at(100)->seen.inspection);
+  kept.follow(recorded(300, 1));
+  kept.note(snapshot, seen);
+  EXPECT_EQ(at(300)->seen.inspection->step, 100u) << "of an earlier one nothing is taken";
+  kept.follow({training::Restart{3}});
+  ++snapshot.generation;
+  snapshot.step = 1;
+  kept.note(snapshot, seen);
+  EXPECT_EQ(at(100)->seen.inspection, nullptr);
 }
 
 TEST(StepLine, SaysWhatIsShownAndWhatWasAskedFor) {

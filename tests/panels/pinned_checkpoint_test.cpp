@@ -45,6 +45,18 @@ TEST(PinnedCheckpoint, GivesWayToANearerOneOnly) {
   EXPECT_EQ(nearer->step, 1090u);
 }
 
+TEST(PinnedCheckpoint, OneOfAnEarlierNetworkIsLeftOutAndSaysWhy) {
+  auto snapshot = viewed_run();
+  snapshot.revival->refused = {{1000, "it is of an earlier network, mlp"}};
+  PinnedCheckpoint pin;
+  const auto look = pin.follow(snapshot, 1100);
+  ASSERT_TRUE(look);
+  EXPECT_EQ(look->step, 2000u);
+  EXPECT_EQ(why_no_checkpoint_look(*snapshot.revival, 1000),
+            "It cannot be looked at: it is of an earlier network, mlp.");
+  EXPECT_EQ(why_no_checkpoint_look(*snapshot.revival, 2000), "");
+}
+
 TEST(PinnedCheckpoint, IsNoneOfATrainingOrOfARunWithoutCheckpoints) {
   auto snapshot = viewed_run();
   PinnedCheckpoint pin;

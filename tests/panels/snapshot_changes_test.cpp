@@ -55,6 +55,11 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) {
         s.ranks = {{}, {}};
       },
+      [](Snapshot& s) {
+        auto kernels = std::make_shared<training::UserKernels>();
+        kernels->kernels.emplace_back();
+        s.user_kernels = kernels;
+      },
       [](Snapshot& s) { s.determinism = std::make_shared<training::DeterminismReport>(); },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -73,6 +73,18 @@ TEST(StepPointer, AtTheNewestStepItFollowsTheTraining) {
   EXPECT_FALSE(cursor.step);
 }
 
+TEST(StepPointer, OverTheNewestStepThePinnedOneIsLetGo) {
+  StepPointer pointer;
+  Cursor cursor;
+  cursor.step = 7;
+  pointer.move(cursor, {.over = true, .moved = true});
+  EXPECT_FALSE(cursor.step) << "the newest is shown";
+  EXPECT_TRUE(pointer.let_go(cursor)) << "there was one to let go";
+  EXPECT_FALSE(pointer.let_go(cursor));
+  pointer.move(cursor, {});
+  EXPECT_FALSE(cursor.step);
+}
+
 TEST(StepPointer, WhoeverMovesTheCursorMeanwhileIsRight) {
   StepPointer pointer;
   Cursor cursor;

@@ -45,6 +45,7 @@ std::vector<NamedTable> main_tables() {
           named("layers of the network", NetworkDiagram::columns()),
           named("bench", BenchPanel::columns()),
           named("ranks", RanksPanel::columns()),
+          named("own kernels", OwnKernelsPanel::columns()),
           named("terms of a sum", SumView::columns())};
 }
 

@@ -259,7 +259,7 @@ TEST(DivergenceWatch, GoesWithAReset) {
 }
 
 TEST(ResultsRows, BeforeTheFirstStepNothingIsKnown) {
-  const training::Snapshot snapshot;
+  training::Snapshot snapshot;
   for (const auto& cells : {loss_cells(snapshot), step_cells(snapshot)}) {
     for (const ResultCell& cell : cells) {
       EXPECT_EQ(cell.value, "-") << cell.label;
@@ -267,6 +267,8 @@ TEST(ResultsRows, BeforeTheFirstStepNothingIsKnown) {
       EXPECT_NE(label_tip(cell.label, cell.tip), "") << cell.label;
     }
   }
+  EXPECT_EQ(find(run_cells(snapshot, {}, 0), "checkpoint")->unit, "not written");
+  snapshot.run_dir = "runs/1";
   EXPECT_EQ(find(run_cells(snapshot, {}, 0), "checkpoint")->unit, "none yet");
 }
 

@@ -2,9 +2,10 @@
 
 usage: numpy_components.py PRINCIPAL_COMPONENTS
 
-Draws rows of several sizes, with means and directions of falling variance, and holds the parts of the variance and the scores that
-the program PRINCIPAL_COMPONENTS finds against those of numpy.linalg.svd of the centred rows in double precision: parts
-within 1e-5, scores within 1e-3 of the component's standard deviation. Exit code 77 (skipped) where NumPy is missing.
+Draws rows of several sizes, with means and directions of falling variance, and holds the parts of the variance and the
+scores that the program PRINCIPAL_COMPONENTS finds against those of numpy.linalg.svd of the centred rows in double
+precision: parts within 1e-5, scores within 1e-3 of the component's standard deviation. Exit code 77 (skipped) where
+NumPy is missing.
 """
 import subprocess
 import sys
@@ -51,7 +52,8 @@ def main(program):
         wanted_scores *= numpy.sign((scores * wanted_scores).sum(axis=0))
         off = abs(scores - wanted_scores).max(axis=0) / wanted_scores.std(axis=0)
         assert off.max() < 1e-3, (count, dims, off)
-        print(f"{count} x {dims}: parts of the variance {shares.round(4)}, largest difference of scores {off.max():.1e}")
+        print(f"{count} x {dims}: parts of the variance {shares.round(4)}, largest difference of scores "
+              f"{off.max():.1e}")
 
 
 if __name__ == "__main__":

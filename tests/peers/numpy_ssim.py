@@ -2,10 +2,10 @@
 
 usage: numpy_ssim.py SSIM_VALUES
 
-Writes the definition of Wang et al. (2004) out with the whole two-dimensional window, place by place, in double precision,
-as scikit-image has it with gaussian_weights, sigma 1.5, use_sample_covariance off and data_range 1 (without the border,
-where the window does not lie within the image). Random pairs, noisy copies, constant and equal images, odd sizes, one and
-three channels: values must agree to 1e-9. Exit code 77 (skipped) where NumPy is missing.
+Writes the definition of Wang et al. (2004) out with the whole two-dimensional window, place by place, in double
+precision, as scikit-image has it with gaussian_weights, sigma 1.5, use_sample_covariance off and data_range 1 (without
+the border, where the window does not lie within the image). Random pairs, noisy copies, constant and equal images, odd
+sizes, one and three channels: values must agree to 1e-9. Exit code 77 (skipped) where NumPy is missing.
 """
 import subprocess
 import sys
@@ -49,7 +49,8 @@ def pairs(shape):
     random = np.random.default_rng(20040404)
     base = random.random(shape)
     smooth = np.broadcast_to(np.linspace(0, 1, shape[1])[None, :, None], shape)
-    images = [(base, random.random(shape)), (base, base), (base, np.clip(base + 0.05 * random.normal(size=shape), 0, 1)),
+    images = [(base, random.random(shape)), (base, base),
+              (base, np.clip(base + 0.05 * random.normal(size=shape), 0, 1)),
               (smooth, 0.8 * smooth + 0.1), (smooth, 1 - smooth), (np.full(shape, 0.3), np.full(shape, 0.6)),
               (np.zeros(shape), np.zeros(shape)), (base, 1.2 * base - 0.1)]
     return tuple(np.stack([pair[side] for pair in images]).astype(np.float32) for side in (0, 1))
@@ -60,7 +61,8 @@ def check(program, shape):
     with tempfile.NamedTemporaryFile() as file:
         file.write(x.tobytes() + y.tobytes())
         file.flush()
-        printed = subprocess.run([program, *map(str, x.shape), file.name], check=True, capture_output=True, text=True).stdout
+        printed = subprocess.run([program, *map(str, x.shape), file.name], check=True, capture_output=True,
+                                 text=True).stdout
     found = np.array([float(line) for line in printed.split()])
     wanted = np.array([ssim(a, b) for a, b in zip(x, y)])
     worst = np.abs(found - wanted).max()

@@ -229,7 +229,8 @@ def write(folder, count, seed):
 def one_step(program, kind, path):
     """What is in the way of a step on the CPU, or ""."""
     done = subprocess.run([program, "train", "--model", path, "--data", "sentences" if kind == "text" else "builtin",
-                           "--device", "cpu", "--precision", "fp32", "--batch", "2", "--test-images", "2", "--steps", "1"],
+                           "--device", "cpu", "--precision", "fp32", "--batch", "2", "--test-images", "2",
+                           "--steps", "1"],
                           capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stderr.strip()
 

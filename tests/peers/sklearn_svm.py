@@ -2,10 +2,10 @@
 
 usage: sklearn_svm.py SVM_MACHINE [DEVICE [FEATURES.npy LABELS.npy]]
 
-Fits random rows of several sizes with both and holds gamma, the objective of each pair's dual (within 1e-4), the decision
-values and the classes (the same for 99.9 % of the rows) against each other; on a GPU, also of 5,000 rows. With files, their
-first 8,000 rows are what is fitted, standardised, at C = 10 and gamma = scale. Exit code 77 (skipped) where scikit-learn is
-missing.
+Fits random rows of several sizes with both and holds gamma, the objective of each pair's dual (within 1e-4), the
+decision values and the classes (the same for 99.9 % of the rows) against each other; on a GPU, also of 5,000 rows. With
+files, their first 8,000 rows are what is fitted, standardised, at C = 10 and gamma = scale. Exit code 77 (skipped)
+where scikit-learn is missing.
 """
 import subprocess
 import sys
@@ -68,7 +68,8 @@ def gamma_of(values, gamma):
 
 
 def compare(program, device, values, labels, classes, c, gamma):
-    """Prints a line; SVC is given the kernel's matrix in double precision, so that many columns do not take it minutes."""
+    """Prints a line; SVC is given the kernel's matrix in double precision, so that many columns do not take it
+    minutes."""
     exact = values.astype(float)
     wanted_gamma = gamma_of(exact, gamma)
     start = time.monotonic()
@@ -86,7 +87,8 @@ def compare(program, device, values, labels, classes, c, gamma):
     assert off < 0.02, off
     differs = found != machine.predict(kernel)
     assert differs.mean() <= 0.001, differs.sum()
-    print(f"{values.shape[0]} x {values.shape[1]}, {classes} classes, C = {c:g}: duals differ by at most {apart:.1e}, decision values "
+    print(f"{values.shape[0]} x {values.shape[1]}, {classes} classes, C = {c:g}: duals differ by at most {apart:.1e}, "
+          "decision values "
           f"by {off:.1e}, {differs.sum()} classes differ; SVC {seconds:.1f} s")
     return apart, differs.sum()
 
@@ -97,7 +99,8 @@ def main(program, device="cpu", features="", names=""):
         values, labels = draw(rows, columns, classes, apart, seed)
         told.append(compare(program, device, values, labels, classes, c, gamma))
     if features:
-        values, labels = numpy.load(features, mmap_mode="r")[:REAL_ROWS], numpy.load(names)[:REAL_ROWS].astype(numpy.int32)
+        values = numpy.load(features, mmap_mode="r")[:REAL_ROWS]
+        labels = numpy.load(names)[:REAL_ROWS].astype(numpy.int32)
         values = values.astype(float)
         spread = values.std(axis=0)
         values = ((values - values.mean(axis=0)) / numpy.where(spread > 0, spread, 1)).astype(numpy.float32)

@@ -6,8 +6,8 @@ News, by the recipes of part `accuracy` of tests/gpu/run.sh.
                       [--batch 512] [--warmup 5] [--cutout 8] [--mirrored] [--shift 2] [--seeds 1]
                       [--precision bf16] [--limit-rows N] [--mode reduce-overhead] [--device cuda:0] [--csv FILE]
 
-DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name or a
-file. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
+DATA has CIFAR-10's binary files, or AG News' test.csv and train.csv, else train_part.csv; NETWORK is a built-in name or
+a file. A cosine after the warm-up; momentum of 0.9 with SGD; nothing clipped.
 FP16, whose losses are scaled, and BF16 by autocast, everything on the device.
 
 Images are mirrored, shifted by up to 4 pixels with reflection, and get a grey square; channels_last, weights begin as
@@ -222,8 +222,8 @@ def write_row(arguments, is_text, results):
                f"errors of {version}": ", ".join(f"{100 - value:.2f}" for value in last) + " %",
                "mean of these, %": f"{100 - statistics.mean(last):.2f}"}
         return measurements.write(arguments.csv, ("network", "rule, rate"), [row], arguments.device)
-    row = {"network": f"{version}, {arguments.network}", "`--lr`": f"{arguments.rate:g}", "`--epochs`": str(arguments.epochs),
-           "seeds": ", ".join(str(seed + 1) for seed in range(len(results))),
+    row = {"network": f"{version}, {arguments.network}", "`--lr`": f"{arguments.rate:g}",
+           "`--epochs`": str(arguments.epochs), "seeds": ", ".join(str(seed + 1) for seed in range(len(results))),
            "accuracy": ", ".join(f"{value:.2f}" for value in last) + " %",
            "seconds from start": f"{statistics.mean(seconds for _, seconds in results):.1f}, steps only"}
     return measurements.write(arguments.csv, ("network", "`--lr`", "`--epochs`", "seeds"), [row], arguments.device)

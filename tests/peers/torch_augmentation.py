@@ -2,12 +2,13 @@
 
 usage: torch_augmentation.py WARPSCOPE [--seed N] [--device cpu] [--select TEXT]
 
-The random numbers are drawn here anew, from the seed, the step and the image's place in the batch, as gpu/ops/augment/augment.cpp
-and mixup.h document them; the images are shifted, mirrored, coloured, cut out and mixed by PyTorch's functions, and the loss is
-PyTorch's cross-entropy with the labels' shares. Each row of CASES is a small network that learns from such batches with one long
-step of SGD, ten of SGD and ten of Adam; losses of all steps and weights at the end are held against `warpscope train` as
-torch_networks.py holds those of random networks, within what rounding in FP32 can move. Each row is trained without its options
-too, and must differ from that by far: they do something. Exit code 77 (skipped) where PyTorch is missing.
+The random numbers are drawn here anew, from the seed, the step and the image's place in the batch, as
+gpu/ops/augment/augment.cpp and mixup.h document them; the images are shifted, mirrored, coloured, cut out and mixed by
+PyTorch's functions, and the loss is PyTorch's cross-entropy with the labels' shares. Each row of CASES is a small
+network that learns from such batches with one long step of SGD, ten of SGD and ten of Adam; losses of all steps and
+weights at the end are held against `warpscope train` as torch_networks.py holds those of random networks, within what
+rounding in FP32 can move. Each row is trained without its options too, and must differ from that by far: they do
+something. Exit code 77 (skipped) where PyTorch is missing.
 """
 import argparse
 import math
@@ -217,7 +218,8 @@ def unlike_plain(case, row):
     """How far the losses are from those without the options, relative."""
     with_them = case.references[0].losses + case.references[1].losses
     plain = Plain(case.data, row, case.data.seed)
-    without = [loss for rule in case.rules[:2] for loss in train_torch(case.network, case.init, plain, row.batch, rule).losses]
+    without = [loss for rule in case.rules[:2]
+               for loss in train_torch(case.network, case.init, plain, row.batch, rule).losses]
     return max(abs(one - other) / other for one, other in zip(with_them, without))
 
 
@@ -239,7 +241,8 @@ def check(options, row, folder, seed):
         case.keep(options, "augmentation")
         return False
     losses = max(difference.relative for difference in differences if difference.what == "loss")
-    weights = max(difference.relative for difference in differences if difference.what != "loss" and difference.rule != "gradient")
+    weights = max(difference.relative for difference in differences
+                  if difference.what != "loss" and difference.rule != "gradient")
     share = max(difference.share for difference in differences)
     print(f"{title_of(row):72} loss {losses:.1e}, weights {weights:.1e}, {share:.2f} of what is borne")
     return True

@@ -3,11 +3,11 @@
     torch_autoencoder.py WARPSCOPE [--device cuda:0] [--cases bf16:1024,fp16:1024,...] [--modes eager,default,...]
                                    [--layouts contiguous,channels_last] [--optimizer adam] [--json FILE] [--csv FILE]
 
-Both train on random images that lie on the device, with Adam (PyTorch's fused one) or plain SGD, from He-normal weights.
-PyTorch runs eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best counts. Warpscope
-runs its default selection of the precision (--select to choose another). Every figure is a median over three rounds; prints
-the ratios. --csv: docs/measurements/torch_autoencoder.csv, torch_autotune.csv or, on a CPU, torch_cpu.csv. Exit code 0
-whatever they are; 77 if PyTorch or the device is missing.
+Both train on random images that lie on the device, with Adam (PyTorch's fused one) or plain SGD, from He-normal
+weights. PyTorch runs eagerly and through torch.compile's modes, each with NCHW and channels_last tensors; its best
+counts. Warpscope runs its default selection of the precision (--select to choose another). Every figure is a median
+over three rounds; prints the ratios. --csv: docs/measurements/torch_autoencoder.csv, torch_autotune.csv or, on a CPU,
+torch_cpu.csv. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
 """
 import argparse
 import json
@@ -125,9 +125,9 @@ def torch_trainings(device, precision, batch, modes, layouts, optimizer, trainin
 def warpscope_speed(arguments, precision, batch, network=("--data", "builtin")):
     with tempfile.TemporaryDirectory() as folder:
         run_dir = os.path.join(folder, "run")
-        command = [arguments.program, "train", *network, "--device", arguments.device, "--precision", precision, "--batch",
-                   str(batch), "--steps", str(arguments.steps), "--test-images", "64", "--optimizer", arguments.optimizer,
-                   "--lr", str(RATE), "--clip-norm", "0", "--run-dir", run_dir]
+        command = [arguments.program, "train", *network, "--device", arguments.device, "--precision", precision,
+                   "--batch", str(batch), "--steps", str(arguments.steps), "--test-images", "64",
+                   "--optimizer", arguments.optimizer, "--lr", str(RATE), "--clip-norm", "0", "--run-dir", run_dir]
         if arguments.select:
             command += ["--select", arguments.select]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -161,8 +161,8 @@ def compare(arguments, precision, batch):
     ways.clear()
     if arguments.device.startswith("cuda"):
         torch.cuda.empty_cache()
-    return {"precision": precision, "batch": batch, "optimizer": arguments.optimizer, "torch": medians, "warpscope": own,
-            "ratio": own / best}
+    return {"precision": precision, "batch": batch, "optimizer": arguments.optimizer, "torch": medians,
+            "warpscope": own, "ratio": own / best}
 
 
 def speeds_of(result, modes):
@@ -176,7 +176,8 @@ def speeds_of(result, modes):
 
 def write_row(arguments, result):
     if arguments.device.startswith("cuda"):
-        row = {"precision": result["precision"], "batch": str(result["batch"]), **speeds_of(result, arguments.modes.split(","))}
+        row = {"precision": result["precision"], "batch": str(result["batch"]),
+               **speeds_of(result, arguments.modes.split(","))}
         return measurements.write(arguments.csv, ("precision", "batch"), [row], arguments.device)
     version = ".".join(torch.__version__.split(".")[:2])
     row = {"CPU": f"{len(os.sched_getaffinity(0))} cores, PyTorch {version}",

@@ -2,9 +2,9 @@
 
 usage: torch_checkpoint.py TEST_RUNS
 
-Lets the program of the tests of runs write a checkpoint of the autoencoder in which the i-th element of each parameter, counted
-in Warpscope's order (K, R, S, C), is 123 + i, exp_avg 0.5 + i / 4 and exp_avg_sq 1.5 + i / 4. Exit code 77 (skipped) where
-PyTorch or safetensors is missing.
+Lets the program of the tests of runs write a checkpoint of the autoencoder in which the i-th element of each parameter,
+counted in Warpscope's order (K, R, S, C), is 123 + i, exp_avg 0.5 + i / 4 and exp_avg_sq 1.5 + i / 4. Exit code 77
+(skipped) where PyTorch or safetensors is missing.
 """
 import hashlib
 import json

@@ -4,8 +4,8 @@ usage: torch_curve.py WARPSCOPE [STEPS [BATCH]]
 
 Trains the autoencoder by SGD from the same initial weights on the same images in the same order, once in PyTorch (TF32
 off) and once with each CPU and CUDA variant worth comparing, and holds the loss of every step against PyTorch's
-(relative difference under 1e-4). Then loads the weights that Warpscope saved into PyTorch with no conversion and compares
-the loss over the test images. Exit code 77 (skipped) where PyTorch is missing.
+(relative difference under 1e-4). Then loads the weights that Warpscope saved into PyTorch with no conversion and
+compares the loss over the test images. Exit code 77 (skipped) where PyTorch is missing.
 """
 import json
 import os
@@ -134,7 +134,8 @@ def main():
         init_file = os.path.join(folder, "init.safetensors")
         write_safetensors(init_file, init)
         reference, _ = torch_curve(init, train, steps, batch, "cuda" if gpu else "cpu")
-        print(f"PyTorch {torch.__version__}: loss {reference[0]:.6f} -> {reference[-1]:.6f} in {steps} steps, batch {batch}")
+        print(f"PyTorch {torch.__version__}: loss {reference[0]:.6f} -> {reference[-1]:.6f} in {steps} steps, batch "
+              f"{batch}")
         for device, select in selections:
             run_dir = os.path.join(folder, f"run-{device}-{select}".replace(":", "-").replace("=", "-"))
             save = os.path.join(run_dir + ".safetensors")

@@ -3,13 +3,14 @@
 usage: torch_epochs.py WARPSCOPE DATA [--device cuda:0] [--epochs 20] [--precisions bf16,fp16,tf32,fp32] [--rate 0.0005]
                        [--inits 2] [--first-init 1] [--json FILE] [--csv docs/measurements/twenty_epochs.csv]
 
-DATA is a folder with cifar-10-batches-bin. Both train the autoencoder from the same initial weights with Adam (rate 0.0005,
-batch 256, one epoch of warm-up, then the rate falls to zero along half a cosine, no clipping) on the same images in the same
-order; PyTorch runs eagerly under autocast (FP16 with its gradient scaler), Warpscope its default selection. In FP32 the losses
-of the first 50 steps must agree to 1e-4; some steps later rounding alone makes the runs part, so all of it is done from several
-initial weights and orders, and the means are compared. Prints the test losses (mean squared error over the 10,000 test images),
-each pair as it ends; the exit code is the number of precisions in which the mean of Warpscope's is more than 2 % above that of
-PyTorch's, or which do not begin alike. 77 if PyTorch or the device is missing.
+DATA is a folder with cifar-10-batches-bin. Both train the autoencoder from the same initial weights with Adam (rate
+0.0005, batch 256, one epoch of warm-up, then the rate falls to zero along half a cosine, no clipping) on the same
+images in the same order; PyTorch runs eagerly under autocast (FP16 with its gradient scaler), Warpscope its default
+selection. In FP32 the losses of the first 50 steps must agree to 1e-4; some steps later rounding by itself makes the
+runs part, so all of it is done from several initial weights and orders, and the means are compared. Prints the test
+losses (mean squared error over the 10,000 test images), each pair as it ends; the exit code is the number of precisions
+in which the mean of Warpscope's is more than 2 % above that of PyTorch's, or which do not begin alike. 77 if PyTorch or
+the device is missing.
 """
 import argparse
 import json
@@ -52,7 +53,7 @@ def random_bits(seed, counter):
 
 
 def epoch_orders(count, seed, epochs):
-    """The permutation of each epoch, as in gpu/training/data_order.h."""
+    """The permutation of each epoch, as in gpu/engine/data_order.h."""
     counters = np.arange(count + 1, dtype=np.uint64)
     for epoch in range(epochs):
         draws = random_bits(random_bits(np.uint64(seed), np.uint64(epoch)), counters)
@@ -117,17 +118,18 @@ def rate_at(rate, epoch, epochs):
 
 def run_warpscope(arguments, precision, init_file, seed, folder):
     run = os.path.join(folder, f"{precision}-{seed}")
-    command = [arguments.program, "train", "--data", arguments.data, "--device", arguments.device, "--precision", precision,
-               "--init", init_file, "--optimizer", "adam", "--lr", str(arguments.rate), "--batch", str(BATCH), "--schedule",
-               f"cosine:warmup={WARM_UP_EPOCHS}", "--clip-norm", "0", "--epochs", str(arguments.epochs), "--seed", str(seed),
-               "--run-dir", run]
+    command = [arguments.program, "train", "--data", arguments.data, "--device", arguments.device,
+               "--precision", precision, "--init", init_file, "--optimizer", "adam", "--lr", str(arguments.rate),
+               "--batch", str(BATCH), "--schedule", f"cosine:warmup={WARM_UP_EPOCHS}", "--clip-norm", "0",
+               "--epochs", str(arguments.epochs), "--seed", str(seed), "--run-dir", run]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nexited with {done.returncode}: {done.stderr}")
     with open(os.path.join(run, "metrics.jsonl")) as file:
         points = [json.loads(line) for line in file]
     steps = [p for p in points if "loss" in p]
-    return [p["test_loss"] for p in points if "test_loss" in p][-1], steps[-1]["seconds"], [p["loss"] for p in steps[:TOGETHER]]
+    tests = [p["test_loss"] for p in points if "test_loss" in p]
+    return tests[-1], steps[-1]["seconds"], [p["loss"] for p in steps[:TOGETHER]]
 
 
 def table_row(found):
@@ -160,8 +162,8 @@ def main():
     results, worse = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for precision in arguments.precisions.split(","):
-            found = {"precision": precision, "rate": arguments.rate, "warpscope": [], "seconds": [], "torch": [], "torch_seconds": [],
-                     "apart": []}
+            found = {"precision": precision, "rate": arguments.rate, "warpscope": [], "seconds": [], "torch": [],
+                     "torch_seconds": [], "apart": []}
             for seed in range(arguments.first_init, arguments.first_init + arguments.inits):
                 torch.manual_seed(seed)
                 init = {name: tensor.clone() for name, tensor in Autoencoder().state_dict().items()}
@@ -176,14 +178,17 @@ def main():
                 found["apart"].append(max(abs(a / b - 1) for a, b in zip(first, peer.first_losses)))
                 found["warpscope"].append(ours)
                 found["seconds"].append(seconds)
-                print(f"      {precision}, initial weights {seed}: {ours:.6f}, PyTorch {found['torch'][-1]:.6f}", flush=True)
+                print(f"      {precision}, initial weights {seed}: {ours:.6f}, PyTorch {found['torch'][-1]:.6f}",
+                      flush=True)
             ratio = statistics.mean(found["warpscope"]) / statistics.mean(found["torch"])
             apart = max(found["apart"])
             good = ratio <= 1 + TOLERANCE and (precision != "fp32" or apart <= TOLERANCE_TOGETHER)
             worse += not good
             each = {name: " ".join(f"{loss:.6f}" for loss in found[name]) for name in ("warpscope", "torch")}
-            print(f"{'ok   ' if good else 'WORSE'} {precision}: test loss {each['warpscope']} in {statistics.mean(found['seconds']):.1f} s, "
-                  f"PyTorch {each['torch']} in {statistics.mean(found['torch_seconds']):.1f} s, {100 * (ratio - 1):+.2f} %; "
+            print(f"{'ok   ' if good else 'WORSE'} {precision}: test loss {each['warpscope']} in "
+                  f"{statistics.mean(found['seconds']):.1f} s, "
+                  f"PyTorch {each['torch']} in {statistics.mean(found['torch_seconds']):.1f} s, "
+                  f"{100 * (ratio - 1):+.2f} %; "
                   f"{TOGETHER} steps within {apart:.1e}", flush=True)
             results.append(found)
             measurements.write(arguments.csv, ("precision",), [table_row(found)], arguments.device)

@@ -5,8 +5,8 @@ usage: torch_inside.py INSIDE_VALUES [--device cpu] [--select TEXT] [--seed N] [
 Draws weights and images for the networks of networks(), takes one step at the learning rate 0 with the program
 (inside_values.cpp) and in PyTorch in double precision, and holds against each other what the window shows of it:
 
-  values     of every layer for one test image, which the Network panel shows, and the mean and the maximum of each of its
-             channels for all test images, of which the most exciting ones are found
+  values     of every layer for one test image, which the Network panel shows, and the mean and the maximum of each of
+             its channels for all test images, of which the most exciting ones are found
   sums       behind PLACES random values of each layer (gpu/inspect/explain.h): where each term reads, its input and its
              weight, the bias, their sum, and what the layers behind it make of that
   gradients  of all weights, and what batch normalization keeps
@@ -16,12 +16,12 @@ Exit code 77 (skipped) where PyTorch is missing.
 What may differ. The program computes in FP32, also on CUDA (TF32 is a precision of its own), where one rounding is at
 most 2^-24 of a number and a sum of n terms adds up about sqrt(n) of that (N. Higham, T. Mary, "A new approach to
 probabilistic rounding error analysis", 2019). How far this moves what the layers behind make is found as
-torch_networks.py does: by DISTURBED runs in double precision with noise of that size on all that layers make, and one in
-FP32. `moved` is the most that any number of a tensor was moved. Then
+torch_networks.py does: by DISTURBED runs in double precision with noise of that size on all that layers make, and one
+in FP32. `moved` is the most that any number of a tensor was moved. Then
 
   values, means, maxima      |value - reference| <= BORNE moved + 2^-24 max |reference|
-  gradients, a filter each   |gradient - reference| <= BORNE moved + 2^-24 |reference|, Euclidean norms, `moved` the most
-                             of the tensor's filters
+  gradients, a filter each   |gradient - reference| <= BORNE moved + 2^-24 |reference|, Euclidean norms, `moved` the
+                             most of the tensor's filters
   the sum as it was stored   |stored - total| <= 2^-24 (1 + sqrt(n + 1)) (|bias| + the magnitudes of the n products)
 
 The terms' inputs and the sums lie among the values, and are borne as these. The sum of the terms in double precision is
@@ -48,7 +48,8 @@ except ImportError as error:
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from torch_curve import read_safetensors, write_safetensors  # noqa: E402
-from torch_layers import KINDS, ROUNDING, Add, Kinked, Layer, MaxPool, Module, Network, disturb, extent_after  # noqa: E402
+from torch_layers import (KINDS, ROUNDING, Add, Kinked, Layer, MaxPool, Module, Network, disturb,  # noqa: E402
+                          extent_after)
 from torch_networks import BORNE, DISTURBED, Data, initial_weights, loss_of, state_of, write_idx  # noqa: E402
 
 SAME = 1e-12  # sums in double precision, in units of the magnitudes of their terms
@@ -86,7 +87,8 @@ def plain(prefix, kind, **fields):
 
 
 relu, pool, up = plain("relu", "relu"), plain("pool", "maxpool2d"), plain("up", "upsample2d")
-pool1d, batch_norm, layer_norm = plain("pool", "maxpool1d", window=3), plain("bn", "batch_norm"), plain("ln", "layer_norm")
+pool1d, batch_norm = plain("pool", "maxpool1d", window=3), plain("bn", "batch_norm")
+layer_norm = plain("ln", "layer_norm")
 
 
 def conv(number, channels, kind="conv2d", **fields):
@@ -112,7 +114,8 @@ DECODER = [conv(3, 128), relu(3), up(3), conv(4, 256), relu(4), up(4), conv(5, 3
 def networks():
     return [
         Case("autoencoder", network_of((32, 32, 3), 0, ENCODER + DECODER), 1, built_in=True),
-        Case("classifier", network_of((32, 32, 3), 10, [*ENCODER, dense(1, 128), relu(3), dense(2, 10)]), 1, built_in=True),
+        Case("classifier", network_of((32, 32, 3), 10, [*ENCODER, dense(1, 128), relu(3), dense(2, 10)]), 1,
+             built_in=True),
         Case("mlp", network_of((28, 28, 1), 10, [dense(1, 128), relu(1), dense(2, 128), relu(2), dense(3, 10)]), 4,
              built_in=True),
         Case("batch norm", network_of((12, 12, 3), 10, [
@@ -167,7 +170,8 @@ class Run(typing.NamedTuple):
 
 def terms_of(layer, module):
     """Terms of the sum that makes a number of the layer."""
-    return max([layer.kind.terms(layer.input, 1)] + [value[0].numel() for value in module.parameters() if value.dim() > 1])
+    sums = [value[0].numel() for value in module.parameters() if value.dim() > 1]
+    return max([layer.kind.terms(layer.input, 1), *sums])
 
 
 def outputs_of(module, x, noisy):
@@ -403,8 +407,8 @@ class Explained:
         below, found = self.outputs[place[0] - 1], self.found[place[0] - 1]
         self.verdict.equal(what + "the inputs beside the layer's output", inputs.tolist(), [
             found[y, x, c].item() if 0 <= y < found.shape[0] and 0 <= x < found.shape[1] else 0.0 for y, x, c in at])
-        self.verdict.within("sums", what + "input of a term", (inputs - in_order(patch)).abs().max(), self.borne[place[0] - 1],
-                            below.pow(2).mean().sqrt())
+        self.verdict.within("sums", what + "input of a term", (inputs - in_order(patch)).abs().max(),
+                            self.borne[place[0] - 1], below.pow(2).mean().sqrt())
         self.check_total(explanation, place, inputs * weights, bias, (patch * weight).sum().item() + bias)
 
     def check_total(self, explanation, place, products, bias, wanted):
@@ -423,14 +427,16 @@ class Explained:
 
 def look_inside(options, case, folder, init, data, image, places):
     """What the program has: names and explanations, tensors."""
-    files = {name: os.path.join(folder, name) for name in ("network.toml", "init.safetensors", "places", "out.safetensors")}
+    files = {name: os.path.join(folder, name)
+             for name in ("network.toml", "init.safetensors", "places", "out.safetensors")}
     with open(files["network.toml"], "w", encoding="utf-8") as file:
         file.write(case.network.text())
     with open(files["places"], "w", encoding="utf-8") as file:
         file.writelines(" ".join(map(str, place)) + "\n" for place in places)
     write_safetensors(files["init.safetensors"], init)
-    command = [options.program, case.name if case.built_in else files["network.toml"], data.source, files["init.safetensors"],
-               options.device, options.select, case.batch, image, files["places"], files["out.safetensors"]]
+    command = [options.program, case.name if case.built_in else files["network.toml"], data.source,
+               files["init.safetensors"], options.device, options.select, case.batch, image, files["places"],
+               files["out.safetensors"]]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{case.name}: exited with {done.returncode}: {done.stderr.strip()}")
@@ -442,7 +448,8 @@ def check_values(verdict, image, names, tensors, reference, others):
     borne = []
     for number, (name, right) in enumerate(zip(names, reference.outputs)):
         found = tensors[f"values.{number}"].movedim(2, 0)
-        borne.append(verdict.tensor("values", name, found, right[image], [other.outputs[number][image] for other in others]))
+        borne.append(verdict.tensor("values", name, found, right[image],
+                                    [other.outputs[number][image] for other in others]))
         for measure, of in (("means", lambda x: x.mean(dim=(2, 3))), ("maxima", lambda x: x.amax(dim=(2, 3)))):
             verdict.tensor("values", f"{measure} of {name}", tensors[f"{measure}.{number}"], of(right),
                            [of(other.outputs[number]) for other in others])
@@ -502,7 +509,8 @@ def arguments():
 
 def main():
     options, differ = arguments(), 0
-    if missing := {kind.type for kind in KINDS} - {layer.kind.type for case in networks() for layer in case.network.layers}:
+    tried = {layer.kind.type for case in networks() for layer in case.network.layers}
+    if missing := {kind.type for kind in KINDS} - tried:
         sys.exit(f"none of the networks has {', '.join(sorted(missing))}")
     torch.set_num_threads(1)
     print("largest differences, in units of the numbers' size (in parts of what is borne)")

@@ -2,9 +2,9 @@
 
 usage: torch_joint.py WARPSCOPE [STEPS [BATCH]]
 
-Trains the autoencoder with a linear head on its latents by SGD from the same initial weights on the same images, once in PyTorch
-and once in Warpscope, and holds both losses of every step (relative difference under 1e-4) and all weights at the end, the head's
-among them, against PyTorch's. Exit code 77 (skipped) where PyTorch is missing.
+Trains the autoencoder with a linear head on its latents by SGD from the same initial weights on the same images, once
+in PyTorch and once in Warpscope, and holds both losses of every step (relative difference under 1e-4) and all weights
+at the end, the head's among them, against PyTorch's. Exit code 77 (skipped) where PyTorch is missing.
 """
 import json
 import os
@@ -76,8 +76,9 @@ def main():
         write_safetensors(os.path.join(folder, "init.safetensors"), init)
         expected, model = torch_curves(init, train, labels_in(data), steps, batch)
         command = [program, "train", "--data", data, "--init", os.path.join(folder, "init.safetensors"), "--no-shuffle",
-                   "--joint", str(JOINT), "--steps", str(steps), "--batch", str(batch), "--optimizer", "sgd", "--lr", str(RATE),
-                   "--precision", "fp32", "--device", "cpu", "--run-dir", run, "--save", saved, "--test-images", "16"]
+                   "--joint", str(JOINT), "--steps", str(steps), "--batch", str(batch), "--optimizer", "sgd",
+                   "--lr", str(RATE), "--precision", "fp32", "--device", "cpu", "--run-dir", run, "--save", saved,
+                   "--test-images", "16"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\nexited with {done.returncode}: {done.stderr}")
@@ -85,7 +86,8 @@ def main():
             found = [(point["loss"], point["head_loss"]) for point in map(json.loads, file) if "loss" in point]
         worst = max(abs(a - b) / abs(b) for ours, theirs in zip(found, expected) for a, b in zip(ours, theirs))
         weights = read_safetensors(saved)
-        off = max(((weights[name] - tensor).norm() / tensor.norm()).item() for name, tensor in model.state_dict().items())
+        off = max(((weights[name] - tensor).norm() / tensor.norm()).item()
+                  for name, tensor in model.state_dict().items())
     print(f"{len(found)} steps, largest relative difference of a loss {worst:.2e}, of a parameter {off:.2e}")
     return 0 if len(found) == steps and worst < TOLERANCE and off < TOLERANCE else 1
 

@@ -2,9 +2,9 @@
 
 usage: torch_loss.py WARPSCOPE [DEVICE]
 
-Trains each model for a few steps on random labelled images and exports the weights of its last checkpoint; the same network
-in PyTorch, with these weights and the same test images, must give the same test loss (1e-5 relative) and accuracy. Exit code 77
-(skipped) where PyTorch or safetensors is missing.
+Trains each model for a few steps on random labelled images and exports the weights of its last checkpoint; the same
+network in PyTorch, with these weights and the same test images, must give the same test loss (1e-5 relative) and
+accuracy. Exit code 77 (skipped) where PyTorch or safetensors is missing.
 """
 import json
 import os
@@ -55,7 +55,8 @@ def write_mnist(folder):
 
 def cifar10_test(folder):
     data = numpy.fromfile(os.path.join(folder, "test_batch.bin"), dtype=numpy.uint8).reshape(-1, 3073)[:IMAGES]
-    return torch.tensor(data[:, 1:].reshape(-1, 3, 32, 32) / 255.0).float(), torch.tensor(data[:, 0].astype(numpy.int64))
+    images = torch.tensor(data[:, 1:].reshape(-1, 3, 32, 32) / 255.0).float()
+    return images, torch.tensor(data[:, 0].astype(numpy.int64))
 
 
 def mnist_test(folder):
@@ -94,9 +95,11 @@ def mlp(w, x, labels):
 
 def check(program, device, folder, model, network, data, test):
     run, weights = os.path.join(folder, model), os.path.join(folder, model + ".safetensors")
-    subprocess.run([program, "train", "--model", model, "--data", data, "--device", device, "--precision", "fp32", "--batch", "16",
-                    "--steps", "12", "--optimizer", "adam", "--test-images", str(IMAGES), "--run-dir", run], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([program, "export", run, "--to", "safetensors", "--out", weights], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "train", "--model", model, "--data", data, "--device", device, "--precision", "fp32",
+                    "--batch", "16", "--steps", "12", "--optimizer", "adam", "--test-images", str(IMAGES),
+                    "--run-dir", run], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "export", run, "--to", "safetensors", "--out", weights], check=True,
+                   stdout=subprocess.DEVNULL)
     with open(os.path.join(run, "run.json"), encoding="utf-8") as file:
         found = json.load(file)
     with torch.no_grad():

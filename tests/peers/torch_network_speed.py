@@ -1,21 +1,23 @@
 """The speed of networks in files (docs/networks.md) in PyTorch and in Warpscope, alternately, in one run.
 
     torch_network_speed.py WARPSCOPE [--cases resnet9:bf16:512:train,char_cnn_ln:fp16:512:infer,...] [--device cuda:0]
-                                     [--modes eager,...] [--layouts contiguous,channels_last] [--json FILE] [--csv docs/measurements/torch_networks.csv]
-    torch_network_speed.py WARPSCOPE --random 8 --seed 1 [--preset cudnn] [--eager] [--precision bf16] [--batch 256] [--limit 190]
+                                     [--modes eager,...] [--layouts contiguous,channels_last] [--json FILE]
+                                     [--csv docs/measurements/torch_networks.csv]
+    torch_network_speed.py WARPSCOPE --random 8 --seed 1 [--preset cudnn] [--eager] [--precision bf16] [--batch 256]
+                                     [--limit 190] [--csv docs/measurements/torch_random_cudnn.csv]
 
 A case is a network (a built-in name or a file), a precision, a batch, and train or
-infer. Training as in torch_autoencoder.py, with Adam and random labels. In inference PyTorch has weights and inputs in 16
-bits, in FP16 and BF16, and BatchNorm's running statistics; its inputs lie on the device and steps follow each other,
+infer. Training as in torch_autoencoder.py, with Adam and random labels. In inference PyTorch has weights and inputs in
+16 bits, in FP16 and BF16, and BatchNorm's running statistics; its inputs lie on the device and steps follow each other,
 without copies. What compares to that is the network's time on the device: `infer` tells it as
 "network_images_per_second", a batch in the median of the network's passes. Texts are given to PyTorch as one-hot
 channels in 16 bits, which it would else make in every step. Figures are medians over three rounds; the best of
 PyTorch's ways counts. Exit code 0 whatever they are; 77 if PyTorch or the device is missing.
 
 --random trains networks that nothing was tuned for (random_networks.py) by a preset, PyTorch in its best mode or, with
---eager, without compiling: some 20 s a network. The loss of the first step is compared: both begin with the same weights
-and see the same images, of which batch norms see all. Then worst, median, geometric mean, and the ten worst, each with the
-call that took the most beyond its floor.
+--eager, without compiling: some 20 s a network. The loss of the first step is compared: both begin with the same
+weights and see the same images, of which batch norms see all. Then worst, median, geometric mean, and the ten worst,
+each with the call that took the most beyond its floor.
 """
 import argparse
 import json
@@ -64,7 +66,8 @@ class TextEmbedding(torch.nn.Embedding):
 
 
 class Description:
-    """A network's file, with modules of PyTorch for its layers: on (N, C, L) where inputs are texts, else (N, C, H, W)."""
+    """A network's file, with modules of PyTorch for its layers: on (N, C, L) where inputs are texts, else (N, C, H,
+    W)."""
 
     def __init__(self, text):
         self.file = tomllib.loads(text)
@@ -201,7 +204,8 @@ def ways_of(arguments, description, precision, batch, what):
     modes = arguments.modes.split(",")
     layouts = ["contiguous"] if description.is_text else arguments.layouts.split(",")
     if what == "train":
-        return peer.torch_trainings(arguments.device, precision, batch, modes, layouts, "adam", training_of(description))
+        return peer.torch_trainings(arguments.device, precision, batch, modes, layouts, "adam",
+                                    training_of(description))
 
     def inference(device, precision, batch, mode, channels_last, _):
         return TorchInference(description, device, precision, batch, mode, channels_last)
@@ -212,10 +216,12 @@ def ways_of(arguments, description, precision, batch, what):
 def warpscope_inference(arguments, network, precision, batch):
     with tempfile.TemporaryDirectory() as folder:
         run_dir = os.path.join(folder, "run")
-        subprocess.run([arguments.program, "train", *network, "--device", arguments.device, "--precision", precision, "--batch",
-                        "32", "--steps", "1", "--test-images", "32", "--run-dir", run_dir], check=True, capture_output=True)
-        done = subprocess.run([arguments.program, "infer", run_dir, network[-1], "--device", arguments.device, "--precision",
-                               precision, "--batch", str(batch), "--json", "-"], check=True, capture_output=True, text=True)
+        subprocess.run([arguments.program, "train", *network, "--device", arguments.device, "--precision", precision,
+                        "--batch", "32", "--steps", "1", "--test-images", "32", "--run-dir", run_dir], check=True,
+                       capture_output=True)
+        done = subprocess.run([arguments.program, "infer", run_dir, network[-1], "--device", arguments.device,
+                               "--precision", precision, "--batch", str(batch), "--json", "-"], check=True,
+                              capture_output=True, text=True)
         return json.loads(done.stdout)["network_images_per_second"]
 
 
@@ -249,7 +255,8 @@ def compare(arguments, case):
 
 
 def write_row(arguments, result):
-    label = f"{result['network']}, {result['precision'].upper()}, {'training' if result['what'] == 'train' else 'inference'}"
+    what = "training" if result["what"] == "train" else "inference"
+    label = f"{result['network']}, {result['precision'].upper()}, {what}"
     if result["batch"] != USUAL_BATCH:
         label += f", batch {result['batch']}"
     row = {"images or texts a second": label, **peer.speeds_of(result, arguments.modes.split(","))}
@@ -286,9 +293,10 @@ def first_losses(arguments, description, path, kind, precision):
         weights, data, run_dir = (os.path.join(folder, each) for each in ("init.safetensors", "data", "run"))
         write_safetensors(weights, state)
         write_idx(data, images.numpy(), labels.to(torch.uint8).numpy())
-        command = [arguments.program, "train", "--model", path, "--data", "idx:" + data, "--init", weights, "--no-shuffle",
-                   "--steps", "1", "--batch", str(SMALL_BATCH), "--optimizer", "sgd", "--test-images", str(SMALL_BATCH),
-                   "--precision", precision, "--device", arguments.device, "--run-dir", run_dir]
+        command = [arguments.program, "train", "--model", path, "--data", "idx:" + data, "--init", weights,
+                   "--no-shuffle", "--steps", "1", "--batch", str(SMALL_BATCH), "--optimizer", "sgd",
+                   "--test-images", str(SMALL_BATCH), "--precision", precision, "--device", arguments.device,
+                   "--run-dir", run_dir]
         if arguments.select:
             command += ["--select", arguments.select]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -332,8 +340,10 @@ def time_of_calls(run_dir, precision):
         return "no calls timed"
     worst = max(calls, key=lambda call: call["microseconds"] - floor(call))
     shape = worst["shape"]
-    return (f"{worst['op']} {worst['variant']} in {worst['layer']}, {shape['height']}x{shape['width']}x{shape['in_channels']}"
-            f" to {shape['out_channels']}, {shape['kernel_height']}x{shape['kernel_width']} stride {shape['stride']} dilation "
+    return (f"{worst['op']} {worst['variant']} in {worst['layer']}, "
+            f"{shape['height']}x{shape['width']}x{shape['in_channels']}"
+            f" to {shape['out_channels']}, {shape['kernel_height']}x{shape['kernel_width']} stride {shape['stride']} "
+            "dilation "
             f"{shape['dilation']}: {worst['microseconds']:.0f} us, floor {floor(worst):.0f}, of "
             f"{sum(call['microseconds'] for call in calls):.0f} us a step")
 
@@ -378,12 +388,21 @@ def compare_random(arguments, path, kind):
     medians = {way: statistics.median(values) for way, values in speeds.items()}
     best = max(medians.values(), default=float("nan"))
     result.update(torch=medians, warpscope=statistics.median(ours), ratio=statistics.median(ours) / best)
-    print(f"  Warpscope {result['warpscope']:,.0f}, PyTorch {best:,.0f}: {result['ratio']:.2f} times; {result['costs']}",
+    print(f"  Warpscope {result['warpscope']:,.0f}, PyTorch {best:,.0f}: {result['ratio']:.2f} times; "
+          f"{result['costs']}",
           flush=True)
     ways.clear()
     if arguments.device.startswith("cuda"):
         torch.cuda.empty_cache()
     return result
+
+
+def write_random_row(arguments, number, result):
+    if result["ratio"] > 0:
+        row = {"random network": f"{result['kind']}, {arguments.seed}.{number}",
+               "PyTorch, eager, images or texts a second": f"{max(result['torch'].values()):.0f}",
+               "Warpscope by the preset cudnn": f"{result['warpscope']:.0f}", "times": f"{result['ratio']:.2f}"}
+        peer.measurements.write(arguments.csv, ("random network",), [row], arguments.device)
 
 
 def summarize(results):
@@ -406,12 +425,15 @@ def random_comparison(arguments):
     print(f"networks in {folder}")
     results = []
     start = time.perf_counter()
-    for kind, path in random_networks.write(folder, arguments.random, arguments.seed):
+    if arguments.csv and (not arguments.eager or arguments.preset != "cudnn"):
+        sys.exit("the table of random networks is of --preset cudnn --eager")
+    for number, (kind, path) in enumerate(random_networks.write(folder, arguments.random, arguments.seed)):
         spent = time.perf_counter() - start
         if results and arguments.limit and spent * (1 + 1 / len(results)) > arguments.limit:
             print(f"no time is left for {arguments.random - len(results)} networks")
             break
         results.append(compare_random(arguments, path, kind))
+        write_random_row(arguments, number, results[-1])
     summarize(results)
     return results
 

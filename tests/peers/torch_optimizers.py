@@ -2,13 +2,13 @@
 
 usage: torch_optimizers.py OPTIMIZER_STEPS
 
-Steps each rule 50 times on random parameters and gradients, plain, with weight decay, with clipping by norm and by value
-and with a loss scale, through the variants of this machine and through torch.optim (Lion, which torch.optim lacks, is
-written out below), both in FP32. After every step the parameters must agree to 1e-6, relative to PyTorch's: as vectors, and
-each element relative to the largest; so must the optimizer's state and the norm of the gradient. The settings are those
-that FP32 can hold exactly to PyTorch too; once more, parameters alone, they are as a person types them. The variant
-`reference` is left out: it computes in double and so differs by PyTorch's own rounding. Exit code 77 (skipped) where
-PyTorch is missing.
+Steps each rule 50 times on random parameters and gradients, plain, with weight decay, with clipping by norm and by
+value and with a loss scale, through the variants of this machine and through torch.optim (Lion, which torch.optim
+lacks, is written out below), both in FP32. After every step the parameters must agree to 1e-6, relative to PyTorch's:
+as vectors, and each element relative to the largest; so must the optimizer's state and the norm of the gradient. The
+settings are those that FP32 can hold exactly to PyTorch too; once more, for parameters only, they are as a person types
+them. The variant `reference` is left out: it computes in double and so differs by PyTorch's own rounding. Exit code 77
+(skipped) where PyTorch is missing.
 """
 import os
 import subprocess

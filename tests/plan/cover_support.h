@@ -17,6 +17,15 @@ inline Program program_of(const models::Model& model, Purpose purpose = Purpose:
   return lower(model, purpose, 8, 100, 16, precision);
 }
 
+/// `model` with a linear layer "fc" at its end, which tells ten classes apart.
+inline models::Model classifying(models::Model model) {
+  model.layers.push_back({.kind = models::LayerKind::linear, .name = "fc", .out_channels = 10});
+  model.loss = models::Loss::cross_entropy;
+  model.classes = 10;
+  models::fit_layers(model);
+  return model;
+}
+
 inline std::size_t index_of(const Program& program, ops::Op op, const std::string& layer) {
   for (std::size_t n = 0; n < program.nodes.size(); ++n) {
     if (program.nodes[n].op == op && program.nodes[n].layer == layer) return n;
@@ -50,6 +59,12 @@ inline bool has_gpu_variants() {
 struct CoverCase {
   core::DeviceInfo device;
   std::vector<ops::Variant> variants;
+  core::Precision precision = core::Precision::fp32;
+
+  std::vector<NodeCover> cover(const Program& program, Selection selection = {}) const {
+    selection.precision = precision;
+    return plan::cover(program, selection, {device, variants});
+  }
 };
 
 /// A variant in FP32 that is never launched.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -290,6 +291,8 @@ TEST_F(HopperCover, AConvolutionThatHopperLacksRunsAsAGeneralOne) {
   EXPECT_EQ(general.reason, "");
   EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_input, "conv2")),
             "hopper_general, with relu.backward");
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv2")),
+            "hopper_general, with conv2d.backward_bias");
   const NodeCover& wide = node_of(program, nodes, Op::conv2d_forward, "conv3");
   EXPECT_EQ(wide.variant->name, "hopper");
   EXPECT_EQ(wide.reason, "");
@@ -407,13 +410,9 @@ models::Model without_bias(models::LayerKind kind, int height, int width) {
                    .out_channels = 64,
                    .kernel = 7,
                    .bias = one_dimension,
-                   .valid = one_dimension},
-                  {.kind = models::LayerKind::linear, .name = "fc", .out_channels = 10}};
+                   .valid = one_dimension}};
   if (!one_dimension) model.layers[2].kernel = 3;
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+  return classifying(std::move(model));
 }
 
 TEST_F(HopperCover, AConvolutionWithoutBiasIsNoSlowerOne) {

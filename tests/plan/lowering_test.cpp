@@ -1,12 +1,14 @@
 // What a model becomes before variants are chosen.
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
 #include "gpu/plan/program.h"
+#include "gpu/plan/program_builder.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/tiny.h"
 
@@ -186,6 +188,26 @@ TEST(Lowering, ShowsImagesInFp32WhateverThePrecision) {
       EXPECT_EQ(ops::element_type(shown.role, precision), core::ElementType::f32);
     }
   }
+}
+
+TEST(ProgramBuilder, PutsOperandsWhereTheirNamesSay) {
+  using ops::Name;
+  const models::Model model = tests::tiny_model();
+  ProgramBuilder to(model, 3, Precision::fp32);
+  const ops::OpShape shape = to.image_shape(4, 4, 2);
+  const auto tensor = [&](const char* name) { return to.planned(name, Op::add_forward, Name::input, shape); };
+  const int input = tensor("input"), addend = tensor("addend"), output = tensor("output");
+  to.node(Op::add_forward, "add1", shape,
+          {{Name::output, output}, {Name::addend, addend}, {Name::input, input}});
+  EXPECT_EQ(to.program.nodes.back().tensors, (std::vector<int>{input, addend, output}));
+  const auto refusal = [&](const Operands& operands) {
+    return tests::message_of<std::logic_error>([&] { to.node(Op::add_forward, "add1", shape, operands); });
+  };
+  EXPECT_EQ(refusal({{Name::input, input}, {Name::output, output}}), "add.forward is lowered without addend");
+  EXPECT_EQ(
+      refusal({{Name::input, input}, {Name::addend, addend}, {Name::output, output}, {Name::weights, input}}),
+      "add.forward is lowered with other operands than its contract's");
+  EXPECT_EQ(to.program.nodes.size(), 1u) << "nothing was added";
 }
 
 }  // namespace

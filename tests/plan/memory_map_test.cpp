@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/plan/plan.h"
+#include "tests/plan/cover_support.h"
 #include "tests/support/plan_memory.h"
 #include "tests/support/tiny.h"
 #include "tests/support/tiny_classifier.h"
@@ -17,17 +18,10 @@
 namespace warpscope::plan::memory_map_test {
 namespace {
 
-const core::DeviceInfo& cpu() {
-  static const core::DeviceInfo info = core::open_device("cpu")->info();
-  return info;
-}
-
 /// An H100 as far as planning goes; nothing runs on it.
 core::DeviceInfo hopper() {
-  core::DeviceInfo info;
-  info.kind = core::DeviceKind::cuda;
+  core::DeviceInfo info = gpu(90);
   info.name = "made up";
-  info.compute_capability = 90;
   info.multiprocessors = 132;
   return info;
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/cover_support.h"
 #include "tests/support/plain_cover.h"
 #include "tests/support/tiny.h"
 
@@ -99,13 +100,6 @@ struct Case {
   }
 };
 
-core::DeviceInfo hopper() {
-  core::DeviceInfo info;
-  info.kind = core::DeviceKind::cuda;
-  info.compute_capability = 90;
-  return info;
-}
-
 std::vector<Case> cases() {
   std::vector<Case> list;
   const models::Model tiny = tests::tiny_model();
@@ -121,13 +115,12 @@ std::vector<Case> cases() {
     list.emplace_back("autoencoder bf16" + what, autoencoder, purpose, 32, core::Precision::bf16);
     list.emplace_back("autoencoder fp16" + what, autoencoder, purpose, 5, core::Precision::fp16);
     for (const models::Model& model : {autoencoder, models::find_model("classifier")}) {
-      static const core::DeviceInfo cpu = core::open_device("cpu")->info();
-      static const core::DeviceInfo gpu = hopper();
+      static const core::DeviceInfo on_cpu = cpu(), on_gpu = gpu(90);
       list.emplace_back(model.name + " on a CPU" + what, model, purpose, 4, core::Precision::fp32,
-                        Recipe{.micro_batches = 2}, &cpu);
-      if (ops::variants_of(*ops::built_in_variants(), ops::Op::conv2d_forward, gpu.kind).empty()) continue;
+                        Recipe{.micro_batches = 2}, &on_cpu);
+      if (ops::variants_of(*ops::built_in_variants(), ops::Op::conv2d_forward, on_gpu.kind).empty()) continue;
       list.emplace_back(model.name + " on a GPU" + what, model, purpose, 32, core::Precision::bf16,
-                        Recipe{.micro_batches = 2}, &gpu);
+                        Recipe{.micro_batches = 2}, &on_gpu);
     }
   }
   return list;
@@ -284,7 +277,7 @@ TEST(Memory, WhatIsNotStoredTakesNone) {
 TEST(Memory, OnACpuTheProductsOfConvolutionsAreNotStored) {
   const Program program =
       lower(models::find_model("autoencoder"), Purpose::training, 8, 100, 16, core::Precision::fp32);
-  const std::vector<NodeCover> covered = cover(program, {}, core::open_device("cpu")->info());
+  const std::vector<NodeCover> covered = cover(program, {}, cpu());
   const auto product = static_cast<std::size_t>(program.nodes[1].tensors[2]);
   ASSERT_EQ(program.tensors[product].name, "conv1.product");
   EXPECT_EQ(lives(program, covered)[product].first, kUnused);

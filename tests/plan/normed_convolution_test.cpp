@@ -45,11 +45,7 @@ models::Model normed_network(const Second& second) {
   if (second.relu) model.layers.push_back({.kind = relu, .name = "relu2"});
   if (second.added) model.layers.push_back({.kind = add, .name = "add2", .from = "relu1"});
   if (second.pooled) model.layers.push_back({.kind = maxpool2d, .name = "pool2", .kernel = 2});
-  model.layers.push_back({.kind = linear, .name = "fc", .out_channels = 10});
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+  return classifying(std::move(model));
 }
 
 /// conv2d bias? batch_norm relu?, of which the input of the norm is stored.
@@ -81,15 +77,7 @@ Variant normed() {
 }
 
 /// Where such a variant is there: on the CPU beside the variants that there are.
-struct NormedCase {
-  core::DeviceInfo device;
-  std::vector<Variant> variants;
-  Precision precision;
-
-  std::vector<NodeCover> cover(const Program& program, Selection selection = {}) const {
-    selection.precision = precision;
-    return plan::cover(program, selection, {device, variants});
-  }
+struct NormedCase : CoverCase {
   Program program(const Second& second, Purpose purpose = Purpose::training) const {
     return program_of(normed_network(second), purpose, precision);
   }
@@ -103,16 +91,15 @@ struct NormedCase {
 };
 
 std::vector<NormedCase> normed_cases() {
-  NormedCase on_cpu{
-      cpu(), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, Precision::fp32};
+  const std::vector<Variant> all{ops::built_in_variants()->begin(), ops::built_in_variants()->end()};
+  NormedCase on_cpu{{cpu(), all}};
   on_cpu.variants.push_back(normed());
   std::vector<NormedCase> cases{on_cpu};
   if (ops::find_variant(*ops::built_in_variants(), Op::conv2d_forward, core::DeviceKind::cuda,
                         "hopper_normed") == nullptr)
     return cases;
   for (const Precision precision : {Precision::fp16, Precision::bf16}) {
-    cases.push_back(
-        {gpu(90), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, precision});
+    cases.push_back({{gpu(90), all, precision}});
   }
   return cases;
 }

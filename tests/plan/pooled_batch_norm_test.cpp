@@ -34,12 +34,8 @@ models::Model pooled_norm(bool one_dimension) {
        .bias = false},
       {.kind = batch_norm, .name = "bn1"},
       {.kind = relu, .name = "relu1"},
-      {.kind = one_dimension ? maxpool1d : maxpool2d, .name = "pool1", .kernel = one_dimension ? 3 : 2},
-      {.kind = linear, .name = "fc", .out_channels = 10}};
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+      {.kind = one_dimension ? maxpool1d : maxpool2d, .name = "pool1", .kernel = one_dimension ? 3 : 2}};
+  return classifying(std::move(model));
 }
 
 /// Where `pooled` is there: on the CPU by three variants made for it.

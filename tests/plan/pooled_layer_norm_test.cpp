@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -35,12 +36,8 @@ models::Model pooled_norm() {
                   {.kind = maxpool1d, .name = "pool1", .kernel = 3},
                   {.kind = conv1d, .name = "conv2", .out_channels = 64, .kernel = 3},
                   {.kind = layer_norm, .name = "norm2"},
-                  {.kind = relu, .name = "relu2"},
-                  {.kind = linear, .name = "fc", .out_channels = 10}};
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+                  {.kind = relu, .name = "relu2"}};
+  return classifying(std::move(model));
 }
 
 /// The tensor that the op of `layer` calls `name`.

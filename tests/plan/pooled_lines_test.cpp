@@ -2,6 +2,7 @@
 // it: where the variants `hopper_pooled` and `hopper_unpooled` run, and what they read and write.
 
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -33,12 +34,8 @@ models::Model pooled_line(int window, int width = 31) {
   model.layers = {{.kind = conv1d, .name = "conv1", .out_channels = 128, .kernel = 3},
                   {.kind = relu, .name = "relu1"},
                   {.kind = maxpool1d, .name = "pool1", .kernel = window},
-                  {.kind = conv1d, .name = "conv2", .out_channels = 64, .kernel = 5},
-                  {.kind = linear, .name = "fc", .out_channels = 10}};
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+                  {.kind = conv1d, .name = "conv2", .out_channels = 64, .kernel = 5}};
+  return classifying(std::move(model));
 }
 
 TEST_F(PooledLines, APoolingInThreesRunsInTheCallOfItsConvolution) {

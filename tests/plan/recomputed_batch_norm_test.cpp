@@ -41,33 +41,21 @@ models::Model normed_network(const First& first) {
       {.kind = conv2d, .name = "conv2", .out_channels = 48, .kernel = 3, .bias = false},
       {.kind = batch_norm, .name = "bn2"},
       {.kind = relu, .name = "relu2"},
-      {.kind = maxpool2d, .name = "pool2", .kernel = 2},
-      {.kind = linear, .name = "fc", .out_channels = 10}};
+      {.kind = maxpool2d, .name = "pool2", .kernel = 2}};
   model.layers.insert(model.layers.end(), rest.begin(), rest.end());
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+  return classifying(std::move(model));
 }
 
 /// Where `recomputed` is there: on the CPU among the variants that there are and three of that name.
-struct RecomputedCase {
-  core::DeviceInfo device;
-  std::vector<Variant> variants;
-  Precision precision;
-
-  std::vector<NodeCover> cover(const Program& program, Selection selection = {}) const {
-    selection.precision = precision;
-    return plan::cover(program, selection, {device, variants});
-  }
+struct RecomputedCase : CoverCase {
   Program program(const First& first, Purpose purpose = Purpose::training) const {
     return program_of(normed_network(first), purpose, precision);
   }
 };
 
 std::vector<RecomputedCase> recomputed_cases() {
-  RecomputedCase on_cpu{
-      cpu(), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, Precision::fp32};
+  const std::vector<Variant> all{ops::built_in_variants()->begin(), ops::built_in_variants()->end()};
+  RecomputedCase on_cpu{{cpu(), all}};
   const auto add = [&](Op op, std::vector<ops::Link> chain) {
     on_cpu.variants.push_back({.op = op,
                                .name = "recomputed",
@@ -84,8 +72,7 @@ std::vector<RecomputedCase> recomputed_cases() {
   std::vector<RecomputedCase> cases{on_cpu};
   if (!has_gpu_variants()) return cases;
   for (const Precision precision : {Precision::fp16, Precision::bf16}) {
-    cases.push_back(
-        {gpu(90), {ops::built_in_variants()->begin(), ops::built_in_variants()->end()}, precision});
+    cases.push_back({{gpu(90), all, precision}});
   }
   return cases;
 }

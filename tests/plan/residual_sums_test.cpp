@@ -22,12 +22,8 @@ using ops::Variant;
 using enum models::LayerKind;
 
 models::Model classifying(std::vector<models::Layer> layers) {
-  models::Model model{.name = "own", .height = 12, .width = 16, .channels = 3, .layers = std::move(layers)};
-  model.layers.push_back({.kind = linear, .name = "fc", .out_channels = 10});
-  model.loss = models::Loss::cross_entropy;
-  model.classes = 10;
-  models::fit_layers(model);
-  return model;
+  return plan::classifying(
+      {.name = "own", .height = 12, .width = 16, .channels = 3, .layers = std::move(layers)});
 }
 
 models::Layer convolution(const std::string& name, int kernel = 3) {

@@ -36,6 +36,13 @@ TEST_F(PlotMouse, PointingTellsTheNearestPoint) {
   EXPECT_FALSE(frame(content_, away_).pointer);
 }
 
+TEST(PlotReadOut, ValuesOfOtherPlacesSayWhichTheyAreOf) {
+  EXPECT_EQ(place_text({.lines = {}, .markers = {}, .x_unit = Unit::count, .x_label = "step"}, 1250),
+            ", step 1,250");
+  EXPECT_EQ(place_text({.lines = {}, .markers = {}, .x_unit = Unit::seconds, .x_label = "time, s"}, 100),
+            ", at 1:40");
+}
+
 TEST_F(PlotMouse, ADragZoomsToItsRange) {
   const double left = x_at(300), right = x_at(500);
   const auto dragged = drag(content_, ImVec2(500, 250), ImVec2(300, 260));

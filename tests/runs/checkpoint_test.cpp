@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,29 @@ class CheckpointFiles : public testing::Test {
   const fs::path path = folder / "c.safetensors";
   const models::Model model = tests::tiny_model();
 };
+
+TEST_F(CheckpointFiles, OfAnotherNetworkAreKnownByTheirHeader) {
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model);
+  EXPECT_EQ(why_other_network(path, model), "");
+  models::Model wider = model;
+  wider.layers[0].out_channels += 2;
+  models::fit_layers(wider);
+  EXPECT_EQ(why_other_network(path, wider), "it is of an earlier network, tiny with other layers");
+  wider.name = "wider";
+  EXPECT_EQ(why_other_network(path, wider), "it is of an earlier network, tiny");
+  EXPECT_EQ(why_other_network(folder / "none.safetensors", model), "") << "who loads it is told";
+}
+
+TEST_F(CheckpointFiles, AreDroppedOnceNobodyWaitsForThem) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model,
+                               {.stop = stop.get_token(), .lasts = false}),
+               files::Stopped);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  save_checkpoint(path, sample_checkpoint(model, UpdateRule::adam), model, {.lasts = false});
+  tests::expect_same(load_checkpoint(path, model), sample_checkpoint(model, UpdateRule::adam));
+}
 
 TEST_F(CheckpointFiles, ComeBackBitForBitWithEveryRule) {
   for (const char* name : {"tiny", "autoencoder"}) {

@@ -59,6 +59,14 @@ TEST(StepSpeeds, StepsWithoutATimeOfTheirOwnDoNotCount) {
   EXPECT_EQ(speeds.median(), 7);
 }
 
+TEST(StepSpeeds, AStepWithoutATimeTakesAsLongAsMost) {
+  StepSpeeds speeds;
+  EXPECT_EQ(speeds.usual_seconds(64, 0.5), 0.5);
+  for (int i = 1; i <= 9; ++i) speeds.add(0.001 * i, 64'000);
+  speeds.add(0.1, 640);  // others had the processor
+  EXPECT_EQ(speeds.usual_seconds(64, 0.5), 0.001);
+}
+
 TEST(StepSpeeds, ATrainingThatWentBackBeginsAnew) {
   StepSpeeds speeds;
   speeds.add(5.0, 100);

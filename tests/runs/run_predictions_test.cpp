@@ -150,7 +150,7 @@ TEST(RunPredictions, NewerOnesTakeTheirPlaceAndPicturesOfRunsStay) {
   shown.step = 1;
   pictures.write(shown);
   EXPECT_EQ(read_image_index(run.path()).pictures.size(), 2u);
-  EXPECT_EQ(read_predictions(run.path()).evaluation.step, 7u) << "each knows its own files alone";
+  EXPECT_EQ(read_predictions(run.path()).evaluation.step, 7u) << "each knows only its own files";
   EXPECT_EQ(tests::count_entries(run.path() / "images"), 6);
 }
 

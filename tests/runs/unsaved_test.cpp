@@ -96,5 +96,16 @@ TEST(Unsaved, TheOldestGoButForThoseInUse) {
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"7", "6", "5", "4", "3", "0"}));
 }
 
+TEST(Unsaved, OneThatWasGoneOnWithStays) {
+  const tests::TemporaryFolder folder;
+  std::ofstream(make(folder.path(), "gone on", -60) / "run.json")
+      << R"({"format": 1, "configuration": {"model": "mlp"}, "resumed": [{"step": 7}]})";
+  fs::last_write_time(folder / "gone on" / "run.json",
+                      fs::file_time_type::clock::now() - std::chrono::hours(9));
+  for (int i = 0; i < 6; ++i) make(folder.path(), std::to_string(i), i);
+  keep_newest_unsaved(folder.path(), kMostUnsaved);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"5", "4", "3", "2", "1", "gone on"}));
+}
+
 }  // namespace
 }  // namespace warpscope::runs::unsaved_test

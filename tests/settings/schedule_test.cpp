@@ -163,8 +163,7 @@ TEST(Schedule, StaysAtItsLastRateAfterTheEnd) {
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("one_cycle:start=10,final=10"), 1, 12, 10), 0.01);
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("one_cycle:peak=1"), 1, 12, 10), 1);
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("one_cycle:peak=0"), 1, 0, 10), 1);
-  EXPECT_DOUBLE_EQ(rate_at(parse_schedule("constant"), 0.25, 0, 0), 0.25)
-      << "files of before mean no warm-up";
+  EXPECT_DOUBLE_EQ(rate_at(parse_schedule("constant"), 0.25, 0, 0), 0.25) << "earlier files mean no warm-up";
   EXPECT_DOUBLE_EQ(rate_at(parse_schedule("constant"), 0.25, 1e9, 0), 0.25);
   const Schedule warm = parse_schedule("constant:warmup=0.5");
   EXPECT_DOUBLE_EQ(rate_at(warm, 1, 0, 0), 0.01);

@@ -144,6 +144,17 @@ TEST(Settings, OfTheOptimizerAreThoseItsRowsName) {
   }
 }
 
+/// Undo takes these back without the weights.
+TEST(Settings, ThatOnlySayWhenToStopTestOrSaveShapeNoWeights) {
+  std::set<std::string> beside;
+  for (const Setting& row : settings()) {
+    if (row.changes == Changes::while_training && !row.shapes_weights) beside.insert(row.name);
+  }
+  EXPECT_EQ(beside,
+            (std::set<std::string>{"checkpoint_every", "early_stop", "epochs", "leap", "steps",
+                                   "target_accuracy", "target_loss", "test_every", "time", "zscore"}));
+}
+
 TEST(Settings, ReadFiguresOnlyWhereAllOfTheTextIsOne) {
   EXPECT_EQ(parse_value(setting("batch"), "64"), Value(std::int64_t{64}));
   EXPECT_EQ(parse_value(setting("batch"), "64x"), Value("64x"));

@@ -154,7 +154,7 @@ TEST(Leap, IsSeenWithinAFewSteps) {
   for (int i = 0; i < 20; ++i) losses.push_back(1e11 / (1 + i));
   EXPECT_EQ(steps_to_leap({.guessing = 0.25}, losses), 105u);
   EXPECT_EQ(steps_to_leap({.leap = 0, .guessing = 0.25}, losses), 0u);
-  EXPECT_EQ(steps_to_leap({}, losses), 105u) << "the first loss alone tells";
+  EXPECT_EQ(steps_to_leap({}, losses), 105u) << "only the first loss tells";
 }
 
 TEST(Leap, IsSeenWhereSomeImagesAreStillRight) {

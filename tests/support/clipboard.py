@@ -7,7 +7,8 @@ SELECTION_REQUEST, SELECTION_NOTIFY = 30, 31
 
 class SelectionEvent(ctypes.Structure):
     """XSelectionRequestEvent and, without `owner`, XSelectionEvent, with room for the largest event (Xlib.h)."""
-    _fields_ = [("type", ctypes.c_int), ("serial", ctypes.c_ulong), ("send_event", ctypes.c_int), ("display", ctypes.c_void_p),
+    _fields_ = [("type", ctypes.c_int), ("serial", ctypes.c_ulong), ("send_event", ctypes.c_int),
+                ("display", ctypes.c_void_p),
                 ("windows_and_atoms", ctypes.c_ulong * 6), ("room", ctypes.c_long * 24)]
 
 
@@ -39,8 +40,8 @@ class Clipboard:
 
     def reply(self, requestor, selection, target, place, time):
         if target == self.utf8:
-            self.x11.XChangeProperty(self.display, ctypes.c_ulong(requestor), ctypes.c_ulong(place), ctypes.c_ulong(target), 8, 0,
-                                     self.text, len(self.text))
+            self.x11.XChangeProperty(self.display, ctypes.c_ulong(requestor), ctypes.c_ulong(place),
+                                     ctypes.c_ulong(target), 8, 0, self.text, len(self.text))
         else:
             place = 0  # refused
         notice = SelectionEvent(type=SELECTION_NOTIFY)

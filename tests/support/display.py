@@ -1,7 +1,7 @@
-"""X servers for tests. A display has one pointer, one focus and, without a window manager, one place for all windows: tests
-that run side by side need one each, tests that follow each other can share one. So there are as many servers as CTest runs
-tests at a time: a test borrows one that is free, or starts one more, which lives as long as that CTest. A script that is run
-by hand has a server of its own.
+"""X servers for tests. A display has one pointer, one focus and, without a window manager, one place for all windows:
+tests that run side by side need one each, tests that follow each other can share one. So there are as many servers as
+CTest runs tests at a time: a test borrows one that is free, or starts one more, which lives as long as that CTest. A
+script that is run by hand has a server of its own.
 
 usage: display.py PARENT FILE   (starts a server, prints its number and ends it with the process PARENT)
 """

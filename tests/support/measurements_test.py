@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -22,6 +23,7 @@ for missing in ("torch", "numpy"):
         sys.modules[missing] = mock.MagicMock(__version__="2.11.0")
 
 import measurements  # noqa: E402
+import ranks  # noqa: E402
 import torch_accuracy  # noqa: E402
 import torch_autoencoder  # noqa: E402
 import torch_epochs  # noqa: E402
@@ -50,6 +52,11 @@ BENCH = {"rows": [{"op": "relu.forward", "layer": "relu1", "precision": "bf16", 
          "steps": [{"name": "naive", "precision": "fp32", "batch": 256, "median_us": 343708.9,
                     "images_per_second": 744.8, "plan_bytes": 805 << 20, "joules": 83.2},
                    {"name": "hopper", "precision": "fp32", "batch": 256, "skipped": "needs compute capability 9.0"}]}
+
+
+# Tables that people fill: what they hold is no line that a program prints.
+BY_HAND = {"augmentation", "cifar10_views", "features_seconds", "features_trainings", "features_whole_way", "floor",
+           "frames", "layers", "linear_machine", "memory", "ranks_trials"}
 
 
 def rows_in(path):
@@ -134,6 +141,30 @@ class MeasurementsTest(unittest.TestCase):
         self.recorded("variants", "--", program)
         self.assertEqual([(row["variant"], row["µs"]) for row in rows_in(self.file)], [("naive", "12.34")])
 
+    def test_the_fastest_variant_of_an_op_tells_its_share_of_the_floor(self):
+        rows = [{"op": "batch_norm.infer", "variant": variant, "median_us": time, "floor_us": 8.6}
+                for variant, time in (("naive", 50.0), ("vectorized", 10.0))]
+        self.recorded("shares", "--column", "512x8x8x256", "--", self.program(json.dumps({"rows": rows})))
+        row, = rows_in(self.file)
+        self.assertEqual((row["BF16, share of the floor"], row["512x8x8x256"]), ("batch_norm.infer", "86 %"))
+        self.fits("norms", row)
+
+    def test_batches_tell_images_a_second_and_the_time_of_a_step(self):
+        self.recorded("batches", "--cell", "network=mlp", "--cell", "batch=256", "--", self.program(TRAINING))
+        row, = rows_in(self.file)
+        self.assertEqual((row["images a second"], row["ms a step"]), ("6.235e+06", "0.0411"))
+        self.fits("cpu_batches", row)
+
+    def test_patterns_take_cells_and_two_commands_may_fill_one_row(self):
+        told = self.program("fitted       in 0.301 s, 12 iterations, objective 3\naccuracy     72.14 %\n")
+        self.recorded("take", "--cell", "classifier=RBF", "--take", r"accuracy=^accuracy +([\d.]+ %)", "--", told)
+        self.recorded("take", "--cell", "classifier=RBF", "--take", r"seconds to fit=^fitted +in ([\d.]+) s", "--",
+                      told)
+        row, = rows_in(self.file)
+        self.assertEqual((row["accuracy"], row["seconds to fit"]), ("72.14 %", "0.301"))
+        self.fits("features_classifiers", row)
+        self.assertIn("nothing is written", self.recorded("take", "--take", "PSNR=PSNR ([0-9]+)", "--", told, code=1))
+
     def test_what_failed_or_told_something_else_writes_nothing(self):
         self.recorded("proof", "--cell", "what=it", "--", self.program("1 check, 1 failed\n", 1), code=1)
         told = self.recorded("speed", "--cell", "what=it", "--", self.program("hello\n"), code=1)
@@ -157,7 +188,8 @@ class MeasurementsTest(unittest.TestCase):
 
     def test_rows_of_each_script_fit_their_tables(self):
         result = {"precision": "bf16", "batch": 256, "network": "vgg", "what": "train",
-                  "warpscope": 300.0, "ratio": 3.0, "torch": {"eager": 90.0, "eager, channels_last": 100.0, "default, channels_last": 95.0}}
+                  "warpscope": 300.0, "ratio": 3.0,
+                  "torch": {"eager": 90.0, "eager, channels_last": 100.0, "default, channels_last": 95.0}}
         modes = ["eager", "default"]
         self.assertEqual(torch_autoencoder.speeds_of(result, modes),
                          {"PyTorch `eager`": "100", "`default`": "95", "Warpscope": "300", "times the best": "3.00"})
@@ -178,14 +210,48 @@ class MeasurementsTest(unittest.TestCase):
             self.fits(name, rows_in(table)[0])
             self.assertIn("100, 99: 1.00 %", [row["figure"] for row in rows_in(table)])
 
+    def test_rows_of_ranks_fit_their_tables(self):
+        lines = [f"ranks        cuda:{rank}, 512 images: 1,000 us a step, of that {42 + 2 * rank} us in sums over "
+                 f"ranks, 9 us of these waiting, {126 + 2 * rank} us more beside the backward pass"
+                 for rank in range(2)]
+        for name, weak in (("ranks", False), ("ranks_buckets", True)):
+            arguments = argparse.Namespace(weak=weak, gpus=2, batch=1024)
+            row = ranks.table_row(arguments, "nccl", 2048, (1900.0, lines), 1000.0)
+            self.assertEqual((row["images/s"], row["of two by themselves"]), ("1900", "95.0 %"))
+            self.assertEqual(row["us a step in sums"], "43")
+            if weak:
+                self.fits(name, row)
+                self.assertEqual(row["us beside the backward pass"], "127")
+            self.fits(name, ranks.table_row(arguments, "", 1024, (1000.0, []), 1000.0))
+        with mock.patch.dict(sys.modules, {"torch": mock.MagicMock(__version__="2.11.0")}):
+            rows = ranks.peer_rows(arguments, {"PyTorch, 1": 100.0, "PyTorch, 2": 190.0})
+        self.assertEqual([row["images/s"] for row in rows], ["100", "190"])
+        self.fits("ranks", rows[1])
+        bench = self.program("nccl_plain: 32.6 us for 3000000 bytes on 2 GPUs\n"
+                             "p2p_one_shot: 19.0 us for 3000000 bytes on 2 GPUs\n")
+        self.file.write_bytes((TABLES / "ranks_sums.csv").read_bytes())
+        ranks.sums_by_themselves(
+            argparse.Namespace(program=bench, gpus=2, bytes=3000000, variants="", csv=str(self.file)))
+        self.assertEqual({row["gradients.allreduce"]: row["us for 3 MB by itself"] for row in rows_in(self.file)},
+                         {"one GPU": "", "`p2p_one_shot`": "19.0", "`p2p_two_shot`": "30.9", "`nccl_plain`": "32.6"})
+
+    def test_each_table_is_written_by_a_script_or_said_to_be_by_hand(self):
+        scripts = "".join(path.read_text(encoding="utf-8") for folder in ("gpu", "peers")
+                          for path in sorted((TESTS / folder).glob("*")) if path.suffix in (".py", ".sh"))
+        for table in sorted(TABLES.glob("*.csv")):
+            name = re.escape(table.stem)
+            begin = name.rpartition("_")[0]
+            found = re.search(rf"\b(?:table|classified|echo) {name}\b|\b{name}\.csv|table {begin}_\$", scripts)
+            self.assertNotEqual(bool(found), table.stem in BY_HAND, f"{table.name}: by a script, or in BY_HAND")
+
     def test_networks_and_accuracies_keep_what_others_wrote(self):
         networks, texts = self.folder / "torch_networks.csv", self.folder / "ag_news.csv"
         for table in (networks, texts):
             table.write_bytes((TABLES / table.name).read_bytes())
         arguments = argparse.Namespace(csv=str(networks), device="cuda:0", modes="reduce-overhead", network="char_cnn",
                                        optimizer="adam", rate=0.0003)
-        result = {"network": "resnet9", "precision": "bf16", "what": "train", "batch": 512, "warpscope": 2.0, "ratio": 2.0,
-                  "torch": {"reduce-overhead": 1.0}}
+        result = {"network": "resnet9", "precision": "bf16", "what": "train", "batch": 512, "warpscope": 2.0,
+                  "ratio": 2.0, "torch": {"reduce-overhead": 1.0}}
         torch_network_speed.write_row(arguments, result)
         row = rows_in(networks)[0]
         self.assertEqual((row["Warpscope"], row["target"], row["commit"]), ("2", "1.5 times", "abc1234"))

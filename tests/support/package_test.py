@@ -1,5 +1,6 @@
-"""The Debian package of a build folder: package_test.py BUILD [CASE...]. cpack makes it of what is built there, dpkg-deb unpacks
-it into an empty root, and the program runs from that root, with a home of its own. CI's step `package` runs it.
+"""The Debian package of a build folder: package_test.py BUILD [CASE...]. cpack makes it of what is built there,
+dpkg-deb unpacks it into an empty root, and the program runs from that root, with a home of its own. CI's step `package`
+runs it.
 
 It is packed by gzip, which takes a tenth of the time of xz: what people get is smaller than what is measured here.
 """
@@ -70,7 +71,8 @@ class Package(warpscope_program.ProgramCase):
         self.assertEqual([name for name in needed if re.match(r"lib(cu|nv|nccl)(?!rl\.)", name)], [])
 
     def test_the_menu_entry_names_what_is_installed(self):
-        entry = dict(re.findall(r"^(\w+)=(.*)$", self.read("usr/share/applications/warpscope.desktop").decode(), re.MULTILINE))
+        entry = dict(re.findall(r"^(\w+)=(.*)$", self.read("usr/share/applications/warpscope.desktop").decode(),
+                                re.MULTILINE))
         self.assertTrue(os.access(os.path.join(self.root, "usr/bin", entry["Exec"]), os.X_OK))
         icons = os.path.join(self.root, "usr/share/icons/hicolor/scalable/apps")
         self.assertIn(entry["Icon"] + ".svg", os.listdir(icons))
@@ -84,7 +86,8 @@ class Package(warpscope_program.ProgramCase):
         missing = [option for option in (rb"\-\-lr", rb"\-\-samples", rb"\-\-no\-shuffle") if option not in page]
         self.assertEqual(missing, [])
         if shutil.which("groff"):
-            printed = subprocess.run(["groff", "-man", "-ww", "-Kutf8", "-Tutf8"], input=page, capture_output=True, check=True)
+            printed = subprocess.run(["groff", "-man", "-ww", "-Kutf8", "-Tutf8"], input=page, capture_output=True,
+                                     check=True)
             self.assertEqual(printed.stderr, b"")
 
     def test_no_file_names_the_source_tree(self):
@@ -101,7 +104,8 @@ class Package(warpscope_program.ProgramCase):
         listed = self.run_program("models")
         self.assert_succeeded(listed)
         self.assertIn("resnet9", listed.out)
-        self.assert_succeeded(self.run_program("models", os.path.join(self.root, "usr/share/warpscope/networks/resnet9.toml")))
+        network = os.path.join(self.root, "usr/share/warpscope/networks/resnet9.toml")
+        self.assert_succeeded(self.run_program("models", network))
         self.assert_succeeded(self.train("--model", "resnet9", "--run-dir", self.path("run"), steps=3))
         self.assertEqual(len(warpscope_program.losses_of(self.path("run"))), 3)
 

@@ -50,3 +50,13 @@ inline void make_consistent(MapPicture& map) {
 }
 
 }  // namespace warpscope::features
+
+namespace warpscope::jobs {
+
+inline void make_consistent(StepScene& scene) {
+  scene.model = models::find_model("mlp");
+  scene.setup.batch = scene.setup.optimizer.accumulate = 2;
+  scene.setup.optimizer.joint = 0.5f;
+}
+
+}  // namespace warpscope::jobs

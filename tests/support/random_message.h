@@ -17,14 +17,17 @@ namespace warpscope::ops {
 
 // What counts is made to fit what it counts, by an overload for each object that a reader looks at (consistent.h).
 inline void make_consistent(OpShape& shape) {
-  shape = {.batch = shape.batch & 0xFFFF,
-           .height = shape.height & 0xFF,
-           .covered = shape.covered,
-           .rule = shape.rule,
-           .stride = 2,
-           .valid = shape.valid,
-           .salt = shape.salt,
-           .factor = 0.5f};
+  shape.batch &= 0xFFFF;
+  shape.count &= 0xFFFF;
+  for (int* const size : {&shape.height, &shape.width, &shape.in_channels, &shape.out_channels,
+                          &shape.kernel_height, &shape.kernel_width}) {
+    *size &= 0xFF;
+  }
+  visit_parameters(shape, [](Parameter parameter, auto& field, auto standard) {
+    const auto value = static_cast<double>(field);
+    const ParameterRow& row = row_of(parameter);
+    if (!(value >= row.least && value <= row.most)) field = standard;
+  });
 }
 
 }  // namespace warpscope::ops
@@ -81,6 +84,13 @@ inline void make_consistent(LatentMap& map) {
   map.sigmas.resize(1);
   map.shares.resize(1);
 }
+inline void make_consistent(KeptView& view) {
+  std::visit(
+      [](auto& one) {
+        if (!one) one = std::make_shared<typename std::remove_cvref_t<decltype(one)>::element_type>();
+      },
+      view.seen);
+}
 inline void make_consistent(LatentPictures& pictures) {
   pictures.height = pictures.width = pictures.channels = 1;
   pictures.pixels.resize(pictures.recipes.size());
@@ -111,6 +121,10 @@ inline void make_consistent(TextAttribution& text) {
   text.scores.resize(2);
   text.target = 1;
   text.known.resize(text.shares.size());
+}
+inline void make_consistent(UserKernel& kernel) {
+  std::erase(kernel.versions, nullptr);
+  kernel.versions.resize(std::min<std::size_t>(kernel.versions.size(), 1));
 }
 inline void make_consistent(ShownImages& images) {
   images.shape = {2, 1, 1, 1};

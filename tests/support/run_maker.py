@@ -13,7 +13,8 @@ def head(status="finished", **configuration):
     settings.update(configuration)
     run = {"format": 1, "status": status, "configuration": settings, "device": {"kind": "cpu", "name": "AMD EPYC"}}
     if status == "finished":
-        run.update(steps=40, epochs=4.0, final_train_loss=0.05, test_loss=0.0625, median_images_per_second=1000.0, seconds=10.0)
+        run.update(steps=40, epochs=4.0, final_train_loss=0.05, test_loss=0.0625, median_images_per_second=1000.0,
+                   seconds=10.0)
     return run
 
 

@@ -2,8 +2,8 @@
 
 usage: under_xvfb.py COMMAND [ARGUMENT...]
 
-The exit code is the command's; 77 (skipped) where Xvfb is missing. WARPSCOPE_OWN_DISPLAY tells tests that skip themselves where
-a display lacks something that this one has it.
+The exit code is the command's; 77 (skipped) where Xvfb is missing. WARPSCOPE_OWN_DISPLAY tells tests that skip
+themselves where a display lacks something that this one has it.
 """
 import os
 import subprocess
@@ -21,7 +21,8 @@ def main():
     except display.CannotStart as error:
         print(error)
         return 1
-    return subprocess.run(sys.argv[1:], env=dict(os.environ, DISPLAY=name, WARPSCOPE_OWN_DISPLAY="1"), check=False).returncode
+    return subprocess.run(sys.argv[1:], env=dict(os.environ, DISPLAY=name, WARPSCOPE_OWN_DISPLAY="1"),
+                          check=False).returncode
 
 
 if __name__ == "__main__":

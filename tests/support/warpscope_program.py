@@ -76,9 +76,9 @@ def make_sparse_cifar10(folder):
 
 
 def make_pictures(folder):
-    """A small data set of one's own, SMALL_TRAINING_SET pictures to train on and two hundred to test with: coarse blocks of
-    colour with some grain, a hundred over and over, of ten classes, in IDX files. Read at once, where CIFAR-10's size takes
-    half a second of a processor and painting the built-in scenes two."""
+    """A small data set of one's own, SMALL_TRAINING_SET pictures to train on and two hundred to test with: coarse
+    blocks of colour with some grain, a hundred over and over, of ten classes, in IDX files. Read at once, where
+    CIFAR-10's size takes half a second of a processor and painting the built-in scenes two."""
     os.mkdir(folder)
     dice = random.Random(11)
     side, block = 32, 4
@@ -182,7 +182,8 @@ class ProgramCase(unittest.TestCase):
         settings = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                         cwd=self.folder)
         settings.update(options)
-        process = subprocess.Popen([program or self.program, *arguments], env=environment or self.environment(), **settings)
+        process = subprocess.Popen([program or self.program, *arguments], env=environment or self.environment(),
+                                   **settings)
         self.addCleanup(self._end, process)
         return process
 
@@ -214,7 +215,8 @@ class ProgramCase(unittest.TestCase):
                                 environment=environment, program=mpirun)
 
     def train_arguments(self, *more, data=None, batch=4, steps=2):
-        """A short training on the CPU by plain SGD, at a rate at which random images do not diverge; `more` is added."""
+        """A short training on the CPU by plain SGD, at a rate at which random images do not diverge; `more` is
+        added."""
         usual = (("--test-images", "8"), ("--optimizer", "sgd"), ("--lr", "0.0005"))
         return ["train", "--device", "cpu", "--data", data or self.small_data(), "--batch", str(batch), "--steps",
                 str(steps), *(part for option in usual if option[0] not in more for part in option), *more]

@@ -1,4 +1,5 @@
-"""The real window on a display that no other test uses meanwhile (display.py), clicked and typed at, seen as pixels and through its trace (ui/frame/trace.h)."""
+"""The real window on a display that no other test uses meanwhile (display.py), clicked and typed at, seen as pixels and
+through its trace (ui/frame/trace.h)."""
 import collections
 import ctypes
 import json
@@ -105,8 +106,9 @@ class WindowCase(ProgramCase):
         return "builtin" if model == "mlp" else self.small_data()
 
     def small_autoencoder(self):
-        """The file of a network with the layers of the autoencoder and few channels. A step takes it a tenth of the time, and
-        so does a look at what it makes of the test images, before which the training goes on for fifty times as long."""
+        """The file of a network with the layers of the autoencoder and few channels. A step takes it a tenth of the
+        time, and so does a look at what it makes of the test images, before which the training goes on for fifty times
+        as long."""
         file = self.path("small.toml")
         with open(file, "w", encoding="utf-8") as text:
             text.write("""input = [32, 32, 3]
@@ -172,9 +174,10 @@ layers = [
         return done.stdout.strip()
 
     def click(self, name):
-        """Clicks in the middle of the item `name`, waiting for it to be there, with frames of their own for move, press and
-        release: what it does is done after. Where one frame brings them together, Dear ImGui 1.86 sees the press where the
-        pointer is by then, and no release: a move, a key or a click that follows sooner would take the place of this one."""
+        """Clicks in the middle of the item `name`, waiting for it to be there, with frames of their own for move, press
+        and release: what it does is done after. Where one frame brings them together, Dear ImGui 1.86 sees the press
+        where the pointer is by then, and no release: a move, a key or a click that follows sooner would take the place
+        of this one."""
         place = None
         while place != self.item(name):  # what is still being laid out moves while the pointer is on its way
             place = self.item(name)
@@ -193,8 +196,8 @@ layers = [
         wait_until(lambda: self.drawn("pressed") == (down,), "a frame with the button", self.process)
 
     def drag(self, start, *ways):
-        """Drags from a place along `ways`, with frames of their own for press, moves and release: a press and a move within
-        one frame take hold of nothing (Dear ImGui 1.86 sees the press where the move ended)."""
+        """Drags from a place along `ways`, with frames of their own for press, moves and release: a press and a move
+        within one frame take hold of nothing (Dear ImGui 1.86 sees the press where the move ended)."""
         self.point_at(*start)
         self.press()
         for way in ways:
@@ -206,9 +209,9 @@ layers = [
         before = len(self.events("drawn"))
         self.click(menu)
 
-        # A list that was open before has left its choices in the trace, and the first frame of a new one is measured but
-        # not shown: the choices are where its second frame has them. Pixels tell no list from an earlier one that is still
-        # on the screen.
+        # A list that was open before has left its choices in the trace, and the first frame of a new one is measured
+        # but not shown: the choices are where its second frame has them. Pixels tell no list from an earlier one that
+        # is still on the screen.
         def opened():
             place = self.layout().get(choice)
             frames = [event for event in self.events("drawn")[before:] if event["list"] == (opens or menu)]
@@ -239,8 +242,8 @@ layers = [
         self.xdotool("key", *names)
 
     def tap(self, name, place):
-        """Taps a key with frames of its own, which the pointer at `place` tells of: of keys that are tapped within one frame
-        nobody knows which came first (Dear ImGui 1.86)."""
+        """Taps a key with frames of its own, which the pointer at `place` tells of: of keys that are tapped within one
+        frame nobody knows which came first (Dear ImGui 1.86)."""
         x, y = center(place)
         self.key(name)
         for step in (1, 0):
@@ -333,9 +336,11 @@ layers = [
         return wait_until(found, what, self.process)
 
     def item(self, name):
-        """Where an item is on the screen. A frame tells of its items while it is made, and of itself when it is drawn."""
+        """Where an item is on the screen. A frame tells of its items while it is made, and of itself when it is
+        drawn."""
         def seen():
-            told = next((event["event"] for event in reversed(self.events()) if event["event"] in ("layout", "drawn")), None)
+            told = next((event["event"] for event in reversed(self.events()) if event["event"] in ("layout", "drawn")),
+                        None)
             return self.layout().get(name) if told == "drawn" else None
         return wait_until(seen, f"the item {name}", self.process)
 
@@ -367,15 +372,16 @@ layers = [
         return wait_until(settled, "the steps to end", self.process)
 
     def settled_evaluation(self):
-        """The step of the last evaluation of a paused training. One that is under way goes on while it is paused, and another
-        step comes only once it has ended."""
+        """The step of the last evaluation of a paused training. One that is under way goes on while it is paused, and
+        another step comes only once it has ended."""
         step = self.settled_step()
         self.key("Right")
         wait_until(lambda: self.settled_step() > step, "another step", self.process)
         return [line["step"] for line in read_metrics(self.run_dir) if "test_loss" in line][-1]
 
     def wait_for_images(self, step):
-        """Until the pictures shown are those of `step`: they follow a paused training by up to some tenths of a second."""
+        """Until the pictures shown are those of `step`: they follow a paused training by up to some tenths of a
+        second."""
         def shown():
             newest = self.events("images")[-1:]
             if not newest or newest[0]["step"] != step:

@@ -4,9 +4,9 @@
     latent_frames.py WARPSCOPE [--images 3000] [--points]
 
 A map by UMAP of made-up digits; then the pointer goes over the images, draws a lasso, and goes over what it selected, a
-hundred places each. Prints the work of those frames (the trace's work_ms: from the beginning of a frame until it is painted,
-other programs' turns included), the mean of what the thread itself computed in their phases, and the most that it computed in
-one of the slow ones. Not a test: its figures are those of the machine.
+hundred places each. Prints the work of those frames (the trace's work_ms: from the beginning of a frame until it is
+painted, other programs' turns included), the mean of what the thread itself computed in their phases, and the most that
+it computed in one of the slow ones. Not a test: its figures are those of the machine.
 """
 import argparse
 import math
@@ -67,7 +67,8 @@ class Frames(WindowCase):
         phases = {}
         for frame in frames:
             for phase in frame["phases"]:
-                phases[phase["name"]] = phases.get(phase["name"], 0) + phase["cpu_ms"] * len(frame["work_ms"]) / len(work)
+                part = phase["cpu_ms"] * len(frame["work_ms"]) / len(work)
+                phases[phase["name"]] = phases.get(phase["name"], 0) + part
         told = ", ".join(f"{name} {ms:.2f}" for name, ms in phases.items())
         print(f"  {what:10} {len(work):4} frames: median {work[len(work) // 2]:6.2f} ms   p99 "
               f"{work[len(work) * 99 // 100]:6.2f} ms   computing {sum(phases.values()):5.2f} ms ({told}), at most "
@@ -83,7 +84,8 @@ class Frames(WindowCase):
         self.click("latent.method.UMAP")
         self.wait_for("the first map", lambda now: now.get("iterations", 0) > 0)
         self.choose("latent.images", f"latent.images={self.images}")
-        self.wait_for("the map", lambda now: now["count"] == self.images and now["iteration"] == now["iterations"], busy=False)
+        self.wait_for("the map", lambda now: now["count"] == self.images and now["iteration"] == now["iterations"],
+                      busy=False)
         self.click("toolbar.pause")
         self.wait_for_state("paused")
         self.key("l")  # the workbench large

@@ -53,6 +53,20 @@ TEST_F(LadderTest, AnotherBatchIsAnotherRung) {
   EXPECT_EQ(ladder.entries()->back().batch, 8);
 }
 
+TEST_F(LadderTest, AnotherVersionOfAKernelIsAnotherRungWithTheSameSelection) {
+  plan::Selection selection = preset("loops");
+  selection.variants[ops::Op::relu_forward] = "user:mine";
+  ladder.choose(selection, 4, 0, device, {});
+  ladder.add(100);
+  ladder.change_kernel("user:mine, version 2");
+  ladder.choose(selection, 4, 1, device, {});
+  ladder.add(120);
+  const auto entries = *ladder.entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[1].name, "user:mine, version 2");
+  EXPECT_DOUBLE_EQ(entries[1].images_per_second, 120);
+}
+
 TEST_F(LadderTest, AnotherNetworkIsAnotherRungWithTheSameSelection) {
   ladder.change_network();
   ladder.choose(preset("loops"), 4, 0, device, {});

@@ -13,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/runs/checkpoint_store.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/checkpoints.h"
 #include "tests/support/tiny_trainer.h"
 #include "tests/support/waiting.h"
 
@@ -145,6 +146,22 @@ TEST_F(Viewed, ARunWithoutCheckpointsSaysSoBeforeAnybodyAsks) {
   const ViewedRun view(run());
   EXPECT_EQ(sentence_of(view), "the run has no checkpoint to look into");
   EXPECT_FALSE(view.snapshot()->can.look_inside);
+}
+
+TEST_F(Viewed, CheckpointsOfAnEarlierNetworkAreRefusedBeforeAnybodyChoosesThem) {
+  train_until(3);
+  models::Model earlier = tests::tiny_model();
+  earlier.layers[0].out_channels += 2;
+  models::fit_layers(earlier);
+  const std::filesystem::path file = checkpoint_folder(run()) / "step-000000002.safetensors";
+  save_checkpoint(file, tests::sample_checkpoint(earlier, ops::UpdateRule::sgd), earlier);
+  const ViewedRun view(run());
+  ASSERT_TRUE(eventually([&] { return !view.snapshot()->revival->refused.empty(); }));
+  const Revival revival = *view.snapshot()->revival;
+  EXPECT_EQ(revival.steps, (std::vector<std::uint64_t>{2, 3}));
+  ASSERT_EQ(revival.refused.size(), 1u);
+  EXPECT_EQ(revival.refused[0].step, 2u);
+  EXPECT_TRUE(tests::holds(revival.refused[0].why, {"earlier network", "other layers"}));
 }
 
 TEST_F(Viewed, ARunIsRevivedOnceSomebodyAsksAndFollowsNewerCheckpoints) {

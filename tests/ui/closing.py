@@ -62,7 +62,8 @@ class WithoutRunFolder(WindowCase):
     """A training that is given no run folder."""
 
     def window_arguments(self, *more, **options):
-        arguments = super().window_arguments("--model", "mlp", "--select", "all=loops", *more, data="builtin", **options)
+        arguments = super().window_arguments("--model", "mlp", "--select", "all=loops", *more, data="builtin",
+                                             **options)
         at = arguments.index("--run-dir")
         return arguments[:at] + arguments[at + 2:]
 
@@ -80,7 +81,8 @@ class Recorded(WithoutRunFolder):
         self.click("toolbar.record")
         wait_until(lambda: read_run(run)["status"] == "finished", "recording to end", self.process)
         self.click("toolbar.not_recorded")
-        again = wait_until(lambda: [other for other in self.recorded() if other != run], "another folder", self.process)[0]
+        again = wait_until(lambda: [other for other in self.recorded() if other != run], "another folder",
+                           self.process)[0]
         self.wait_for_step(self.process, again, max(steps_of(run)) + 1)
         ended = self.close_window()
         self.assert_succeeded(ended)

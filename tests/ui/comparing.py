@@ -46,7 +46,8 @@ class Comparing(WindowCase):
             return other.shape == now.shape and colors_in(other) > 20 and abs(other - now).max() <= 1
         wait_until(alike, "the same picture in both rows", self.process)
         # The difference is that of both now: it is white everywhere at the scale that shows it beside the originals.
-        wait_until(lambda: (self.grab(self.item("images.difference.0")) > 250).all(), "a difference of nothing", self.process)
+        wait_until(lambda: (self.grab(self.item("images.difference.0")) > 250).all(), "a difference of nothing",
+                   self.process)
         self.item("images.largest")
 
     def test_rows_are_remembered_and_what_is_gone_is_told(self):

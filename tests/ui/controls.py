@@ -66,7 +66,7 @@ class Transport(WindowCase):
         self.key("Right")
         wait_until(lambda: steps_of(self.run_dir)[-1] == before + 1, "the next step", self.process)
         undone = losses_of(self.run_dir)
-        self.assertEqual(undone[before:2 * before], undone[:before], "the curve of before, once more")
+        self.assertEqual(undone[before:2 * before], undone[:before], "the earlier curve, once more")
         self.assertEqual(self.close_window().code, 0)
         same = self.path("same")
         self.run_program("train", *self.window_arguments("--steps", str(before + 1), size="", run_dir=same))
@@ -168,7 +168,8 @@ class Choices(WindowCase):
         self.choose("toolbar.precision", "toolbar.precision.fp16")
         x, y = center(self.item("toolbar.precision.fp16"))
         self.point_at(x + 8, y)
-        wait_until(lambda: any("valid: fp32" in event["text"] for event in self.events("tip")), "the reason", self.process)
+        wait_until(lambda: any("valid: fp32" in event["text"] for event in self.events("tip")), "the reason",
+                   self.process)
         self.key("Escape")
         self.assertEqual([event["text"] for event in self.events("notice")], [])
         self.assertEqual(markers_of(self.run_dir), [])

@@ -156,6 +156,31 @@ class Cursor(WindowCase):
         self.wait_for_event("curves", "no step", cursor=None)
         self.wait_for_event("network", "the newest activations", step=last)
 
+    def test_a_pinned_step_that_was_not_kept_is_computed_again(self):
+        self.open_window(model="mlp", test_images=64)
+        self.click("tabs.Network")
+        self.wait_for_event("network", "several looks", lambda seen: seen["number"] > 2)
+        self.pause()
+        last = self.settled_step()
+        plot = self.item("loss.plot")
+        looked = {event["step"] for event in self.events("network")}
+        for part in range(40, 90):  # a step at which nobody has looked
+            self.point_at(plot.x + plot.w * part // 100, plot.y + plot.h // 2)
+            at = self.wait_for_event("curves", "the step under the pointer", lambda seen: seen["cursor"] is not None)
+            if 0 < at["cursor"] < last and at["cursor"] not in looked:
+                break
+        self.press()
+        self.press(False)
+        self.point_away()
+        wanted = self.seen("curves")["cursor"]
+        self.assertNotIn(wanted, looked)
+        self.wait_for_event("network", "the nearest", lambda seen: seen["step"] != wanted)
+        self.click("step.again.network")
+        self.wait_for_event("network", "the step itself", step=wanted)
+        self.wait_for_event("predictions", "predictions of that step", step=wanted)
+        self.assertEqual(self.state(), "paused")
+        self.assertEqual(self.seen("curves")["cursor"], wanted)
+
 
 if __name__ == "__main__":
     main()

@@ -18,8 +18,9 @@ class Curves(WindowCase):
     def make_run(self, name, steps, rate, status="finished"):
         folder = self.path(name)
         os.mkdir(folder)
-        head = {"format": 1, "status": status, "started": "2026-01-02T03:04:05Z", "steps": steps, "final_train_loss": 0.02,
-                "configuration": {"model": "autoencoder", "optimizer": "adam", "learning_rate": rate, "batch": 4}}
+        head = {"format": 1, "status": status, "started": "2026-01-02T03:04:05Z", "steps": steps,
+                "final_train_loss": 0.02, "configuration": {"model": "autoencoder", "optimizer": "adam",
+                                                            "learning_rate": rate, "batch": 4}}
         with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
             json.dump(head, file)
         self.add_steps(name, 1, steps)
@@ -145,6 +146,66 @@ class Rewinding(Curves):
         wait_until(lambda: self.drawn("step") == (middle,), "the branch in the list of runs", self.process)
 
 
+    def open_changed(self, steps=3, more=4):
+        """A paused training whose rate was changed some steps ago; where that was, and where it is."""
+        changed = self.open_paused(steps=steps)
+        self.enter("training.learning_rate", "0.001")
+        self.wait_for_marker("learning rate: 0.0005 -> 0.001")
+        for step in range(changed + 1, changed + more + 1):
+            self.click("toolbar.step")
+            self.wait_for_drawn_step(step, "another step")
+        self.point_away()
+        return changed, changed + more
+
+    def wait_for_drawn_step(self, step, what):
+        wait_until(lambda: self.drawn("step") == (step,), what, self.process)
+
+    def test_undo_of_a_setting_goes_back_with_the_weights_and_redo_to_where_it_was(self):
+        changed, last = self.open_changed()
+        self.key("ctrl+z")
+        self.wait_for_notice(f"undone: back to step {changed}, before learning rate: 0.0005 -> 0.001; what came after "
+                             "is "
+                             "kept as a branch")
+        self.wait_for_drawn_step(changed, "the step before the change")
+        self.wait_for_marker(f"went back to step {changed}, before learning rate: 0.0005 -> 0.001")
+        self.key("Right")
+        self.wait_for_drawn_step(changed + 1, "a step from there")
+        self.key("ctrl+y")
+        self.wait_for_notice("redone: learning rate")
+        self.wait_for_drawn_step(last, "where the training was")
+        self.key("ctrl+z")
+        self.wait_for_drawn_step(changed + 1, "where the other had come")
+        self.click("loss.runs")
+        self.item("runs.branch.0")
+
+    def test_only_the_setting_is_set_back_where_that_is_wanted(self):
+        changed, last = self.open_changed()
+        self.key("ctrl+z")
+        self.wait_for_drawn_step(changed, "the step before the change")
+        self.click("notice.offer")
+        self.wait_for_drawn_step(last, "where the training was")
+        marker = self.wait_for_marker("learning rate: 0.001 -> 0.0005")
+        self.assertEqual(marker["step"], last)
+        self.key("ctrl+shift+z")
+        self.wait_for_notice("redone: learning rate")
+        self.key("ctrl+alt+z")
+        self.wait_for_notice("only the setting")
+        self.wait_for_drawn_step(last, "the weights stay")
+
+    def test_many_undos_at_once_come_one_after_another(self):
+        changed, last = self.open_changed()
+        self.enter("training.learning_rate", "0.002")
+        self.wait_for_marker("learning rate: 0.001 -> 0.002")
+        self.click("toolbar.step")
+        self.wait_for_drawn_step(last + 1, "another step")
+        self.point_away()
+        self.key("ctrl+z", "ctrl+z")
+        self.wait_for_notice(f"undone: back to step {changed}, before learning rate: 0.0005 -> 0.001")
+        self.wait_for_drawn_step(changed, "the step before both")
+        self.key("ctrl+y", "ctrl+y")
+        self.wait_for_drawn_step(last + 1, "where the training was")
+
+
 class Plots(Curves):
     def wait_for_curves(self, what, **fields):
         wait_until(lambda: all(self.curves()[key] == value for key, value in fields.items()), what, self.process)
@@ -174,7 +235,7 @@ class Plots(Curves):
         self.key("ctrl+z")
         self.wait_for_curves("the rate again", metrics=["loss", "learning_rate"])
         self.click("loss.close")
-        self.wait_for_curves("the second alone", metrics=["learning_rate"])
+        self.wait_for_curves("only the second", metrics=["learning_rate"])
         self.assertEqual(self.close_window().code, 0)
 
     def test_a_drag_zooms_all_plots_and_a_button_shows_everything(self):
@@ -275,7 +336,8 @@ class Plots(Curves):
 
     def test_a_finished_run_shows_its_curves_the_same_way(self):
         self.assert_succeeded(self.train("--run-dir", self.run_dir, steps=6))
-        self.process = self.start("view", self.run_dir, "--window-size", "1280x800", environment=self.window_environment())
+        self.process = self.start("view", self.run_dir, "--window-size", "1280x800",
+                                  environment=self.window_environment())
         self.wait_for_state("finished")
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
                                  "the window", self.process).split()[0]
@@ -283,7 +345,8 @@ class Plots(Curves):
         wait_until(lambda: (self.drawn("points") or (0,))[0] == 6, "its steps", self.process)
         self.key("8")
         self.wait_for_curves("its PSNR", metrics=["psnr"])
-        wait_until(lambda: pixels_near(self.grab(self.item("loss.plot")), TEST_CURVE, 40) > 10, "its test", self.process)
+        wait_until(lambda: pixels_near(self.grab(self.item("loss.plot")), TEST_CURVE, 40) > 10, "its test",
+                   self.process)
         self.click("loss.add")
         self.wait_for_curves("another plot", metrics=["psnr", "loss"])
         self.point_at(*self.places("loss.2.plot")[0])

@@ -11,8 +11,8 @@ class Distributions(WindowCase):
     PANEL = "distributions"
 
     def window_arguments(self, *more, model="mlp"):
-        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "8", "--test-images", "8",
-                "--precision", "fp32", "--window-size", "1600x1000", *more]
+        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "8",
+                "--test-images", "8", "--precision", "fp32", "--window-size", "1600x1000", *more]
 
     def open_distributions(self, **options):
         self.open_window(**options)

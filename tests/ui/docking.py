@@ -40,7 +40,7 @@ class Docking(WindowCase):
         self.key("ctrl+z")
         self.wait_for_notice("undone: layout of the panels")
         self.key("ctrl+z")
-        self.wait_for_panels("the layout of before", lambda now: now["layout"] == "train")
+        self.wait_for_panels("the earlier layout", lambda now: now["layout"] == "train")
 
     def test_tabs_are_put_in_another_order_which_is_remembered(self):
         self.open_paused(size="1400x900")

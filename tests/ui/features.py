@@ -107,8 +107,9 @@ class Features(WindowCase):
         self.wait_for("no support vectors of a softmax regression", pictures=[])
 
     def test_a_finished_run_is_judged_by_its_checkpoint(self):
-        trained = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "32", "--steps",
-                                   "30", "--test-images", "64", "--precision", "fp32", "--run-dir", self.run_dir)
+        trained = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "32",
+                                   "--steps", "30", "--test-images", "64", "--precision", "fp32",
+                                   "--run-dir", self.run_dir)
         self.assertEqual(trained.code, 0, trained.err)
         self.open_window(view=True, until="finished")
         self.click("tabs.Features")

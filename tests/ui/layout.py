@@ -41,11 +41,12 @@ class Sizes(WindowCase):
                 self.assertGreaterEqual(min(place.w, place.h), 16, f"{name} {place} is too small to click on")
 
     EVERYWHERE = ("toolbar.start", "toolbar.step", "toolbar.reset", "toolbar.precision", "toolbar.help", "loss.plot",
-                  "loss.metric", "loss.legend.train", "loss.runs", "loss.save", "tabs.Kernels", "tabs.Bench", "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.learning_rate", "training.batch",
+                  "loss.metric", "loss.legend.train", "loss.runs", "loss.save", "tabs.Kernels", "tabs.Bench",
+                  "tabs.large", "kernels.all", "kernels.conv2d.forward", "training.learning_rate", "training.batch",
                   "images.original.0", "images.now.0", "images.difference.0", "status.log")
 
     # Those that have no room in the row of tabs of this window: the title of a new panel of the workbench comes here.
-    LAST_TABS = ("Determinism", "Ladder", "Runs", "Ranks")
+    LAST_TABS = ("Determinism", "Ladder", "Runs", "Ranks", "Own kernels")
 
     def test_everything_fits_and_nothing_overlaps_at_1024x640(self):
         self.check("1024x640", *self.EVERYWHERE, "tabs.more")
@@ -54,8 +55,8 @@ class Sizes(WindowCase):
             self.item(f"tabs.more.{tab}")
 
     def test_everything_fits_and_nothing_overlaps_at_1920x1080(self):
-        self.check("1920x1080", *self.EVERYWHERE, *(f"tabs.{tab}" for tab in self.LAST_TABS), "kernels.optimizer.update",
-                   "images.now.7")
+        self.check("1920x1080", *self.EVERYWHERE, *(f"tabs.{tab}" for tab in self.LAST_TABS),
+                   "kernels.optimizer.update", "images.now.7")
 
     def open_twice_as_large(self):
         folder = os.path.join(self.home, "config", "warpscope")

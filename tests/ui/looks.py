@@ -22,7 +22,8 @@ class Looks(WindowCase):
     def wait_for_brightness(self, low, high):
         """What most of the bottom row shows: the background of a panel."""
         place = self.item("status.log")
-        wait_until(lambda: low <= numpy.median(self.grab(place)) <= high, f"a brightness of {low} to {high}", self.process)
+        wait_until(lambda: low <= numpy.median(self.grab(place)) <= high, f"a brightness of {low} to {high}",
+                   self.process)
 
     def check_themes(self, draw):
         self.run_dir = self.path(f"run-{draw}")

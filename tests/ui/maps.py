@@ -98,8 +98,9 @@ class Maps(WindowCase):
         self.wait_for("the map", lambda now: now.get("iterations", 0) > 0, method="umap")
 
     def test_a_finished_run_is_mapped_by_its_checkpoint(self):
-        trained = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "32", "--steps",
-                                   "30", "--test-images", "64", "--precision", "fp32", "--run-dir", self.run_dir)
+        trained = self.run_program("train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "32",
+                                   "--steps", "30", "--test-images", "64", "--precision", "fp32",
+                                   "--run-dir", self.run_dir)
         self.assertEqual(trained.code, 0, trained.err)
         self.open_latent(view=True, until="finished")
         found = self.take("UMAP")

@@ -11,8 +11,8 @@ class MemoryView(WindowCase):
     PANEL = "memory"
 
     def window_arguments(self, *more):
-        return ["--device", "cpu", "--data", self.small_data(), "--batch", "4", "--test-images", "8", "--precision", "fp32",
-                "--window-size", "1600x1000", *more]
+        return ["--device", "cpu", "--data", self.small_data(), "--batch", "4", "--test-images", "8",
+                "--precision", "fp32", "--window-size", "1600x1000", *more]
 
     def test_the_map_tells_what_lies_under_the_pointer_and_a_click_points_at_its_layer(self):
         self.open_window()

@@ -11,8 +11,8 @@ class Network(WindowCase):
     PANEL = "network"
 
     def window_arguments(self, *more, model="autoencoder"):
-        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4", "--test-images", "8",
-                "--precision", "fp32", "--window-size", "1600x1000", *more]
+        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4",
+                "--test-images", "8", "--precision", "fp32", "--window-size", "1600x1000", *more]
 
     def open_network(self, **options):
         self.open_window(**options)

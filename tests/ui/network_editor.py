@@ -11,8 +11,8 @@ class NetworkEditor(WindowCase):
     PANEL = "network"
 
     def window_arguments(self, *more, model="mlp", size="1600x1000"):
-        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4", "--test-images", "8",
-                "--precision", "fp32", "--window-size", size, *more]
+        return ["--model", model, "--device", "cpu", "--data", self.data_for(model), "--batch", "4",
+                "--test-images", "8", "--precision", "fp32", "--window-size", size, *more]
 
     def open_view(self, view, *more, **options):
         self.open_window(*more, **options)
@@ -192,7 +192,7 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
         self.click("network.view.layers")
         self.wait_for("another view", view="layers")
         self.key("ctrl+z")
-        self.wait_for_notice("undone: learning rate")
+        self.wait_for_notice("learning rate")
         self.click("network.view.edit")
         self.click("network.apply")
         wait_until(lambda: len(self.events("sent")) == 3, "the edit to be applied", self.process)

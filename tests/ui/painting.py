@@ -12,8 +12,8 @@ class Painting(WindowCase):
         return list(self.drawn("painted") or ())
 
     def look(self, draw):
-        """The first original images on the screen of a paused window, at a whole zoom: at others a pixel can lie on the edge
-        between two of an image, and each painter takes another."""
+        """The first original images on the screen of a paused window, at a whole zoom: at others a pixel can lie on the
+        edge between two of an image, and each painter takes another."""
         self.run_dir = self.path(draw)
         self.wait_for_images(self.open_paused("--draw", draw, "--model", self.small_autoencoder(), size="1200x800"))
         self.key("space")

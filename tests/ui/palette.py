@@ -85,7 +85,7 @@ class Palette(WindowCase):
         wait_until(lambda: self.events("curves")[-1]["metric"] == "gradient_norm", "the metric", self.process)
         self.key("ctrl+z")
         self.wait_for_notice("undone: curves: Gradient norm -> Loss")
-        wait_until(lambda: self.events("curves")[-1]["metric"] == "loss", "the metric of before", self.process)
+        wait_until(lambda: self.events("curves")[-1]["metric"] == "loss", "the earlier metric", self.process)
 
     def test_a_refused_command_leaves_nothing_to_undo_and_a_reset_is_undone_first(self):
         self.open_paused()

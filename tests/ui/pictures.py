@@ -79,7 +79,8 @@ class Curve(WindowCase):
         self.point_away()
 
         def hairlines():
-            """Columns that have changed over much of the height, as by a dashed line: a menu that still covers it has more."""
+            """Columns that have changed over much of the height, as by a dashed line: a menu that still covers it has
+            more."""
             changed = (self.grab(plot) != before).any(axis=2).sum(axis=0)
             return int((changed > 0.4 * plot.h).sum())
         wait_until(lambda: 1 <= hairlines() <= 4, "the flag's hairline", self.process)

@@ -1,15 +1,15 @@
 """Random clicks, drags, turns of the wheel and keys in the real window.
 
-As a test it makes a fixed number of actions that depend on their seed alone. By hand it goes on for as long as is asked, aims
-at what the window shows, writes down what it does, and tells how much memory the window takes meanwhile:
+As a test it makes a fixed number of actions that depend only on their seed. By hand it goes on for as long as is
+asked, aims at what the window shows, writes down what it does, and tells how much memory the window takes meanwhile:
 
   random_use.py PROGRAM --minutes 10 [--seed 1] [--log FILE] [--rss FILE] [-- --model classifier ...]
   random_use.py PROGRAM --minutes 10 --view RUN       a window on a run
   random_use.py PROGRAM --replay FILE                 what a log says, again
 
-PROGRAM is best built with -DWARPSCOPE_SANITIZE=address,undefined, and LSAN_OPTIONS=exitcode=0, since OpenGL's driver leaves
-memory behind. The exit code is 1 if the window ended otherwise than by its own command, said anything of a sanitizer but of
-that, or did not answer for two minutes.
+PROGRAM is best built with -DWARPSCOPE_SANITIZE=address,undefined, and LSAN_OPTIONS=exitcode=0, since OpenGL's driver
+leaves memory behind. The exit code is 1 if the window ended otherwise than by its own command, said anything of a
+sanitizer but of that, or did not answer for two minutes.
 """
 import argparse
 import json
@@ -27,20 +27,22 @@ from window_driver import WindowCase, center  # noqa: E402
 
 WIDTH, HEIGHT = 1280, 800
 # Keys of the window (ui/panels/help_overlay.cpp); those of the palette and of text fields come from TEXTS. Not Ctrl Q.
-KEYS = ["space", "Right", "r", "l", "e", "p", "v", "i", "x", "c", "F1", "Escape", "Escape", "Tab", "Return", "Up", "Down",
-        "ctrl+c", "ctrl+v", "ctrl+z", "ctrl+y", "ctrl+shift+z", "ctrl+plus", "ctrl+minus", "ctrl+0", "BackSpace",
-        *(str(number) for number in range(1, 9))]
-TEXTS = ["lr 0.001", "batch 2", "batch 99999999", "lr -1", "theme", "layout", "float kernels", "dock", "close memory", "log",
-         "momentum", "precision bf16", "save layout a", "what is psnr", "plot", "naive", "0", "1e-3", "nan", "", "zzz"]
+KEYS = ["space", "Right", "r", "l", "e", "p", "v", "i", "x", "c", "F1", "Escape", "Escape", "Tab", "Return", "Up",
+        "Down", "ctrl+c", "ctrl+v", "ctrl+z", "ctrl+y", "ctrl+shift+z", "ctrl+plus", "ctrl+minus", "ctrl+0",
+        "BackSpace", *(str(number) for number in range(1, 9))]
+TEXTS = ["lr 0.001", "batch 2", "batch 99999999", "lr -1", "theme", "layout", "float kernels", "dock", "close memory",
+         "log", "momentum", "precision bf16", "save layout a", "what is psnr", "plot", "naive", "0", "1e-3", "nan", "",
+         "zzz"]
 SIZES = [(1280, 800), (1024, 640), (700, 420), (1600, 1000), (1919, 1079), (320, 240)]
 # How often each: clicks are what people do most.
-KINDS = {"click": 40, "double": 4, "right": 5, "drag": 14, "shift_drag": 4, "right_drag": 3, "wheel": 10, "ctrl_wheel": 3,
-         "key": 14, "type": 3, "palette": 5, "hover": 6, "resize": 1}
+KINDS = {"click": 40, "double": 4, "right": 5, "drag": 14, "shift_drag": 4, "right_drag": 3, "wheel": 10,
+         "ctrl_wheel": 3, "key": 14, "type": 3, "palette": 5, "hover": 6, "resize": 1}
 SANITIZER_WORDS = ("AddressSanitizer", "LeakSanitizer", "runtime error:", "SUMMARY:", "Assertion")
 
 
 def without_leaks_of_drivers(text):
-    """Without the leaks that LeakSanitizer cannot name: of libraries that were unloaded by then, which OpenGL's drivers are."""
+    """Without the leaks that LeakSanitizer cannot name: of libraries that were unloaded by then, which OpenGL's drivers
+    are."""
     kept, ours = [], False
     for block in text.split("\n\n"):
         frames = re.findall(r"^ +#[1-9]\d* .*$", block, re.MULTILINE)
@@ -92,10 +94,12 @@ def xdotool_words(action, window):
     if kind in ("wheel", "ctrl_wheel"):
         held = ("keydown", "ctrl"), ("keyup", "ctrl")
         turn = ["click", "--repeat", str(abs(action["turns"])), "--delay", "15", "4" if action["turns"] > 0 else "5"]
-        return [*move(action["at"]), *(held[0] if kind == "ctrl_wheel" else ()), *turn, *(held[1] if kind == "ctrl_wheel" else ())]
+        return [*move(action["at"]), *(held[0] if kind == "ctrl_wheel" else ()), *turn,
+                *(held[1] if kind == "ctrl_wheel" else ())]
     if kind in ("drag", "shift_drag", "right_drag"):
         button, shift = "3" if kind == "right_drag" else "1", kind == "shift_drag"
-        words = [*move(action["way"][0]), *(["keydown", "shift"] if shift else []), "sleep", "0.04", "mousedown", button]
+        words = [*move(action["way"][0]), *(["keydown", "shift"] if shift else []), "sleep", "0.04", "mousedown",
+                 button]
         for place in action["way"][1:]:
             words += ["sleep", "0.04", *move(place)]
         return [*words, "sleep", "0.04", "mouseup", button, *(["keyup", "shift"] if shift else [])]
@@ -120,7 +124,8 @@ class RandomUse(WindowCase):
             self.size = tuple(action["size"])
         before = len(self.events("drawn"))
         words = xdotool_words(action, self.window)
-        done = subprocess.run(["xdotool", *words], env=self.window_environment(), capture_output=True, text=True, check=False)
+        done = subprocess.run(["xdotool", *words], env=self.window_environment(), capture_output=True, text=True,
+                              check=False)
         if self.process.poll() is None and done.returncode != 0:
             self.fail(f"xdotool {' '.join(words)}: {done.stderr}")
         self.traced = self.events("drawn")[-1:] + [event for event in self.traced if event["event"] == "layout"][-400:]
@@ -130,7 +135,8 @@ class RandomUse(WindowCase):
         """The pointer moves, which is worth a frame."""
         moment = time.clock_gettime(time.CLOCK_MONOTONIC)
         subprocess.run(["xdotool", "mousemove_relative", "--", "1", "0"], env=self.window_environment(), check=False)
-        wait_until(lambda: self.process.poll() is not None or any(event["time"] > moment for event in self.events("drawn")),
+        wait_until(lambda: self.process.poll() is not None or any(event["time"] > moment
+                                                                  for event in self.events("drawn")),
                    "a frame after the last action")
 
     def check(self):
@@ -147,8 +153,8 @@ class RandomUse(WindowCase):
         if os.path.exists(self.trace):
             os.remove(self.trace)
         with open(self.said, "ab") as said:
-            self.process = self.start(*arguments, "--window-size", f"{WIDTH}x{HEIGHT}", environment=self.window_environment(),
-                                      stdout=subprocess.DEVNULL, stderr=said)
+            self.process = self.start(*arguments, "--window-size", f"{WIDTH}x{HEIGHT}",
+                                      environment=self.window_environment(), stdout=subprocess.DEVNULL, stderr=said)
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
                                  "the window", self.process).split()[0]
         wait_until(lambda: self.events("drawn"), "a frame", self.process)
@@ -236,7 +242,8 @@ class LongUse(RandomUse):
             # The first third is for what is loaded and filled once.
             later = samples[len(samples) // 3:]
             print(f"memory: {samples[0][1]:.0f} MiB at first, {later[0][1]:.0f} MiB after {later[0][0]:.0f} s, "
-                  f"{later[-1][1]:.0f} MiB after {later[-1][0]:.0f} s, at most {max(mib for _, mib in samples):.0f} MiB")
+                  f"{later[-1][1]:.0f} MiB after {later[-1][0]:.0f} s, at most {max(mib for _, mib in samples):.0f} "
+                  "MiB")
         if self.options.rss:
             with open(self.options.rss, "w", encoding="utf-8") as file:
                 file.writelines(f"{moment:.1f} {mib:.1f}\n" for samples in memory for moment, mib in samples)

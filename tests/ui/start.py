@@ -28,8 +28,8 @@ class Start(WindowCase):
         self.choose("start.device", "start.device.cpu")
         self.assertEqual(self.copied(), "warpscope --model mlp --device cpu")
         self.click("start.start")
-        wait_until(lambda: [event for event in self.events("opening") if event["text"] == "a new training"], "it to be read",
-                   self.process)
+        wait_until(lambda: [event for event in self.events("opening") if event["text"] == "a new training"],
+                   "it to be read", self.process)
         wait_until(lambda: glob.glob(self.path("home", "data", "warpscope", "runs", "*_mlp_*")), "it to be recorded",
                    self.process)
         self.assertEqual(read_run(self.run_dir)["status"], "finished")

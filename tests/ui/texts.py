@@ -1,4 +1,5 @@
-"""What the window shows of a network that reads texts: one that is typed, its classes and the shares of its characters."""
+"""What the window shows of a network that reads texts: one that is typed, its classes and the shares of its
+characters."""
 import os
 import sys
 
@@ -72,7 +73,8 @@ class Texts(WindowCase):
         self.wait_for("the text", text="the team")
         self.key("Escape")
         self.key("1")  # no letter any more
-        wait_until(lambda: self.events("curves") and self.events("curves")[-1]["metric"], "a key of the window", self.process)
+        wait_until(lambda: self.events("curves") and self.events("curves")[-1]["metric"], "a key of the window",
+                   self.process)
         self.type_text("s")
         self.wait_for("what was typed before it", lambda event: "the team" in event["text"] and "s" in event["text"])
 

@@ -69,7 +69,8 @@ class Optimizer(Tabs):
         self.open_tab("Optimizer", "training.rule")
         self.enter("training.zscore", "6.5")
         self.wait_for_marker("loss spike: off -> 6.5")
-        wait_until(lambda: read_run(self.run_dir).get("current", {}).get("zscore") == 6.5, "it in run.json", self.process)
+        wait_until(lambda: read_run(self.run_dir).get("current", {}).get("zscore") == 6.5, "it in run.json",
+                   self.process)
 
     def test_a_slider_counts_once_when_it_is_let_go(self):
         self.open_paused()

@@ -6,7 +6,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from warpscope_program import main, read_run, steps_of, wait_until  # noqa: E402
-from window_driver import TEST_CURVE, TRAIN_CURVE, WindowCase, pixels_near, read_picture  # noqa: E402
+from window_driver import TEST_CURVE, TRAIN_CURVE, WindowCase, center, pixels_near, read_picture  # noqa: E402
 
 REFUSAL = "cannot be steered from here"
 
@@ -137,6 +137,44 @@ class Inside(View):
                    "its distributions", self.process)
         self.assertEqual(self.close_window().code, 0)
         self.assertEqual(read_run(self.run_dir), before, "nothing is written")
+
+    def test_a_checkpoint_of_an_earlier_network_is_grey_and_says_why(self):
+        def train(model, folder, steps):
+            self.assert_succeeded(self.run_program(
+                "train", "--model", model, "--device", "cpu", "--data", "builtin", "--batch", "8",
+                "--test-images", "64", "--precision", "fp32", "--run-dir", folder, "--steps", str(steps)))
+        earlier = self.path("earlier")
+        train("classifier", earlier, 10)
+        train("mlp", self.run_dir, 20)
+        name = "step-000000010.safetensors"
+        shutil.copy(os.path.join(earlier, "checkpoints", name), os.path.join(self.run_dir, "checkpoints", name))
+        self.open_window(until="finished")
+        self.choose("view.checkpoint", "view.checkpoint=10")
+        x, y = center(self.item("view.checkpoint=10"))
+        self.point_at(x + 8, y)
+        wait_until(lambda: any("of an earlier network, classifier" in event["text"] for event in self.events("tip")),
+                   "the reason", self.process)
+        self.assertEqual(self.events("notice"), [])
+
+    def test_a_pinned_step_of_a_finished_run_shows_what_was_recorded_though_nothing_can_be_looked_into(self):
+        self.assert_succeeded(self.run_program(
+            "train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "8", "--test-images", "64",
+            "--precision", "fp32", "--run-dir", self.run_dir, "--steps", "40"))
+        shutil.rmtree(os.path.join(self.run_dir, "checkpoints"))
+        self.open_window(until="finished")
+        wait_until(lambda: self.shown_step() == 40, "the last step", self.process)
+        self.click("tabs.Distributions")
+        wait_until(lambda: [event for event in self.events("distributions") if event.get("step") == 40],
+                   "distributions of the end", self.process)
+        self.click("tabs.Network")
+        self.assertEqual(self.events("network"), [])
+        place = self.item("loss.plot")
+        self.point_at(place.x + place.w // 2, place.y + place.h // 2)
+        self.press()
+        self.press(False)
+        self.point_away()
+        self.wait_for("activations next to it", step=40)
+        self.item("step.network")
 
     def test_a_run_without_a_checkpoint_says_that_nothing_can_be_looked_into(self):
         self.assert_succeeded(self.train("--run-dir", self.run_dir, steps=4))

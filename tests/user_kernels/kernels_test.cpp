@@ -2,10 +2,12 @@
 
 #include "gpu/user_kernels/kernels.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/plan/selection.h"
+#include "gpu/user_kernels/watch.h"
 
 namespace warpscope::user_kernels::kernels_test {
 namespace {
@@ -51,6 +54,17 @@ class UserKernels : public testing::Test {
 
 constexpr const char* kRight =
     "for (Index i = 0; i < call.output.size(); ++i) call.output[i] = call.input[i] < 0 ? 0 : call.input[i];";
+
+TEST_F(UserKernels, NewFilesReplaceNothing) {
+  const fs::path file = folder_ / "new.cpp";
+  const std::string text = template_of(Op::relu_forward, Language::cpp, "new.cpp");
+  write_new(file, text);
+  EXPECT_EQ(read_source(file).op, Op::relu_forward);
+  std::ofstream(file) << "mine";
+  EXPECT_THROW(write_new(file, text), core::BadInput);
+  EXPECT_EQ(fs::file_size(file), 4u);
+  EXPECT_THROW(write_new(folder_ / "gone" / "new.cpp", text), core::BadInput);
+}
 
 TEST_F(UserKernels, BeginAsFilesThatAreRight) {
   EXPECT_GE(offered_ops().size(), 7u);
@@ -157,6 +171,52 @@ TEST_F(UserKernels, AreCompiledAnewOnlyWhereTheyOrTheirHeadersChange) {
   EXPECT_FALSE(prove(source, other, trial_).proved);
 }
 
+TEST_F(UserKernels, AreTimedBesideTheOthersOnTheShapesOfATraining) {
+  const Kernel before = tried("before", kRight);
+  const Kernel kernel = tried("mine", std::string(kRight) + "  // again");
+  ASSERT_TRUE(before.usable() && kernel.usable()) << refusal(before) << refusal(kernel);
+  trial_.shapes = {{.batch = 8, .height = 16, .width = 16, .in_channels = 4, .out_channels = 4},
+                   {.batch = 2, .height = 4, .width = 4, .in_channels = 4, .out_channels = 4}};
+  const Times times = time_kernel(kernel.source, kernel.compiled,
+                                  {{before.source.variant, 3, before.source, before.compiled.fast}}, trial_);
+  EXPECT_EQ(times.sentence, "");
+  for (const std::size_t shape : {0u, 1u}) {
+    for (const char* name : {"", "user:before", "loops"}) {
+      const auto found = std::ranges::find_if(
+          times.calls, [&](const TimedCall& call) { return call.shape == shape && call.variant == name; });
+      ASSERT_NE(found, times.calls.end()) << name;
+      EXPECT_GT(found->median, 0);
+      EXPECT_GE(found->samples, 3);
+      EXPECT_EQ(found->version, std::string(name) == "user:before" ? 3 : 0);
+    }
+  }
+}
+
+TEST_F(UserKernels, ThatFailOnlyOnLargeShapesOfATrainingAreToldWhereTheyAreTimed) {
+  const Kernel kernel =
+      tried("large", "if (call.output.size() > 1000000) __builtin_trap();\n" + std::string(kRight));
+  ASSERT_TRUE(kernel.usable()) << refusal(kernel);
+  trial_.shapes = {{.batch = 64, .height = 64, .width = 64, .in_channels = 8, .out_channels = 8}};
+  const std::string told = time_kernel(kernel.source, kernel.compiled, {}, trial_).sentence;
+  EXPECT_TRUE(told.starts_with("relu.forward user:large runs into an instruction")) << told;
+  EXPECT_NE(told.find("on 64x64x64x8"), std::string::npos) << told;
+  EXPECT_NE(told.find("right on smaller shapes"), std::string::npos) << told;
+}
+
+TEST_F(UserKernels, AreMadeOfTheirFileAndOfHeadersAlsoOfThoseThatAreNotThereYet) {
+  const fs::path file = write("made.cpp", "#include \"near.h\"\n#include <warpscope/relu.forward.h>\n");
+  write("near.h", " #  include \"deep.h\" // more\n#include <vector>\n");
+  const std::vector<fs::path> files = files_behind(file, {folder_ / "far"});
+  EXPECT_EQ(files, (std::vector<fs::path>{file, folder_ / "near.h", folder_ / "deep.h",
+                                          folder_ / "far/deep.h", folder_ / "far/vector"}));
+  const auto looks = look_at(files);
+  const std::string sum = checksum_of_all(files);
+  EXPECT_EQ(look_at(files), looks);
+  write("deep.h", "");
+  EXPECT_NE(look_at(files), looks);
+  EXPECT_NE(checksum_of_all(files), sum);
+}
+
 TEST_F(UserKernels, RunWhereTheyAreChosenOnlyAndAVersionLastsAsLongAsItsTable) {
   const auto code = std::make_shared<int>();
   const auto version = [&](const char* summary) {
@@ -169,6 +229,8 @@ TEST_F(UserKernels, RunWhereTheyAreChosenOnlyAndAVersionLastsAsLongAsItsTable) {
   EXPECT_THROW(ops::with_variant(*first, version("two")), core::BadInput);
   ops::Variants second = ops::with_new_version(*first, version("two"));
   EXPECT_EQ(first->size(), second->size());
+  EXPECT_EQ(ops::without_variant(*second, Op::relu_forward, core::DeviceKind::cpu, "user:mine")->size(),
+            ops::built_in_variants()->size());
   const core::DeviceInfo cpu;
   const ops::Variant* found = ops::find_variant(*first, Op::relu_forward, core::DeviceKind::cpu, "user:mine");
   EXPECT_EQ(found->summary, "one") << "plans of the table before go on with it";

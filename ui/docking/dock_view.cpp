@@ -10,6 +10,7 @@
 #include "ui/docking/layouts.h"
 #include "ui/frame/frame_phases.h"
 #include "ui/frame/kept_views.h"
+#include "ui/panels/rewind_menu.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
 
@@ -320,13 +321,16 @@ void DockView::draw_body(const Frame& frame, Panels& panels, const std::string& 
   own.tabbed = tabbed;
   const PanelRow* const row = find_panel(panel);
   own.panel = row->id;
-  std::string line;
+  std::string line, again;
   if (frame.past != nullptr && row->step != nullptr) {
-    if (const auto step = row->step(panels, own)) line = step_line(frame.past->wanted, *step);
+    if (const auto step = row->step(panels, own)) {
+      line = step_line(frame.past->wanted, *step);
+      if (*step != frame.past->wanted) again = again_text(frame.snapshot, frame.past->wanted);
+    }
   }
   // Nothing moves as the pointer goes over the curves.
   const bool passing = frame.cursor != nullptr && frame.cursor->passing;
-  if (!passing) own.step_line = line;
+  if (!passing) own.step_line = line, own.step_again = again;
   const FramePart part(row->id);
   row->draw(panels, own);
   if (passing && !line.empty()) draw_step_note(frame, line);

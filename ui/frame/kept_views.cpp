@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "ui/panels/time_rows.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -18,64 +18,17 @@ using training::Inspection;
 using training::LatentMap;
 using training::TextAttributions;
 
-template <class T>
-std::size_t bytes_of(const std::vector<T>& values) {
-  return values.size() * sizeof(T);
-}
-
-std::size_t bytes_of(const std::vector<training::OpTiming>& timings) {
-  std::size_t bytes = timings.size() * sizeof(training::OpTiming);
-  for (const training::OpTiming& one : timings)
-    bytes += one.layer.size() + one.variant.size() + one.previous_variant.size() + one.reason.size() +
-             bytes_of(one.covers);
-  return bytes;
-}
-
-std::size_t bytes_of(const Inspection& inspection) {
-  std::size_t bytes = bytes_of(inspection.parameters) + bytes_of(inspection.gradients);
-  for (const training::LayerOutput& output : inspection.outputs) bytes += bytes_of(output.values);
-  return bytes;
-}
-
-std::size_t bytes_of(const ChannelActivations& answers) {
-  return bytes_of(answers.means) + bytes_of(answers.maxima);
-}
-
-std::size_t bytes_of(const LatentMap& map) {
-  return bytes_of(map.scores) + bytes_of(map.sigmas) + bytes_of(map.shares);
-}
-
-std::size_t bytes_of(const TextAttributions& all) {
-  std::size_t bytes = 0;
-  for (const training::TextAttribution& one : all.texts)
-    bytes += one.text.size() + bytes_of(one.scores) + bytes_of(one.shares) + bytes_of(one.known);
-  return bytes;
-}
-
-std::size_t bytes_of(const Evaluation& evaluation) {
-  return bytes_of(evaluation.image_losses) + bytes_of(evaluation.predicted) + bytes_of(evaluation.confusion) +
-         bytes_of(evaluation.positions);
-}
-
-std::size_t bytes_of(const training::Distributions& distributions) {
+std::size_t size_of(const training::Distributions& distributions) {
   return std::accumulate(distributions.moments.begin(), distributions.moments.end(), std::size_t{0},
                          [](std::size_t sum, const auto& moment) { return sum + moment->bytes(); });
 }
 
-/// A place on the plane takes some bytes, the latent behind it up to 32 KiB: only places are kept.
-std::shared_ptr<const LatentMap> places_of(const LatentMap& map) {
-  auto places = std::make_shared<LatentMap>();
-  places->step = map.step;
-  places->generation = map.generation;
-  places->number = map.number;
-  places->precision = map.precision;
-  places->latent = map.latent;
-  places->count = map.count;
-  places->rank = map.rank;
-  places->scores = map.scores;
-  places->sigmas = map.sigmas;
-  places->shares = map.shares;
-  return places;
+/// Whether only some images of the set are there, and the evaluation is of all.
+bool lacks_images(const Evaluation& evaluation, const training::DataView* data) {
+  if (data == nullptr || !evaluation.positions.empty()) return false;
+  const training::ImageFacts& set =
+      evaluation.split == training::Split::validation ? data->validation : data->test;
+  return std::cmp_less(set.count, evaluation.image_losses.size());
 }
 
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
@@ -90,12 +43,19 @@ void KeptViews::forget() {
   pasts_.clear();
   distributions_ = nullptr;
   distribution_bytes_ = 0;
+  ++changes_;
 }
 
 void KeptViews::forget_after(std::uint64_t step) {
-  for (auto& [key, lane] : lanes_) lane.history.forget_after(step);
-  std::erase_if(lanes_, [](const auto& lane) { return lane.second.history.entries().empty(); });
+  lanes_.forget_after(step);
   held_.clear();
+  ++changes_;
+}
+
+/// What a run tells before the window knows of its generation is of the one that comes.
+void KeptViews::take(const training::KeptView& view) {
+  if (view.generation > generation_ && lanes_.empty()) generation_ = view.generation;
+  if (view.generation == generation_ && !has(view.seen)) add(view.seen);
 }
 
 void KeptViews::follow(const std::vector<training::FeedItem>& items) {
@@ -119,6 +79,8 @@ void KeptViews::follow(const std::vector<training::FeedItem>& items) {
       pasts_[generation_] = common;
       generation_ = back->generation;
       step_ = back->step;
+    } else if (const auto* const view = std::get_if<training::KeptView>(&item)) {
+      take(*view);
     }
   }
 }
@@ -142,95 +104,98 @@ bool KeptViews::begin(const training::Snapshot& snapshot) {
   return true;
 }
 
-void KeptViews::note(const training::Snapshot& snapshot, const training::Observations& seen) {
-  if (!begin(snapshot)) return;
-  ++notes_;
-  if (snapshot.data != data_) {  // a view of a run has other images with each of its evaluations
-    data_ = snapshot.data;
-    lanes_.erase(Key{Kind::predictions, 0});
-    held_.erase(Kind::predictions);
-  }
+training::Observations KeptViews::note(const training::Snapshot& snapshot, training::Observations seen) {
+  if (!begin(snapshot)) return seen;
+  follow_data(snapshot);
   if (snapshot.settings->keep_history_mib > 0) {
     if (seen.network == network_) note_seen(seen);
-    if (const auto& evaluation = snapshot.evaluation) {
-      const Key key{Kind::predictions, 0};
-      if (!has(key, evaluation->step, evaluation.get()))
-        add(key, evaluation->step, bytes_of(*evaluation), evaluation);
-    }
+    if (const auto& evaluation = snapshot.evaluation; evaluation && !has(evaluation)) add(evaluation);
     note_times(snapshot);
   }
-  fit(static_cast<std::size_t>(snapshot.settings->keep_history_mib) << 20);
+  const std::size_t most = static_cast<std::size_t>(snapshot.settings->keep_history_mib) << 20;
+  const std::size_t before = lanes_.bytes();
+  lanes_.fit(most - std::min(most, distribution_bytes_));
+  if (lanes_.bytes() != before) ++changes_;
+  seen.distributions = with_recorded(seen.distributions);
+  return seen;
+}
+
+/// A view of a run has other images with each of its evaluations.
+void KeptViews::follow_data(const training::Snapshot& snapshot) {
+  if (snapshot.data == data_) return;
+  data_ = snapshot.data;
+  lanes_.erase_if([](const Key& /*key*/, const auto& one) {
+    const auto* const evaluation = std::get_if<std::shared_ptr<const Evaluation>>(&one.kept);
+    return evaluation != nullptr && !(*evaluation)->positions.empty();
+  });
+  held_.erase(Kind::predictions);
 }
 
 void KeptViews::note_seen(const training::Observations& seen) {
-  const auto keep = [this]<class T>(Key key, const std::shared_ptr<const T>& one) {
-    if (one && one->generation == generation_ && !has(key, one->step, one.get()))
-      add(key, one->step, bytes_of(*one), one);
+  const auto keep = [this](const auto& one) {
+    if (one && one->generation == generation_ && !has(one)) add(one);
   };
-  keep({Kind::activations, seen.inspection ? seen.inspection->image : 0}, seen.inspection);
-  keep({Kind::answers, seen.activations ? static_cast<std::int64_t>(seen.activations->output) : 0},
-       seen.activations);
-  keep({Kind::texts, 0}, seen.held_out_texts);
-  if (seen.latents && seen.latents->generation == generation_ && seen.latents->problem.empty()) {
-    const Key key{Kind::latents, 0};
-    if (!has(key, seen.latents->step, nullptr))
-      add(key, seen.latents->step, bytes_of(*seen.latents), places_of(*seen.latents));
-  }
+  keep(seen.inspection);
+  keep(seen.activations);
+  keep(seen.held_out_texts);
+  const auto& latents = seen.latents;
+  if (latents && latents->generation == generation_ && latents->problem.empty() &&
+      lanes_.at({Kind::latents, 0}, latents->step) == nullptr)
+    add(training::places_of(*latents));
   if (seen.distributions && seen.distributions != distributions_) {
     distributions_ = seen.distributions;
-    distribution_bytes_ = bytes_of(*distributions_);
+    distribution_bytes_ = size_of(*distributions_);
   }
 }
 
 /// Copied only where they will stay: snapshots come thirty times a second.
 void KeptViews::note_times(const training::Snapshot& snapshot) {
-  if (snapshot.step_microseconds <= 0) return;
-  const Key key{Kind::times, 0};
-  const auto lane = lanes_.find(key);
-  if (lane != lanes_.end() && !lane->second.history.wants(snapshot.step)) return;
-  auto times = std::make_shared<const CallTimes>(
-      CallTimes{snapshot.step, snapshot.timings, whole_step_microseconds(snapshot)});
-  const std::size_t bytes = bytes_of(times->timings);
-  add(key, snapshot.step, bytes, std::move(times));
+  if (snapshot.step_microseconds <= 0 || !lanes_.wants({Kind::times, 0}, snapshot.step)) return;
+  add(std::make_shared<const CallTimes>(
+      CallTimes{snapshot.step, snapshot.timings, training::whole_step_microseconds(snapshot)}));
 }
 
-/// `kept` nullptr: anything of that step.
-bool KeptViews::has(Key key, std::uint64_t step, const void* kept) const {
-  const auto lane = lanes_.find(key);
-  if (lane == lanes_.end()) return false;
-  const auto* const found = lane->second.history.nearest(step);
-  return found->step == step && (kept == nullptr || found->kept.get() == kept);
+/// The same object, or of what comes as a copy anything of that step.
+bool KeptViews::has(const Kept& kept) const {
+  const auto* const found = lanes_.at(training::key_of(kept), training::step_of(kept));
+  return found != nullptr &&
+         (found->kept == kept || std::holds_alternative<std::shared_ptr<const LatentMap>>(kept));
 }
 
-void KeptViews::add(Key key, std::uint64_t step, std::size_t bytes, Kept kept) {
-  Lane& lane = lanes_[key];
-  lane.history.put(step, bytes, std::move(kept));
-  lane.noted = notes_;
+void KeptViews::add(const Kept& kept) {
+  const Key key = training::key_of(kept);
+  if (key.first == Kind::distributions) ++changes_;
+  lanes_.put(key, training::step_of(kept), training::bytes_of(kept), kept);
 }
 
 std::size_t KeptViews::bytes() const {
-  return std::accumulate(lanes_.begin(), lanes_.end(), distribution_bytes_,
-                         [](std::size_t sum, const auto& lane) { return sum + lane.second.history.bytes(); });
+  return distribution_bytes_ + lanes_.bytes();
 }
 
-/// The kind that takes most gives: its largest lane thins out, or where none is long enough, the one that was looked at
-/// longest ago goes.
-void KeptViews::fit(std::size_t most) {
-  while (!lanes_.empty() && bytes() > most) {
-    std::map<Kind, std::size_t> sums;
-    for (const auto& [key, lane] : lanes_) sums[key.first] += lane.history.bytes();
-    const Kind heaviest = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
-                            return a.second < b.second;
-                          })->first;
-    auto largest = lanes_.end(), oldest = lanes_.end();
-    for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
-      if (lane->first.first != heaviest) continue;
-      if (largest == lanes_.end() || lane->second.history.bytes() > largest->second.history.bytes())
-        largest = lane;
-      if (oldest == lanes_.end() || lane->second.noted < oldest->second.noted) oldest = lane;
-    }
-    if (!largest->second.history.thin()) lanes_.erase(oldest);
+/// What was recorded and what was seen, by step; the same object while both are the same.
+std::shared_ptr<const training::Distributions> KeptViews::with_recorded(
+    const std::shared_ptr<const training::Distributions>& seen) {
+  const auto lane = lanes_.lanes().find({Kind::distributions, 0});
+  if (lane == lanes_.lanes().end()) return seen;
+  if (joined_ && joined_with_ == seen && joined_changes_ == changes_) return joined_;
+  const bool same_line = seen && seen->generation == generation_;
+  std::map<std::uint64_t, std::shared_ptr<const training::DistributionMoment>> moments;
+  auto all = std::make_shared<training::Distributions>();
+  all->generation = generation_;
+  for (const auto& one : lane->second.history.entries()) {
+    const auto& recorded = std::get<std::shared_ptr<const training::SeenDistribution>>(one.kept);
+    all->images = recorded->images;
+    moments[one.step] = {recorded, &recorded->moment};
   }
+  if (same_line) {
+    all->images = seen->images;
+    for (const auto& moment : seen->moments) moments[moment->step] = moment;
+  }
+  for (const auto& [step, moment] : moments) all->moments.push_back(moment);
+  joined_ = std::move(all);
+  joined_with_ = seen;
+  joined_changes_ = changes_;
+  return joined_;
 }
 
 /// `newest` is what would be shown without a step; nullptr where there is nothing.
@@ -238,20 +203,32 @@ template <class T>
 std::shared_ptr<const T> KeptViews::nearest(Key key, std::uint64_t wanted,
                                             const std::shared_ptr<const T>& newest) {
   Held best{key, wanted, 0, nullptr};
-  const auto take = [&](std::uint64_t step, const Kept& kept) {
+  const auto take = [&](std::uint64_t step, const std::shared_ptr<const void>& kept) {
     const bool same = step == best.step;  // looked at anew, perhaps with other weights beside it
     if (!best.kept || same || distance(step, wanted) < distance(best.step, wanted))
       best = {key, wanted, step, kept};
   };
   const auto held = held_.find(key.first);
   if (held != held_.end() && held->second.key == key && held->second.wanted == wanted) best = held->second;
-  if (const auto lane = lanes_.find(key); lane != lanes_.end()) {
-    const auto* const found = lane->second.history.nearest(wanted);
-    take(found->step, found->kept);
-  }
+  if (const auto* const found = lanes_.nearest(key, wanted))
+    take(found->step, std::get<std::shared_ptr<const T>>(found->kept));
   if (newest) take(newest->step, newest);
   if (best.kept) held_[key.first] = best;
   return std::static_pointer_cast<const T>(best.kept);
+}
+
+std::shared_ptr<const Evaluation> KeptViews::evaluation_at(std::uint64_t wanted,
+                                                           const training::Snapshot& snapshot) {
+  const auto found = nearest<Evaluation>({Kind::predictions, 0}, wanted, snapshot.evaluation);
+  if (!found || !lacks_images(*found, snapshot.data.get())) return found;
+  if (found != counted_) {
+    auto counts = std::make_shared<Evaluation>(*found);
+    counts->image_losses.clear();
+    counts->predicted.clear();
+    counted_ = found;
+    counts_ = std::move(counts);
+  }
+  return counts_;
 }
 
 std::optional<StepView> KeptViews::at(const Cursor& cursor, const training::Snapshot& snapshot,
@@ -265,19 +242,19 @@ std::optional<StepView> KeptViews::at(const Cursor& cursor, const training::Snap
   const bool same_image = seen.inspection && seen.inspection->image == cursor.image;
   const Key image{Kind::activations, cursor.image},
       layer{Kind::answers, static_cast<std::int64_t>(cursor.output)};
-  if (same_image || lanes_.contains(image))
+  if (same_image || lanes_.nearest(image, wanted) != nullptr)
     view.seen.inspection = nearest<Inspection>(image, wanted, same_image ? seen.inspection : nullptr);
   const bool same_layer = seen.activations && seen.activations->output == cursor.output;
-  if (same_layer || lanes_.contains(layer))
+  if (same_layer || lanes_.nearest(layer, wanted) != nullptr)
     view.seen.activations =
         nearest<ChannelActivations>(layer, wanted, same_layer ? seen.activations : nullptr);
   view.seen.latents = nearest<LatentMap>({Kind::latents, 0}, wanted, seen.latents);
   if (const auto& map = view.seen.latents; map && map != seen.latents && !map->values.empty()) {
-    view.seen.latents = places_of(*map);  // the decoder has the newest weights by now
+    view.seen.latents = training::places_of(*map);  // the decoder has the newest weights by now
     held_[Kind::latents].kept = view.seen.latents;
   }
   view.seen.held_out_texts = nearest<TextAttributions>({Kind::texts, 0}, wanted, seen.held_out_texts);
-  view.evaluation = nearest<Evaluation>({Kind::predictions, 0}, wanted, snapshot.evaluation);
+  view.evaluation = evaluation_at(wanted, snapshot);
   view.times = nearest<CallTimes>({Kind::times, 0}, wanted, nullptr);
   const bool now = view.times && (view.times->step == snapshot.step ||
                                   distance(snapshot.step, wanted) < distance(view.times->step, wanted));
@@ -326,6 +303,19 @@ std::optional<std::uint64_t> step_of_distributions(const Frame& frame) {
   if (frame.past == nullptr) return moments.back()->step;
   const auto step = [&moments](std::size_t i) { return moments[i]->step; };
   return step(training::nearest_of(moments.size(), frame.past->wanted, step));
+}
+
+bool shows_activations(const Frame& frame) {
+  return frame.cursor != nullptr && (frame.request != nullptr || frame.seen.inspection);
+}
+
+bool has_recorded_activations(const Frame& frame) {
+  const auto& revival = frame.snapshot.revival;
+  const auto& shown = frame.seen.inspection;
+  if (frame.past == nullptr || !revival || !shown || shown->image != frame.cursor->image) return false;
+  const std::uint64_t wanted = frame.past->wanted, far = distance(shown->step, wanted);
+  return std::ranges::all_of(revival->steps,
+                             [&](std::uint64_t step) { return far <= distance(step, wanted); });
 }
 
 std::string step_line(std::uint64_t wanted, std::uint64_t shown) {

@@ -14,17 +14,13 @@
 #include "gpu/messages/feed.h"
 #include "gpu/messages/observations.h"
 #include "gpu/messages/snapshot.h"
-#include "gpu/messages/step_history.h"
+#include "gpu/messages/step_calls.h"
+#include "gpu/messages/view_lanes.h"
 #include "ui/input/cursor.h"
 
 namespace warpscope::ui {
 
-/// How long the calls of a step took.
-struct CallTimes {
-  std::uint64_t step = 0;
-  std::vector<training::OpTiming> timings;
-  double step_microseconds = 0;  ///< of a whole step, by the images a second; 0 if that is not known
-};
+using training::CallTimes;
 
 /// What there is of the step that the cursor is at: of each kind the nearest.
 struct StepView {
@@ -35,15 +31,17 @@ struct StepView {
 };
 
 /// Keeps activations of the images that were pointed at, answers of channels, latents without their numbers, shares of
-/// texts, predictions and kernel times; distributions, which have a history of their own, count as well.
+/// texts, predictions and kernel times; distributions, which have a history of their own, count as well. Beside what
+/// the views have seen themselves there is what a run has recorded (training::KeptView).
 class KeptViews {
  public:
   /// What the training has told, before the snapshot that follows: after Return what was up to its step stays where
   /// that was this training's own, after Restart nothing does.
   void follow(const std::vector<training::FeedItem>& items);
   /// Once for each snapshot and what was seen beside it. Another network begins anew, and what a training has gone back
-  /// from is dropped. Keeps within TrainingSettings::keep_history_mib.
-  void note(const training::Snapshot& snapshot, const training::Observations& seen);
+  /// from is dropped. Keeps within TrainingSettings::keep_history_mib. Returns `seen`, whose distributions are also
+  /// those that a run has recorded.
+  training::Observations note(const training::Snapshot& snapshot, training::Observations seen);
   /// Nothing where the cursor is at no step. For one and the same step something else comes only where it is nearer.
   std::optional<StepView> at(const Cursor& cursor, const training::Snapshot& snapshot,
                              const training::Observations& seen);
@@ -51,41 +49,47 @@ class KeptViews {
   std::size_t bytes() const;
 
  private:
-  enum class Kind : std::uint8_t { activations, answers, latents, texts, predictions, times };
-  using Key =
-      std::pair<Kind, std::int64_t>;  ///< of activations with their image, of answers with their layer
-  using Kept = std::shared_ptr<const void>;
-  struct Lane {
-    training::StepHistory<Kept> history;
-    std::uint64_t noted = 0;  ///< the count of calls when something was added last
-  };
+  using Kind = training::ViewKind;
+  using Key = training::ViewKey;
+  using Kept = training::KeptView::Seen;
   struct Held {
     Key key;
     std::uint64_t wanted = 0, step = 0;
-    Kept kept;
+    std::shared_ptr<const void> kept;
   };
 
   void forget();
   void forget_after(std::uint64_t step);
+  void take(const training::KeptView& view);
   bool begin(const training::Snapshot& snapshot);
+  void follow_data(const training::Snapshot& snapshot);
   void note_seen(const training::Observations& seen);
   void note_times(const training::Snapshot& snapshot);
-  bool has(Key key, std::uint64_t step, const void* kept) const;
-  void add(Key key, std::uint64_t step, std::size_t bytes, Kept kept);
-  void fit(std::size_t most);
+  bool has(const Kept& kept) const;
+  void add(const Kept& kept);
+  std::shared_ptr<const training::Distributions> with_recorded(
+      const std::shared_ptr<const training::Distributions>& seen);
   template <class T>
   std::shared_ptr<const T> nearest(Key key, std::uint64_t wanted, const std::shared_ptr<const T>& newest);
+  std::shared_ptr<const training::Evaluation> evaluation_at(std::uint64_t wanted,
+                                                            const training::Snapshot& snapshot);
 
-  std::map<Key, Lane> lanes_;
+  training::ViewLanes<Kept> lanes_;
   std::map<Kind, Held>
       held_;  ///< what was given last: it stays while nothing nearer comes, even where it was thinned out
-  std::uint64_t generation_ = 0, network_ = 0, step_ = 0, notes_ = 0;
+  std::uint64_t generation_ = 0, network_ = 0, step_ = 0;
   std::uint64_t untold_ = 0;  ///< snapshots of a generation of which nothing was told yet
   std::map<std::uint64_t, std::uint64_t>
       pasts_;  ///< generations, and the last step that they have in common with this
   std::shared_ptr<const training::DataView> data_;  ///< whose images the predictions are of
   std::shared_ptr<const training::Distributions> distributions_;
   std::size_t distribution_bytes_ = 0;
+  std::uint64_t changes_ = 0;  ///< of the lane of distributions
+  /// What an evaluation counts, where its images are not there.
+  std::shared_ptr<const training::Evaluation> counted_, counts_;
+  /// The two as one, and what it was made of.
+  std::shared_ptr<const training::Distributions> joined_, joined_with_;
+  std::uint64_t joined_changes_ = 0;
 };
 
 /// The last evaluation, or that of the step that the cursor is at; nullptr before the first.
@@ -101,6 +105,11 @@ std::optional<std::uint64_t> step_of_evaluation(const Frame& frame);
 std::optional<std::uint64_t> step_of_inspection(const Frame& frame);
 std::optional<std::uint64_t> step_of_latents(const Frame& frame);
 std::optional<std::uint64_t> step_of_distributions(const Frame& frame);
+
+/// A network can be looked into, or what it showed at the step that the cursor is at is kept.
+bool shows_activations(const Frame& frame);
+/// A run that is looked at has kept activations of the image as near to that step as any of its checkpoints is.
+bool has_recorded_activations(const Frame& frame);
 
 /// "step 1,024 (nearest kept to 1,100)"; "step 1,100" of that step itself.
 std::string step_line(std::uint64_t wanted, std::uint64_t shown);

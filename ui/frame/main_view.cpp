@@ -52,6 +52,7 @@ void MainView::update_images(const std::shared_ptr<training::ImageExchange>& ima
 
 WindowRequests MainView::handle_keys(const Frame& frame, const std::vector<KeyPress>& keys) {
   WindowRequests requests = std::exchange(asked_, {});
+  follow_way_back(frame);
   for (const KeyPress& key : keys) {
     press(frame, key, ImGui::GetIO().WantTextInput || palette_.is_open(), requests);
   }
@@ -74,7 +75,7 @@ void MainView::press_with_control(const Frame& frame, const KeyPress& key, bool 
   if (key.letter == 'n') start_.is_open() ? start_.close() : start_.open(frame.snapshot);
   if (key.letter == 'v') paste(frame);
   if (key.letter == 'c' && panels_.loss.hovered()) panels_.loss.copy();
-  if (key.letter == 'z') change_back(frame, key.shift);
+  if (key.letter == 'z') change_back(frame, key.shift, key.alt && !key.shift);
   if (key.letter == 'y') change_back(frame, true);
 }
 
@@ -91,7 +92,7 @@ void MainView::press(const Frame& frame, const KeyPress& key, bool typing, Windo
   if (typing) return;
   if (key.key == GLFW_KEY_ESCAPE && start_.is_open()) return start_.close();
   if (panels_.images.handle_key(frame, key.letter, key.key == GLFW_KEY_ESCAPE)) return;
-  if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr && !let_step_go(*frame.cursor))
+  if (key.key == GLFW_KEY_ESCAPE && frame.cursor != nullptr && !panels_.loss.let_step_go(*frame.cursor))
     frame.cursor->images.clear();
   if (key.key == GLFW_KEY_SPACE) send_start_or_pause(frame);
   if (key.key == GLFW_KEY_RIGHT && frame.snapshot.state == training::TrainerState::paused) {
@@ -156,6 +157,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   if (const auto message = panels_.loss.take_message()) tell(message->text, message->level);
   if (const auto message = panels_.runs.take_message()) tell(*message, training::LogLevel::error);
   if (auto run = panels_.runs.take_go_on()) go_on_ = std::move(run);
+  if (const auto message = panels_.own_kernels.take_message()) tell(*message, training::LogLevel::error);
   if (const auto message = panels_.images.take_message()) tell(*message, training::LogLevel::info);
   if (const std::string left_out = panels_.images.check_rows(frame); !left_out.empty()) {
     tell(left_out, training::LogLevel::warning);
@@ -170,6 +172,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
   } else {
     dock_.draw(frame, panels_, layout.panels);
   }
+  if (const auto op = panels_.kernels.take_new_kernel()) make_kernel(frame, op);
   follow_start(frame);
   place_next_window(layout.status);
   facts.image_path = !sees_network(frame.snapshot) && panels_.images.has_images()

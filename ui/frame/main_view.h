@@ -1,6 +1,7 @@
 #pragma once
 // Everything the window shows, panel by panel.
 
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -50,11 +51,14 @@ class MainView {
   bool prepare_images() { return panels_.images.prepare(); }
   /// Keys that no text field wants; to be called between ImGui's NewFrame and draw().
   WindowRequests handle_keys(const Frame& frame, const std::vector<KeyPress>& keys);
-  /// Files and folders that were dropped on the window or pasted: data, a run, weights or a network for the start page,
-  /// else pictures to show.
+  /// Files and folders that were dropped on the window or pasted: kernels for the training, data, a run, weights or a
+  /// network for the start page, else pictures to show.
   void take_paths(const Frame& frame, const std::vector<std::filesystem::path>& paths);
-  /// What the start page asks of the program.
-  void serve(const StartServices& services) { start_.desk().serve(services); }
+  /// What the start page and the panel of own kernels ask of the program.
+  void serve(const StartServices& start, const KernelServices& kernels) {
+    start_.desk().serve(start);
+    panels_.own_kernels.desk().serve(kernels);
+  }
   /// `first`: the training waits for it.
   void open_start(const training::Snapshot& snapshot, bool first) { start_.open(snapshot, first); }
   /// The new training that somebody has set up since the last call.
@@ -98,6 +102,7 @@ class MainView {
     newer = panels_.network.advance() || newer;
     newer = panels_.ranks.advance() || newer;
     newer = start_.advance() || dropped_.ready() || newer;
+    newer = panels_.own_kernels.advance() || newer;
     if (start_.is_open()) return newer;  // it stands in the place of the panels
     return newer || panels_.laboratory.has_update() || panels_.judging.has_update() ||
            (dock_.sees("latent") && panels_.mapping.has_update()) || panels_.loss.has_update() ||
@@ -115,12 +120,19 @@ class MainView {
   void follow_start(const Frame& frame);
   void add_challenge_actions(const Frame& frame, ActionScene& scene);
   void look_at_dropped(const Frame& frame);
+  void load_kernels(const Frame& frame, const std::vector<std::filesystem::path>& files);
+  void make_kernel(const Frame& frame, std::optional<ops::Op> op);
+  void add_kernel_actions(const Frame& frame, ActionScene& scene);
   void start_with(const Frame& frame, const std::string& setting, const std::string& text);
   // In main_view_actions.cpp: the palette, undo and redo.
   ViewChoices view_choices() const;
   void show(const ViewChoices& view);
   NetworkEditor* editor_to_change_back(const training::Snapshot& snapshot, bool redo);
-  void change_back(const Frame& frame, bool redo);
+  void change_back(const Frame& frame, bool redo, bool only_setting = false);
+  void send_change_back(const Frame& frame, bool redo, bool only_setting);
+  void follow_way_back(const Frame& frame);
+  void tell_rewind(const Frame& frame);
+  void only_set_back(const Frame& frame);
   void watch_view();
   ActionScene action_scene(const Frame& frame);
   void add_panel_actions(ActionScene& scene);
@@ -149,10 +161,22 @@ class MainView {
   Tour tour_;
   const TourStop* toured_ = nullptr;  ///< the stop whose panel was brought to the front
   Undo undo_;
-  bool undoing_ = false;       ///< what is sent is an undo or redo
-  bool undid_edit_ = false;    ///< the last undo was one of the editor of the network
-  std::uint64_t gesture_ = 0;  ///< counts the presses of the mouse
-  WindowRequests asked_;       ///< by the palette, for the next frame
+  bool undoing_ = false;  ///< what is sent is an undo or redo
+  /// The training goes back to before a change, or has gone.
+  struct WayBack {
+    std::string change;          ///< in words
+    std::uint64_t training = 0;  ///< that is left
+    Changeable before = {};      ///< as it was before the change
+    bool ran = false;            ///< it was training
+  };
+  WayBack way_back_;
+  enum class Offer : std::uint8_t { stop, only_setting };
+  Offer offered_ = Offer::stop;     ///< what the button of the notice does
+  bool told_rewind_ = false;        ///< the notice tells how far steps are made again
+  std::deque<bool> waiting_undos_;  ///< until it is there; true: a redo
+  bool undid_edit_ = false;         ///< the last undo was one of the editor of the network
+  std::uint64_t gesture_ = 0;       ///< counts the presses of the mouse
+  WindowRequests asked_;            ///< by the palette, for the next frame
   std::vector<runs::UnsavedTraining> unsaved_;
   UnsavedRow unsaved_row_;
   std::optional<runs::UnsavedTraining> go_on_;

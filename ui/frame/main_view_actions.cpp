@@ -9,14 +9,28 @@
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
 #include "ui/palette/window_actions.h"
+#include "ui/panels/rewind_menu.h"
 #include "ui/panels/tour_box.h"
 #include "ui/settings/command_lines.h"
 #include "ui/settings/steering.h"
+#include "ui/text/numbers.h"
 
 namespace warpscope::ui {
 namespace {
 
 constexpr const char* kEditOfNetwork = "an edit of the network, which is not applied";
+constexpr const char* kOnlySetting = ", only the setting";
+
+std::string taken_back_text(std::uint64_t step, const std::string& change) {
+  return fmt::format("undone: back to step {}, before {}; what came after is kept as a branch",
+                     with_thousands(step), change);
+}
+
+/// The first pause may only mean that it is not to train once it is there.
+void stop_rewind(const Frame& frame) {
+  frame.send(training::Pause{});
+  frame.send(training::Pause{});
+}
 
 bool takes_commands(const training::Snapshot& snapshot) {
   return snapshot.state == training::TrainerState::running ||
@@ -64,7 +78,10 @@ NetworkEditor* MainView::editor_to_change_back(const training::Snapshot& snapsho
   return first ? editor : nullptr;
 }
 
-void MainView::change_back(const Frame& frame, bool redo) {
+/// While the training is on its way back to before a change, what comes waits, and redo stops it.
+void MainView::change_back(const Frame& frame, bool redo, bool only_setting) {
+  if (undo_.on_the_way() && redo && frame.snapshot.rewind.running) return stop_rewind(frame);
+  if (undo_.on_the_way()) return waiting_undos_.push_back(redo);
   NetworkEditor* const editor = editor_to_change_back(frame.snapshot, redo);
   if (!redo) undid_edit_ = editor != nullptr;
   if (editor != nullptr) {
@@ -75,22 +92,84 @@ void MainView::change_back(const Frame& frame, bool redo) {
   if (next == nullptr) {
     return tell(redo ? "there is nothing to redo" : "there is nothing to undo", training::LogLevel::info);
   }
-  const bool returns = std::holds_alternative<TrainingInUse>(next->after) &&
-                       frame.snapshot.state == training::TrainerState::finished;
-  if (!is_of_view(next->after) && !returns && !takes_commands(frame.snapshot)) {
+  send_change_back(frame, redo, only_setting);
+}
+
+void MainView::send_change_back(const Frame& frame, bool redo, bool only_setting) {
+  const training::Snapshot& snapshot = frame.snapshot;
+  const auto command = redo ? undo_.command_to_redo(snapshot) : undo_.command_to_undo(snapshot, only_setting);
+  const bool takes_back = command && std::holds_alternative<training::TakeBack>(*command);
+  const bool returns = takes_back || (command && std::holds_alternative<training::ReturnTo>(*command));
+  const bool finished = returns && snapshot.state == training::TrainerState::finished;
+  if (command && !finished && !takes_commands(snapshot)) {
     return tell("the training takes no changes now; Reset starts it again", training::LogLevel::info);
   }
   const std::optional<Change> change = redo ? undo_.redo() : undo_.undo();
-  if (const auto* const view = std::get_if<ViewChoices>(&change->after)) {
-    show(*view);
-  } else {
+  if (const auto* const view = std::get_if<ViewChoices>(&change->after)) show(*view);
+  const std::string words = in_one_line(*change, snapshot.device);
+  if (command) {
+    way_back_ = {words, snapshot.training, change->after, snapshot.state == training::TrainerState::running};
     undoing_ = true;
-    frame.send(*command_of(change->after));
+    frame.send(*command);
     undoing_ = false;
   }
-  const core::DeviceInfo& device = frame.snapshot.device;
-  tell(fmt::format("{}: {}", redo ? "redone" : "undone", in_one_line(*change, device)),
-       training::LogLevel::info, details_of(*change, device));
+  if (takes_back) return;  // it is told once the training is there
+  const bool of_setting = !is_of_view(change->after) && !std::holds_alternative<TrainingInUse>(change->after);
+  const char* const more = only_setting && of_setting ? kOnlySetting : "";
+  tell(fmt::format("{}: {}{}", redo ? "redone" : "undone", words, more), training::LogLevel::info,
+       details_of(*change, snapshot.device));
+}
+
+/// Tells what has become of an undo that goes back with the weights, and does what has waited for it.
+void MainView::follow_way_back(const Frame& frame) {
+  if (notices_.take_offer()) {
+    if (offered_ == Offer::only_setting) only_set_back(frame);
+    if (offered_ == Offer::stop && frame.snapshot.rewind.running) stop_rewind(frame);
+  }
+  tell_rewind(frame);
+  const auto become = undo_.take_return();
+  if (become == Undo::Return::there) {
+    tell(taken_back_text(frame.snapshot.step, way_back_.change), training::LogLevel::info);
+    notices_.offer("Only the setting", "Sets only that back: the training goes on from where it was");
+    offered_ = Offer::only_setting;
+  } else if (become == Undo::Return::refused) {
+    const std::string why = frame.snapshot.notice;
+    send_change_back(frame, false, true);
+    tell(fmt::format("undone: {}{}: {}", way_back_.change, kOnlySetting, why), training::LogLevel::info);
+  }
+  while (!undo_.on_the_way() && !waiting_undos_.empty()) {
+    const bool redo = waiting_undos_.front();
+    waiting_undos_.pop_front();
+    change_back(frame, redo);
+  }
+}
+
+/// How far the steps are that are made again on the way back to one.
+void MainView::tell_rewind(const Frame& frame) {
+  const training::Rewind& rewind = frame.snapshot.rewind;
+  if (rewind.running) {
+    notices_.show(rewind_progress(rewind), training::LogLevel::info);
+    notices_.offer("Stop", "The training stays where it was");
+    offered_ = Offer::stop;
+  } else if (told_rewind_) {
+    notices_.show(fmt::format("the training is at step {}", with_thousands(frame.snapshot.step)),
+                  training::LogLevel::info);
+  }
+  told_rewind_ = rewind.running;
+}
+
+/// The training is where it was before the undo that has gone back with the weights, and only what was changed is as
+/// before.
+void MainView::only_set_back(const Frame& frame) {
+  const WayBack from = way_back_;
+  if (undo_.redoable() != nullptr) {
+    send_change_back(frame, true, false);
+    send_change_back(frame, false, true);
+  } else {  // something else was done since
+    frame.send(training::ReturnTo{from.training});
+    frame.send(*command_of(from.before));
+  }
+  if (from.ran) frame.send(training::Resume{});
 }
 
 // The frame it is made in outlives it.
@@ -115,6 +194,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .training_tab = panels_.training.tab(),
       .step = frame.cursor == nullptr ? std::nullopt : frame.cursor->step,
       .undoable = words(undo_.undoable(), false),
+      .only_setting = undo_.takes_weights_back(snapshot) ? words(undo_.undoable(), false) : "",
       .redoable = words(undo_.redoable(), true),
       .send = frame.send,
       .press = [this, &frame](const KeyPress& key) { press(frame, key, false, asked_); },
@@ -162,6 +242,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
   add_panel_actions(scene);
   add_unsaved_actions(scene);
   add_challenge_actions(frame, scene);
+  add_kernel_actions(frame, scene);
   return scene;
 }
 

@@ -1,7 +1,10 @@
-// The start page, and what is dropped on the window.
+// The start page, what is dropped on the window, and kernels of one's own.
 
+#include <algorithm>
 #include <exception>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "gpu/core/host_memory.h"
 #include "ui/docking/layout.h"
@@ -44,6 +47,7 @@ void MainView::add_challenge_actions(const Frame& frame, ActionScene& scene) {
 }
 
 void MainView::take_paths(const Frame& frame, const std::vector<std::filesystem::path>& paths) {
+  if (std::ranges::all_of(paths, is_kernel_file)) return load_kernels(frame, paths);
   if (paths.size() != 1 || !frame.snapshot.can.steer) return open_pictures(frame, paths);
   if (start_.is_open()) return start_.desk().take(paths.front());
   dropped_.ask([path = paths.front()](const data::Stopped&) { return std::pair(path, kind_of(path)); });
@@ -56,6 +60,35 @@ void MainView::look_at_dropped(const Frame& frame) {
   if (kind == PathKind::nothing || kind == PathKind::pictures) return open_pictures(frame, {path});
   if (!start_.is_open()) start_.open(frame.snapshot);
   start_.desk().take(path);
+}
+
+// Whether they may be loaded is asked in their panel.
+void MainView::load_kernels(const Frame& frame, const std::vector<std::filesystem::path>& files) {
+  if (const std::string why = why_no_loading(frame.snapshot); !why.empty())
+    return tell("no kernel is loaded: " + why, training::LogLevel::warning);
+  if (start_.is_open()) start_.close();
+  dock_.show("own_kernels");
+  panels_.own_kernels.desk().take(files);
+}
+
+void MainView::make_kernel(const Frame& frame, std::optional<ops::Op> op) {
+  if (start_.is_open()) start_.close();
+  dock_.show("own_kernels");
+  panels_.own_kernels.make_new(frame.snapshot, op);
+  redraw_at(frame, ImGui::GetTime());
+}
+
+void MainView::add_kernel_actions(const Frame& frame, ActionScene& scene) {
+  const std::string why = why_no_loading(frame.snapshot);
+  const bool makes = static_cast<bool>(panels_.own_kernels.desk().services().write_new);
+  scene.own_kernels = {.why_no_loading = why,
+                       .why_no_new = !why.empty() || makes ? why : "This window makes no files.",
+                       .make = [this, &frame] { make_kernel(frame, {}); },
+                       .load =
+                           [this] {
+                             dock_.show("own_kernels");
+                             panels_.own_kernels.browse();
+                           }};
 }
 
 void MainView::start_with(const Frame& frame, const std::string& setting, const std::string& text) {

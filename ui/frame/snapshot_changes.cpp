@@ -27,9 +27,17 @@ bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
 bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
   return a.step != b.step || a.generation != b.generation || a.evaluation != b.evaluation ||
          (a.moments != b.moments && *a.moments != *b.moments) || !(a.rewind == b.rewind) ||
+         a.training != b.training || (a.left != b.left && a.left->size() != b.left->size()) ||
          a.determinism != b.determinism || a.rate_search != b.rate_search ||
          a.checkpoint_step != b.checkpoint_step || a.step_microseconds != b.step_microseconds ||
          a.ladder->size() != b.ladder->size() || newest_speed(a) != newest_speed(b);
+}
+
+bool kernels_differ(const training::UserKernels& a, const training::UserKernels& b) {
+  const auto none = [](const training::UserKernels& all) {
+    return all.kernels.empty() && all.folders.empty();
+  };
+  return a.why_not != b.why_not || (&a != &b && !(none(a) && none(b)));
 }
 
 }  // namespace
@@ -39,7 +47,7 @@ bool looks_different(const training::Snapshot& a, const training::Snapshot& b) {
          a.can != b.can || a.revival != b.revival || a.run_dir != b.run_dir || a.data != b.data ||
          a.data_name != b.data_name || a.device.name != b.device.name || a.model != b.model ||
          a.network_number != b.network_number || settings_differ(a, b) || results_differ(a, b) ||
-         ranks_differ(a, b);
+         ranks_differ(a, b) || kernels_differ(*a.user_kernels, *b.user_kernels);
 }
 
 }  // namespace warpscope::ui

@@ -107,7 +107,7 @@ class Session {
         imgui_(window_.handle()),
         view_(settings, options.training.model, trainings_),
         renderer_(window_.renderer()) {
-    view_.serve(options.start);
+    view_.serve(options.start, options.kernels);
     // Nobody is there to set up a training or to take a tour where the window leaves by itself or tells a test what it
     // shows.
     const bool first = settings.first_start && options.exit_after_steps == 0 && !trace_enabled();
@@ -248,9 +248,9 @@ void Session::look() {
   view_.note_taken(*snapshot_);
   schedule_.drawn_by_trainer(!painted() && snapshot_->device.kind == core::DeviceKind::cuda);
   auto seen = training::seen_of_network(source().observations(), snapshot_->network_number);
+  seen = kept_.note(*snapshot_, std::move(seen));
   const bool observed = seen != seen_;
   seen_ = std::move(seen);
-  kept_.note(*snapshot_, seen_);
   const bool further = view_.advance(source().images());
   look_at_opened();
   if (different || further || observed || !items.empty()) schedule_.content_changed();

@@ -15,6 +15,7 @@
 #include "gpu/messages/source.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/training/trainer.h"
+#include "ui/jobs/kernel_services.h"
 #include "ui/jobs/start_services.h"
 
 namespace warpscope::ui {
@@ -35,6 +36,7 @@ struct WindowOptions {
   std::function<training::TrainerOptions(const std::filesystem::path&, const data::Stopped& stopped)>
       open_unsaved;
   StartServices start;      ///< of the start page
+  KernelServices kernels;   ///< of the panel of own kernels
   bool start_page = false;  ///< it stands there at a first start, and the training waits for it
   int ranks = 1;            ///< of this program's own, with which the training goes on from its beginning
   int width = 0;            ///< pixels; 0: as remembered

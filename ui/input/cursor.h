@@ -1,5 +1,10 @@
 #pragma once
 // What a person is looking at. Every panel reads it and writes it, so that all of them follow one selection.
+//
+// Curves sets the step (a click pins it; a click on its line, or Esc, lets it go); Images step, image and class;
+// Predictions image and class; Confusion the class; Latent image, class and the selected images; Network image, layer,
+// channel and pixel; Kernels and Memory the layer; Time and Distributions layer and step. Each follows what it sets,
+// but only Confusion and Latent follow the class; Images, Predictions and Confusion follow the selected images too.
 
 #include <cstddef>
 #include <cstdint>

@@ -18,6 +18,9 @@ bool has(int mods, int bit) {
   return (mods & bit) != 0;
 }
 
+constexpr InputWatch::KeyPair kControls{GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL},
+    kShifts{GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT}, kAlts{GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT};
+
 #if IMGUI_VERSION_NUM < 18700
 // With the modifiers that were down then: they may be let go before the frame.
 std::vector<int> codes_of(const KeyPress& press) {
@@ -78,7 +81,12 @@ void InputWatch::watch_pointer() {
                                   has(mods, GLFW_MOD_SHIFT), has(mods, GLFW_MOD_ALT)});
   });
   glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int) { of(w)->activity_ = true; });
-  glfwSetScrollCallback(window_, [](GLFWwindow* w, double, double) { of(w)->activity_ = true; });
+  glfwSetScrollCallback(window_, [](GLFWwindow* w, double right, double up) {
+    InputWatch* const self = of(w);
+    self->activity_ = true;
+    self->queue_.add(WheelTurn{static_cast<float>(right), static_cast<float>(up), self->pointer_,
+                               self->is_down(kControls), self->is_down(kShifts), self->is_down(kAlts)});
+  });
 }
 
 InputWatch::~InputWatch() {
@@ -95,12 +103,18 @@ InputWatch::~InputWatch() {
   glfwSetWindowUserPointer(window_, nullptr);
 }
 
+bool InputWatch::is_down(KeyPair keys) const {
+  return glfwGetKey(window_, keys.left) == GLFW_PRESS || glfwGetKey(window_, keys.right) == GLFW_PRESS;
+}
+
 void InputWatch::forward() {
   ImGuiIO& io = ImGui::GetIO();
 #if IMGUI_VERSION_NUM < 18700
   const InputStep step = queue_.next({io.MousePos.x, io.MousePos.y});
   io.MousePos = ImVec2(step.pointer.x, step.pointer.y);
   std::copy(step.down.begin(), step.down.end(), io.MouseDown);
+  io.MouseWheel = step.wheel ? step.wheel->y : 0;  // the back end has put in what was turned by now
+  io.MouseWheelH = step.wheel ? step.wheel->x : 0;
   // The back end has put in all that were typed.
   io.InputQueueCharacters.resize(0);
   for (const unsigned character : step.characters) io.AddInputCharacter(character);
@@ -139,15 +153,16 @@ void InputWatch::forward_modifiers([[maybe_unused]] const InputStep& step) const
 #if IMGUI_VERSION_NUM < 18700
   ImGuiIO& io = ImGui::GetIO();
   const bool taps = step.characters.empty();
-  const auto down = [&](int left, int right, bool then) {
-    if (step.change) return then;
-    if (taps) return io.KeysDown[left] || io.KeysDown[right];
-    return glfwGetKey(window_, left) == GLFW_PRESS || glfwGetKey(window_, right) == GLFW_PRESS;
+  const auto down = [&](KeyPair keys, bool with_button, bool with_wheel) {
+    if (step.change) return with_button;
+    if (step.wheel) return with_wheel;
+    return taps ? io.KeysDown[keys.left] || io.KeysDown[keys.right] : is_down(keys);
   };
-  const ButtonChange with = step.change.value_or(ButtonChange{});
-  io.KeyCtrl = down(GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL, with.control);
-  io.KeyShift = down(GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT, with.shift);
-  io.KeyAlt = down(GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT, with.alt);
+  const ButtonChange button = step.change.value_or(ButtonChange{});
+  const WheelTurn wheel = step.wheel.value_or(WheelTurn{});
+  io.KeyCtrl = down(kControls, button.control, wheel.control);
+  io.KeyShift = down(kShifts, button.shift, wheel.shift);
+  io.KeyAlt = down(kAlts, button.alt, wheel.alt);
 #endif
 }
 

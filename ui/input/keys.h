@@ -20,6 +20,11 @@ class InputWatch {
   InputWatch(const InputWatch&) = delete;
   InputWatch& operator=(const InputWatch&) = delete;
 
+  /// Keys of one kind, as GLFW numbers them.
+  struct KeyPair {
+    int left, right;
+  };
+
   /// Keys that the present frame is told of.
   std::vector<KeyPress> take_keys() { return std::exchange(keys_, {}); }
   /// Between the back end's NewFrame and ImGui's: tells Dear ImGui what this frame sees (InputQueue).
@@ -32,6 +37,7 @@ class InputWatch {
  private:
   static InputWatch* of(GLFWwindow* window);
   void watch_pointer();
+  bool is_down(KeyPair keys) const;
   void forward_keys(const InputStep& step);
   /// The same of Ctrl, Shift and Alt, which Dear ImGui keeps apart.
   void forward_modifiers(const InputStep& step) const;

@@ -14,8 +14,8 @@
 namespace warpscope::ui {
 
 struct StartServices {
-  /// What a new training with these settings is made of. Makes all checks by which it may be refused, on another thread,
-  /// until `stopped`. Throws core::Error; this window still trains then. nullptr: this window begins none.
+  /// What a new training with these settings is made of. Makes all checks by which it may be refused, on another
+  /// thread, until `stopped`. Throws core::Error; this window still trains then. nullptr: this window begins none.
   std::function<training::TrainerOptions(const training::Configuration&, const data::Stopped& stopped)> make =
       {};
   /// Data sets that fetch() brings.

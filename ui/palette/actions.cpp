@@ -14,6 +14,7 @@
 #include "ui/palette/window_actions.h"
 #include "ui/panels/kernel_cells.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/panels/own_kernels_rows.h"
 #include "ui/panels/rewind_menu.h"
 #include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
@@ -68,6 +69,14 @@ std::string redo_note(const ActionScene& scene) {
   return scene.redoable;
 }
 
+std::string why_no_setting_back(const ActionScene& scene) {
+  return scene.only_setting.empty() ? "Undo would not take the weights back." : "";
+}
+
+std::string setting_back_note(const ActionScene& scene) {
+  return scene.only_setting;
+}
+
 struct KeyAction {
   const char* id;
   const char* title;
@@ -84,6 +93,13 @@ constexpr std::array kKeyActions{
     KeyAction{"step", "One step", "Training", "Right", {.key = GLFW_KEY_RIGHT}, why_no_step},
     KeyAction{"reset", "Reset: first weights, step 0", "Training", "R", {.letter = 'r'}, why_no_reset},
     KeyAction{"undo", "Undo", "Edit", "Ctrl Z", {.letter = 'z', .control = true}, why_no_undo, undo_note},
+    KeyAction{"undo.setting",
+              "Undo only the setting: the weights stay",
+              "Edit",
+              "Ctrl Alt Z",
+              {.letter = 'z', .control = true, .alt = true},
+              why_no_setting_back,
+              setting_back_note},
     KeyAction{"redo", "Redo", "Edit", "Ctrl Y", {.letter = 'y', .control = true}, why_no_redo, redo_note},
     KeyAction{
         "large", "The panel clicked on last over the whole window, and back", "Window", "L", {.letter = 'l'}},
@@ -385,6 +401,35 @@ void add_presets(const ActionScene& scene, const std::string& refusal, std::vect
   }
 }
 
+void add_own_kernels(const ActionScene& scene, std::vector<Action>& actions) {
+  const OwnKernelChoices& own = scene.own_kernels;
+  const auto add = [&](std::string id, std::string title, std::string why_not, std::function<void()> run) {
+    actions.push_back({.id = std::move(id),
+                       .title = std::move(title),
+                       .group = "Kernels",
+                       .why_not = std::move(why_not),
+                       .run = std::move(run)});
+  };
+  add("own_kernels.new", "New kernel of your own...", own.why_no_new, own.make);
+  add("own_kernels.load", "Load a kernel of your own...", own.why_no_loading, own.load);
+  const std::string refusal = why_no_own_kernels(scene.snapshot);
+  for (const training::UserKernel& kernel : scene.snapshot.user_kernels->kernels) {
+    const std::string name(short_name(kernel));
+    const auto send = [&](const training::Command& command) {
+      return [to = scene.send, command] { to(command); };
+    };
+    for (const KernelChoice& choice : choices_of(kernel, kernel.newest())) {
+      add(fmt::format("own_kernels.{}.{}", name, choice.id),
+          fmt::format("Own kernel {}: {}", name, choice.label), refusal.empty() ? choice.why_not : refusal,
+          send(choice.command));
+    }
+    const bool applies = kernel.apply_when_proved;
+    add(fmt::format("own_kernels.{}.apply_when_proved", name),
+        fmt::format("Own kernel {}: {} when proved", name, applies ? "do not apply" : "apply"), refusal,
+        send(training::ApplyWhenProved{kernel.file, !applies}));
+  }
+}
+
 void add_variants(const ActionScene& scene, const std::string& refusal, std::vector<Action>& actions) {
   const plan::Machine machine = machine_of(scene.snapshot);
   for (const KernelRow& row : kernel_rows(scene.snapshot.timings)) {
@@ -425,6 +470,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   add_precisions(scene, refusal, actions);
   add_presets(scene, refusal, actions);
   add_variants(scene, refusal, actions);
+  add_own_kernels(scene, actions);
   for (Action& action : term_actions(scene)) actions.push_back(std::move(action));
   return actions;
 }

@@ -56,6 +56,12 @@ struct ChallengeChoice {
   std::function<void()> begin;
 };
 
+/// What is done with files of kernels (ui/panels/own_kernels_panel.h).
+struct OwnKernelChoices {
+  std::string why_no_loading = {}, why_no_new = {};  ///< "" where it can be done
+  std::function<void()> make = {}, load = {};        ///< a form for a new one; a list of files to choose from
+};
+
 /// What actions depend on, and what they do things with.
 struct ActionScene {
   const training::Snapshot& snapshot;
@@ -71,7 +77,9 @@ struct ActionScene {
   std::span<const char* const> training_tabs;
   int training_tab = 0;
   std::optional<std::uint64_t> step = {};  ///< that is looked at; nothing: the newest
-  std::string undoable, redoable;          ///< what undo and redo would change; "" for nothing
+  std::string undoable;                    ///< what undo would change; "" for nothing
+  std::string only_setting = {};  ///< what of it undo could change without the weights; "" for nothing
+  std::string redoable;           ///< what redo would change; "" for nothing
   std::function<void(training::Command)> send;
   std::function<void(const KeyPress&)> press;
   std::function<void(const std::string&)> show_panel, close_panel,
@@ -93,6 +101,7 @@ struct ActionScene {
   std::string why_no_map = {};                       ///< why that cannot be; "" if it can
   std::vector<UnsavedChoice> unsaved = {};           ///< the newest first
   std::vector<ChallengeChoice> challenges = {};
+  OwnKernelChoices own_kernels = {};
   /// Sets up a new training with a setting, by its name, that a running one does not take.
   std::function<void(const std::string& name, const std::string& text)> start_with = {};
 };

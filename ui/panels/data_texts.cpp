@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -19,9 +20,12 @@ std::string said_of_texts(std::string sentence) {
   static constexpr std::array<std::array<std::string_view, 2>, 4> kWords{
       {{"an image", "a text"}, {"An image", "A text"}, {"image", "text"}, {"Image", "Text"}}};
   for (const auto& [written, said] : kWords) {
-    for (std::size_t at = sentence.find(written); at != std::string::npos;
-         at = sentence.find(written, at + said.size()))
-      sentence.replace(at, written.size(), said);
+    std::size_t at = sentence.find(written);
+    while (at != std::string::npos) {
+      const bool begins_word = at == 0 || std::isalpha(static_cast<unsigned char>(sentence[at - 1])) == 0;
+      if (begins_word) sentence.replace(at, written.size(), said);
+      at = sentence.find(written, at + (begins_word ? said : written).size());
+    }
   }
   return sentence;
 }

@@ -67,18 +67,17 @@ void DistributionsPanel::follow(const models::Model& model) {
 }
 
 void DistributionsPanel::draw(const Frame& frame) {
-  if (frame.cursor == nullptr || frame.request == nullptr) {
-    panel_body(frame);
-    centered_text(
-        frame,
-        why_no_look(
-            frame.snapshot,
-            "The folder of a run holds nothing of this: distributions are counted while it trains here."));
-    return;
-  }
-  frame.request->distributions = true;
   seen_ = frame.seen.distributions;
   const bool ready = seen_ && !seen_->moments.empty() && seen_->generation == frame.snapshot.generation;
+  if (frame.cursor == nullptr || (frame.request == nullptr && !ready)) {
+    panel_body(frame);
+    return centered_text(frame,
+                         why_no_look(frame.snapshot, "The folder of this run holds no distributions."));
+  }
+  const auto& revival = frame.snapshot.revival;
+  const bool chosen = revival && revival->chosen > 0 && !frame.cursor->step;  // of checkpoints, by a person
+  // What a run has recorded need not be counted once more.
+  if (frame.request != nullptr && (!ready || !revival || chosen)) frame.request->distributions = true;
   const bool in_title = title_room(frame) >= controls_width(frame);
   if (ready && in_title) draw_controls(frame);
   panel_body(frame);
@@ -93,7 +92,8 @@ void DistributionsPanel::draw(const Frame& frame) {
   cursor.output = std::min(cursor.output, model_.layers.size());
   look_.layer = cursor.output;
   const Moments moments = seen_->moments;
-  moment_ = cursor.step ? moments[nearest_moment(moments, *cursor.step)] : moments.back();
+  const auto step = chosen ? std::optional(revival->chosen) : cursor.step;
+  moment_ = step ? moments[nearest_moment(moments, *step)] : moments.back();
   ImGui::Dummy(ImVec2(1, std::floor(3 * frame.scale)));
   if (!in_title) draw_controls(frame);
   begin_rest(frame, kLeastHeight);

@@ -12,6 +12,7 @@
 #include "ui/panels/latent_rows.h"
 #include "ui/panels/network_rows.h"
 #include "ui/panels/tiled_images.h"
+#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -34,7 +35,7 @@ float ExcitingImages::height(const Frame& frame) {
 
 void ExcitingImages::refresh(const Frame& frame, std::size_t output, std::size_t channel) {
   const auto& seen = frame.seen.activations;
-  const bool fits = seen && seen->output == output && frame.snapshot.data;
+  const bool fits = seen && seen->output == output && frame.snapshot.data && sees_network(frame.snapshot);
   if (!fits) {
     seen_ = nullptr;
     return images_.clear();

@@ -325,7 +325,7 @@ void FeaturesPanel::draw_actions(const Frame& frame, FeaturesController& control
   const float s = frame.scale;
   const std::string why_not = controller.why_not(frame);
   if (controller.busy()) {
-    if (text_button(frame, "features.cancel", "Cancel", "Stops at once; the results of before stay."))
+    if (text_button(frame, "features.cancel", "Cancel", "Stops at once; earlier results stay."))
       controller.cancel();
   } else if (text_button(frame, "features.judge", "Judge now",
                          why_not.empty() ? "Makes the features of all images with the weights of this "

@@ -17,7 +17,7 @@ namespace {
 using training::RateFinderResult;
 using training::TrainerState;
 
-constexpr float kLeastPlot = 88;  // design pixels
+constexpr float kLeastFinderPlot = 88;  // design pixels
 constexpr const char* kLow = "training.finder_low";
 constexpr const char* kHigh = "training.finder_high";
 
@@ -194,7 +194,7 @@ void FinderView::draw(const Frame& frame, SettingsController& controller, Refusa
              ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().ItemSpacing.y;
   }
   if (!result.points.empty()) {
-    draw_plot(frame, result, std::max(ImGui::GetContentRegionAvail().y - below, kLeastPlot * s));
+    draw_plot(frame, result, std::max(ImGui::GetContentRegionAvail().y - below, kLeastFinderPlot * s));
   }
   if (search->running) return;
   if (!result.text.empty()) draw_sentence(frame, result);

@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBrowse = "Browse";
-constexpr const char* kBrowsePopup = "start.browse##popup";
 // Design pixels.
 constexpr float kBrowserWidth = 380, kBrowserHeight = 340;
 constexpr std::size_t kMostNames = 1000;
@@ -25,19 +23,14 @@ fs::path home_folder() {
   return home == nullptr || *home == '\0' ? fs::path("/") : fs::path(home);
 }
 
-bool is_chosen_by_itself(const fs::path& file) {
-  return file.extension() == ".toml" || file.extension() == ".safetensors";
-}
-
 void keep_first(std::vector<std::string>& names, std::size_t most) {
   std::sort(names.begin(), names.end());
   if (names.size() > most) names.resize(most);
 }
 
 // True if it was clicked.
-bool draw_listed_name(const Frame& frame, const std::string& name, const std::string& label) {
+bool draw_listed_name(const Frame& frame, const std::string& id, const std::string& label) {
   const float s = frame.scale, width = ImGui::GetContentRegionAvail().x;
-  const std::string id = "start.browse." + name;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool clicked = hit_area(id.c_str(), ImVec2(width, ImGui::GetFrameHeight()));
   trace_item(id);
@@ -53,22 +46,25 @@ bool draw_listed_name(const Frame& frame, const std::string& name, const std::st
 
 }  // namespace
 
-FolderListing list_folder(const fs::path& folder, std::size_t most) {
+FolderListing list_folder(const fs::path& folder, const std::vector<std::string_view>& ends,
+                          std::size_t most) {
   FolderListing listing{.folder = folder};
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with('.')) continue;
     std::error_code error;
     if (entry.is_directory(error)) listing.folders.push_back(name);
-    if (entry.is_regular_file(error) && is_chosen_by_itself(entry.path())) listing.files.push_back(name);
+    const std::string end = entry.path().extension().string();
+    const bool wanted = std::find(ends.begin(), ends.end(), end) != ends.end();
+    if (wanted && entry.is_regular_file(error)) listing.files.push_back(name);
   }
   keep_first(listing.folders, most);
   keep_first(listing.files, most);
   return listing;
 }
 
-float FolderBrowser::width(const Frame& frame) {
-  return text_button_width(frame, kBrowse);
+float FolderBrowser::width(const Frame& frame) const {
+  return text_button_width(frame, what_.label);
 }
 
 // What cannot be read leaves the list as it is.
@@ -81,14 +77,18 @@ bool FolderBrowser::advance() {
 }
 
 void FolderBrowser::go_to(const fs::path& folder) {
-  reader_.ask([folder](const data::Stopped&) { return list_folder(folder, kMostNames); });
+  reader_.ask(
+      [folder, ends = what_.ends](const data::Stopped&) { return list_folder(folder, ends, kMostNames); });
 }
 
-std::optional<fs::path> FolderBrowser::draw(const Frame& frame) {
+std::optional<fs::path> FolderBrowser::draw(const Frame& frame, bool enabled, std::string_view tip) {
   const float s = frame.scale;
-  if (text_button(frame, "start.browse", kBrowse, "Choose a folder, a network or weights by clicks")) {
+  const std::string popup = what_.name + "##popup";
+  const bool pressed =
+      text_button(frame, what_.name.c_str(), what_.label, tip.empty() ? what_.tip : tip, enabled);
+  if (pressed || (std::exchange(opens_, false) && enabled)) {
     go_to(listing_.folder.empty() ? home_folder() : listing_.folder);
-    ImGui::OpenPopup(kBrowsePopup);
+    ImGui::OpenPopup(popup.c_str());
   }
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float left = std::min(ImGui::GetItemRectMin().x, display.x - kBrowserWidth * s);
@@ -97,10 +97,10 @@ std::optional<fs::path> FolderBrowser::draw(const Frame& frame) {
   ImGui::SetNextWindowPos(ImVec2(std::max(0.0f, left), top));
   ImGui::SetNextWindowSize(ImVec2(std::floor(kBrowserWidth * s), height));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * s, 8 * s));
-  const bool open = ImGui::BeginPopup(kBrowsePopup, ImGuiWindowFlags_NoMove);
+  const bool open = ImGui::BeginPopup(popup.c_str(), ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar();
   if (!open) return {};
-  trace_open_list("start.browse");
+  trace_open_list(what_.name);
   std::optional<fs::path> chosen = draw_listing(frame);
   if (chosen) ImGui::CloseCurrentPopup();
   ImGui::EndPopup();
@@ -109,16 +109,19 @@ std::optional<fs::path> FolderBrowser::draw(const Frame& frame) {
 
 std::optional<fs::path> FolderBrowser::draw_listing(const Frame& frame) {
   const fs::path folder = listing_.folder, parent = folder.parent_path();
-  if (icon_button(frame, "start.browse_up", Icon::up, "The folder that this one is in", parent != folder))
+  if (icon_button(frame, (what_.name + "_up").c_str(), Icon::up, "The folder that this one is in",
+                  parent != folder))
     go_to(parent);
   ImGui::SameLine(0, 8 * frame.scale);
   row_text(frame, frame.fonts.text, frame.palette.muted,
            ellipsize(frame.fonts.text, files::sayable(folder.string()), ImGui::GetContentRegionAvail().x));
   const float below = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
-  ImGui::BeginChild("start.browse_names", ImVec2(0, -below));
+  const bool takes_folders = *what_.take != '\0';
+  ImGui::BeginChild((what_.name + "_names").c_str(), ImVec2(0, takes_folders ? -below : 0));
   std::optional<fs::path> chosen = draw_names(frame);
   ImGui::EndChild();
-  if (text_button(frame, "start.browse_take", "Take this folder", "Tells what it holds", !folder.empty()))
+  if (takes_folders &&
+      text_button(frame, (what_.name + "_take").c_str(), what_.take, what_.take_tip, !folder.empty()))
     chosen = folder;
   return chosen;
 }
@@ -127,13 +130,14 @@ std::optional<fs::path> FolderBrowser::draw_names(const Frame& frame) {
   if (!error_.empty()) paragraph(frame.fonts.small, frame.palette.error, sentence(files::sayable(error_)));
   std::optional<fs::path> next, chosen;
   for (const std::string& name : listing_.folders) {
-    if (draw_listed_name(frame, name, files::sayable(name) + "/")) next = listing_.folder / name;
+    if (draw_listed_name(frame, what_.name + "." + name, files::sayable(name) + "/"))
+      next = listing_.folder / name;
   }
   for (const std::string& name : listing_.files) {
-    if (draw_listed_name(frame, name, files::sayable(name))) chosen = listing_.folder / name;
+    if (draw_listed_name(frame, what_.name + "." + name, files::sayable(name)))
+      chosen = listing_.folder / name;
   }
-  if (listing_.folders.empty() && listing_.files.empty() && !reader_.busy())
-    caption(frame, "No folders, networks or weights in here.");
+  if (listing_.folders.empty() && listing_.files.empty() && !reader_.busy()) caption(frame, what_.nothing);
   if (next) go_to(*next);
   return chosen;
 }

@@ -186,7 +186,7 @@ std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice
   if (unknown > 0 && held_out.evaluated() > known) {
     const std::string images = unknown == 1 ? fmt::format("The 1 such {} is", thing)
                                             : fmt::format("{} such {}s are", with_thousands(unknown), thing);
-    return fmt::format("{} not among the {} with the largest loss, which alone this view knows", images,
+    return fmt::format("{} not among the {} with the largest loss, and this view knows only those", images,
                        with_thousands(known));
   }
   if (choice.truth == kAnyClass) {

@@ -29,13 +29,13 @@ constexpr std::array kKeys{
         "closes the list or menu that is open; lets a pinned step go; all images again, after some were "
         "selected"},
     Row{"Ctrl Z  Ctrl Y",
-        "undo, redo: settings of the training and of the view, edits of the network; undo also brings back "
-        "a training that a reset, a divergence or another network ended"},
+        "undo, redo: settings of the training, with the weights of then, and of the view, edits of the "
+        "network; undo also brings back a training that a reset, a divergence or another network ended"},
+    Row{"Ctrl Alt Z", "undo only the setting: the weights stay"},
     Row{"I", "enlarge the chosen image, and back; X shows its other version"},
     Row{"Ctrl V",
-        "show pictures of your own whose paths were copied; files can be dropped on the window too, and "
-        "data, "
-        "a run, weights or a network begin a training"},
+        "show pictures of your own whose paths were copied; files can be dropped on the window too: data, a "
+        "run, weights or a network begin a training, a .cpp or .cu is a kernel of your own"},
     Row{"F1", "this page"},
     Row{"F12", "screenshot into a PNG file"},
     Row{"Ctrl +  Ctrl -  Ctrl 0",
@@ -80,6 +80,9 @@ constexpr std::array kPanels{
         "test images in the plane of their latents: click on one, draw a lasso (Shift drag) around some, "
         "walk "
         "from one to another or along the components and see what the decoder makes of it"},
+    Row{"Own kernels",
+        "write a kernel in your editor: each time you save it, it is compiled, proved and timed beside the "
+        "training; Apply puts it into the next step, Ctrl Z takes it back"},
     Row{"Runs",
         "earlier runs of this folder: click on one to lay its curves over the present ones, on its colour to "
         "choose another; below or beside them the settings that differ"},

@@ -9,6 +9,7 @@
 #include "gpu/messages/image_history.h"
 #include "ui/frame/kept_views.h"
 #include "ui/input/cursor.h"
+#include "ui/panels/rewind_menu.h"
 #include "ui/plot/chart.h"
 #include "ui/widgets/widgets.h"
 
@@ -16,6 +17,13 @@ namespace warpscope::ui {
 namespace {
 
 constexpr double kSecondsAPicture = 0.08;
+
+/// Where pictures of another step stand for those of the pinned one: how long it takes to compute that again.
+std::string text_of_again(const Frame& frame, std::optional<std::uint64_t> past,
+                          const std::vector<std::uint64_t>& steps) {
+  if (!past || frame.cursor->passing || steps.empty() || steps[kept_index(steps, *past)] == *past) return "";
+  return again_text(frame.snapshot, *past);
+}
 
 }  // namespace
 
@@ -80,7 +88,9 @@ void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_
   ImGui::SameLine(0, 8 * s);
   const std::optional<std::uint64_t> past = past_step(frame, own);
   bool newest = !past;
-  const float button = text_button_width(frame, "newest") + 8 * s;
+  const std::string again = text_of_again(frame, past, steps);
+  float button = text_button_width(frame, "newest") + 8 * s;
+  if (!again.empty()) button += text_button_width(frame, again) + 8 * s;
   const auto last = static_cast<float>(steps.size());
   // One place more than there are pictures: the newest, which is not kept.
   float place = past ? static_cast<float>(kept_index(steps, *past)) : last;
@@ -107,6 +117,10 @@ void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_
     }
   }
   ImGui::SameLine(0, 8 * s);
+  if (!again.empty()) {
+    if (text_button(frame, "images.again", again.c_str(), kAgainTip)) frame.send(training::RewindTo{*past});
+    ImGui::SameLine(0, 8 * s);
+  }
   if (toggle(frame, "images.newest", "newest", &newest,
              own ? "Images of your own always follow the training."
                  : "Follow the training: always its newest pictures")) {

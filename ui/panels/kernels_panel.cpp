@@ -12,6 +12,7 @@
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/panels/own_kernels_rows.h"
 #include "ui/panels/selection_text.h"
 #include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
@@ -225,6 +226,9 @@ void VariantMenus::draw_op(const Frame& frame, const KernelRow& row, float width
             : "";
     tooltip(frame, variant_tip(*choice) + when);
   }
+  if (combo_item(frame, (name + "=new").c_str(), "Write your own...", false, {},
+                 why_no_loading(frame.snapshot)))
+    new_kernel_ = row.op;
   end_combo();
 }
 

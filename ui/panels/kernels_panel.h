@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gpu/jobs/laboratory.h"
@@ -28,6 +29,8 @@ class VariantMenus {
   /// The drop-down for all ops, named "kernels.all", its items "kernels.all=automatic",
   /// "kernels.all=fastest_here" and "kernels.all=<preset>".
   void draw_all(const Frame& frame, const jobs::LaboratoryState& laboratory, float width);
+  /// The op of which somebody wants to write a kernel since the last call: "kernels.<op>=new".
+  std::optional<ops::Op> take_new_kernel() { return std::exchange(new_kernel_, {}); }
 
  private:
   /// The selection as it will be when the trainer has taken every request.
@@ -41,6 +44,7 @@ class VariantMenus {
   std::vector<plan::Selection> requested_;  ///< sent and not yet answered
   plan::Selection before_;                  ///< in use when the oldest of them was sent
   std::uint64_t notice_id_ = 0;             ///< the newest then
+  std::optional<ops::Op> new_kernel_;
   plan::Selection word_of_;
   std::string word_;
   /// Times by op, variant, precision and batch.
@@ -56,6 +60,8 @@ class KernelsPanel {
   /// Draws the rest of the title row of the panel that the caller has begun, and the body. `loaded`: another job than
   /// the laboratory's runs beside the training.
   void draw(const Frame& frame, const jobs::LaboratoryState& laboratory, bool loaded);
+  /// VariantMenus::take_new_kernel()
+  std::optional<ops::Op> take_new_kernel() { return menus_.take_new_kernel(); }
 
  private:
   void keep_order(const std::vector<KernelRow>& rows);

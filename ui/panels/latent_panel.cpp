@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -213,7 +214,9 @@ void LatentPanel::take_newest(const Frame& frame, const MapController& maps) {
   }
   std::shared_ptr<const void> now = map_;
   if (method_.empty()) {
-    const bool there = latents_ && latents_->problem.empty() && frame.snapshot.data;
+    const auto& data = frame.snapshot.data;
+    const bool there = latents_ && latents_->problem.empty() && data &&
+                       std::cmp_greater_equal(data->test.count, latents_->count);
     now = there ? latents_ : nullptr;
   }
   if (now == made_of_) return;
@@ -229,10 +232,12 @@ void LatentPanel::take_newest(const Frame& frame, const MapController& maps) {
 std::string LatentPanel::components_missing(const Frame& frame) const {
   if (frame.request == nullptr) {
     return why_no_look(frame.snapshot,
-                       "PCA follows a training, and the folder of a run holds no latents. t-SNE and UMAP map "
-                       "those of its newest checkpoint.");
+                       latents_
+                           ? "The images that the latents are of are not here."
+                           : "The folder of this run holds no latents of PCA. t-SNE and UMAP map those of "
+                             "its newest checkpoint.");
   }
-  return latents_ ? latents_->problem : "Looking at the latents ...";
+  return latents_ && !latents_->problem.empty() ? latents_->problem : "Looking at the latents ...";
 }
 
 /// The width of all of them, so that none moves when the first points come.

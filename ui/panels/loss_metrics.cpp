@@ -54,9 +54,12 @@ std::string why_missing(Metric metric, const training::Snapshot& snapshot, const
       if (const std::string why = training::why_no_head(snapshot); !why.empty()) return why;
       return "No head learns the classes beside the reconstruction: set joint above 0 in the tab Optimizer, "
              "or start with --joint.";
-    default:
+    case Metric::loss:
+    case Metric::learning_rate:
+    case Metric::images_per_second:
       return {};
   }
+  return {};
 }
 
 Metric metric_for_another(std::span<const Metric> shown, const training::Snapshot& snapshot,

@@ -35,6 +35,8 @@ class LossPanel {
   void copy() { copies_ = true; }
   /// The step that stays when the pointer goes.
   std::optional<std::uint64_t> pinned_step(const Cursor& cursor) const { return step_pointer_.kept(cursor); }
+  /// The newest instead of the pinned step, or of that under the pointer; false if it is shown already.
+  bool let_step_go(Cursor& cursor) { return step_pointer_.let_go(cursor); }
   /// True while the pointer is over a plot.
   bool hovered() const { return hovered_.has_value(); }
 

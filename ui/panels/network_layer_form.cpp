@@ -26,7 +26,7 @@ constexpr std::size_t kMostName = 65;        // with the zero at its end
 constexpr float kFocusOpacity = 0.16f, kHoverOpacity = 0.06f;
 constexpr const char* kUnknown = "-";
 
-float line_height(const Frame& frame) {
+float form_line_height(const Frame& frame) {
   return ImGui::GetFrameHeight() + std::floor(kRowGap * frame.scale);
 }
 
@@ -195,7 +195,7 @@ void LayerForm::draw(const Frame& frame, NetworkDraft& draft, std::size_t& focus
   holds_text_ = false;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool scrolls = room.y >= ImGui::GetFrameHeight() + kLeastLines * line_height(frame);
+  const bool scrolls = room.y >= ImGui::GetFrameHeight() + kLeastLines * form_line_height(frame);
   const Places places = places_for(frame, draft, room.x - (scrolls ? ImGui::GetStyle().ScrollbarSize : 0.0f));
   draw_header(frame, places);
   // The buttons above, of which one may have been pressed, stay where they are.
@@ -218,7 +218,7 @@ void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at
   const ImVec2 min = ImGui::GetCursorScreenPos();
   const float width = std::max(places.parameters, places.sizes) + std::floor(4 * s);
   const ImVec2 max(min.x + width,
-                   min.y + line_height(frame) * static_cast<float>(1 + below + (faulty ? 1 : 0)));
+                   min.y + form_line_height(frame) * static_cast<float>(1 + below + (faulty ? 1 : 0)));
   if (scrolls_ && focus == at) {
     scrolls_ = false;
     const float top = ImGui::GetWindowPos().y;
@@ -238,7 +238,7 @@ void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at
     list->AddRectFilled(ImVec2(min.x, max.y - hairline(frame)), max, frame.palette.grid);
     if (trace_enabled()) trace_rectangle(fmt::format("network.row.{}", at), min, max);
     draw_cells(frame, draft, at, places, min, message);
-    if (faulty) draw_fault(frame, why, ImVec2(min.x + places.name, max.y - line_height(frame)), max);
+    if (faulty) draw_fault(frame, why, ImVec2(min.x + places.name, max.y - form_line_height(frame)), max);
   }
   ImGui::SetCursorScreenPos(min);
   ImGui::Dummy(ImVec2(1, max.y - min.y));
@@ -247,7 +247,7 @@ void LayerForm::draw_row(const Frame& frame, NetworkDraft& draft, std::size_t at
 /// What stands in a row whose upper left corner is `min`.
 void LayerForm::draw_cells(const Frame& frame, NetworkDraft& draft, std::size_t at, const Places& places,
                            ImVec2 min, std::string& message) {
-  const float line = line_height(frame), top = min.y + std::floor(kRowGap * frame.scale / 2);
+  const float line = form_line_height(frame), top = min.y + std::floor(kRowGap * frame.scale / 2);
   draw_sizes(frame, draft.rows()[at], ImVec2(min.x, top), places);
   const models::LayerRow& row = models::row_of(draft.network().layers[at].kind);
   const float kind = min.x + places.kind;
@@ -304,7 +304,7 @@ void LayerForm::draw_sizes(const Frame& frame, const DraftRow& row, ImVec2 at, c
 void LayerForm::draw_fields(const Frame& frame, NetworkDraft& draft, std::size_t at, ImVec2 from, float width,
                             std::string& message) {
   const std::vector<LayerField>& fields = models::row_of(draft.network().layers[at].kind).fields;
-  const float line = line_height(frame);
+  const float line = form_line_height(frame);
   flow(frame, fields, width, [&](const LayerField& field, float x, int row) {
     ImGui::SetCursorScreenPos(ImVec2(from.x + x, from.y + line * static_cast<float>(row)));
     draw_field(frame, draft, at, field, message);

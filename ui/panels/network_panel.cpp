@@ -142,9 +142,11 @@ void NetworkPanel::draw(const Frame& frame) {
     return centered_text(frame, "This version does not know the network of this run.");
   }
   if (frame.cursor != nullptr) frame.cursor->output = std::min(frame.cursor->output, model_.layers.size());
-  if (view_ == kActivations && frame.request != nullptr && frame.cursor != nullptr) {
-    frame.request->inspected_image = frame.cursor->image;
-    frame.request->inspected_parameters = inspect::output_of_sum(model_, frame.cursor->output);
+  if (view_ == kActivations && shows_activations(frame)) {
+    if (frame.request != nullptr && !has_recorded_activations(frame)) {
+      frame.request->inspected_image = frame.cursor->image;
+      frame.request->inspected_parameters = inspect::output_of_sum(model_, frame.cursor->output);
+    }
     refresh(frame);
   } else {
     scene_ = nullptr;
@@ -170,13 +172,8 @@ void NetworkPanel::draw(const Frame& frame) {
     if (!views) ImGui::SameLine(0, 16 * s);
     return editor_.draw(frame);
   }
-  if (frame.cursor == nullptr || frame.request == nullptr) {
-    return centered_text(
-        frame,
-        why_no_look(
-            frame.snapshot,
-            "The folder of a run holds nothing of this: activations are seen while a network trains here."));
-  }
+  if (!shows_activations(frame))
+    return centered_text(frame, why_no_look(frame.snapshot, "The folder of this run holds no activations."));
   if (scene_ == nullptr) return centered_text(frame, "Looking into the network ...");
   if (!controls) {
     if (!views) next_in_row(frame, 16, image_choice_width(frame));
@@ -409,7 +406,8 @@ void NetworkPanel::image_of_tile(ImDrawList* list, int picture, ImVec2 min, ImVe
 /// The tiles, and below them, where there is room, the images that excite the chosen channel most.
 void NetworkPanel::draw_left(const Frame& frame, ImVec2 room) {
   const float strip = ExcitingImages::height(frame) + ImGui::GetStyle().ItemSpacing.y;
-  const bool excites = scene_->pictures.count > 0 && room.y >= strip + kLeastTilesHeight * frame.scale;
+  const bool excites = scene_->pictures.count > 0 && frame.request != nullptr &&
+                       room.y >= strip + kLeastTilesHeight * frame.scale;
   ImGui::BeginGroup();
   draw_tiles(frame, ImVec2(room.x, excites ? room.y - strip : room.y));
   if (excites) {

@@ -46,6 +46,7 @@ void draw_body(const std::string& text, ImVec2 size) {
 void Notices::show(std::string text, training::LogLevel level, std::string details) {
   text_ = std::move(text);
   details_ = std::move(details);
+  offer_.clear();
   unfolded_ = false;
   level_ = level;
   stays_ = quiet_ = false;
@@ -68,6 +69,15 @@ bool Notices::draw(const Frame& frame) {
   return fresh && !snapshot.notice.empty();
 }
 
+void Notices::draw_buttons(const Frame& frame) {
+  if (!details_.empty()) toggle(frame, "notice.details", "details", &unfolded_, "Show or hide each change");
+  if (!details_.empty() && !offer_.empty()) ImGui::SameLine(0, 8 * frame.scale);
+  if (offer_.empty() || !text_button(frame, "notice.offer", offer_.c_str(), offer_tip_.c_str())) return;
+  taken_ = true;
+  text_.clear();
+  redraw_at(frame, ImGui::GetTime());
+}
+
 void Notices::draw_bar(const Frame& frame) {
   const float s = frame.scale;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -78,7 +88,8 @@ void Notices::draw_bar(const Frame& frame) {
   const std::string text =
       wrapped(frame.fonts.text, unfolded_ ? fmt::format("{}\n{}", text_, details_) : text_, narrow);
   const ImVec2 text_size = ImGui::CalcTextSize(text.c_str(), nullptr, false, narrow);
-  const float more = details_.empty() ? 0 : button + 4 * s;
+  const bool buttons = !details_.empty() || !offer_.empty();
+  const float more = buttons ? button + 4 * s : 0;
   const float room = std::max(button, std::floor(display.y / 3) - 2 * top - more);
   const float tall = std::min(text_size.y, room);
   const float height = std::max(tall + more, button) + 2 * top;
@@ -96,9 +107,9 @@ void Notices::draw_bar(const Frame& frame) {
   ImGui::SetCursorPos(ImVec2(left, std::floor((height - tall - more) / 2)));
   draw_body(text, ImVec2(wrap, tall));
   ImGui::PopStyleVar(2);
-  if (!details_.empty()) {
+  if (buttons) {
     ImGui::SetCursorPosX(left);
-    toggle(frame, "notice.details", "details", &unfolded_, "Show or hide each change");
+    draw_buttons(frame);
   }
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) || unfolded_)
     until_ = std::max(until_, ImGui::GetTime() + 2);

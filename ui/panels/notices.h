@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "gpu/messages/feed.h"
 #include "ui/frame/frame.h"
@@ -14,6 +15,13 @@ class Notices {
   /// Shows `text` until it is dismissed, replaced, or has been there for a while. For the window's own messages. A
   /// button unfolds `details`, a line each; the bar is at most a third of the window high, then it scrolls.
   void show(std::string text, training::LogLevel level, std::string details = {});
+  /// A button below the text that show() has set, with its tool-tip.
+  void offer(std::string label, std::string tip) {
+    offer_ = std::move(label);
+    offer_tip_ = std::move(tip);
+  }
+  /// True once after somebody has clicked on it.
+  bool take_offer() { return std::exchange(taken_, false); }
   /// Takes a new notice from the snapshot and draws the current one. An error that ended the training stays
   /// until it is dismissed. True if the notice is new in this frame.
   bool draw(const Frame& frame);
@@ -21,10 +29,13 @@ class Notices {
 
  private:
   void draw_bar(const Frame& frame);
+  void draw_buttons(const Frame& frame);
 
   std::uint64_t last_id_ = 0;
   std::string text_;  ///< "" while nothing is shown
   std::string details_;
+  std::string offer_, offer_tip_;  ///< "" for none
+  bool taken_ = false;
   bool unfolded_ = false;
   training::LogLevel level_ = training::LogLevel::info;
   bool stays_ = false;

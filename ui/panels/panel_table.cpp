@@ -71,6 +71,9 @@ constexpr std::array kPanels{
         "runs", "Runs", [](Panels& p, const Frame& f) { p.runs.draw(f, p.trainings); }, nullptr,
         [](Panels& p, const Frame& f, bool shown) { p.runs.watch(f, p.trainings, shown); }),
     workbench_panel("ranks", "Ranks", [](Panels& p, const Frame& f) { p.ranks.draw(f); }),
+    workbench_panel(
+        "own_kernels", "Own kernels", [](Panels& p, const Frame& f) { p.own_kernels.draw(f); }, nullptr,
+        [](Panels& p, const Frame& f, bool) { p.own_kernels.watch(f); }),
     PanelRow{"training", "Training", Place::training, kSettingsWidth, kTableHeight,
              [](Panels& p, const Frame& f) { p.training.draw(f); }, nullptr, nullptr, true},
 };

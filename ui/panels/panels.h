@@ -15,6 +15,7 @@
 #include "ui/panels/loss_panel.h"
 #include "ui/panels/memory_panel.h"
 #include "ui/panels/network_panel.h"
+#include "ui/panels/own_kernels_panel.h"
 #include "ui/panels/predictions_panel.h"
 #include "ui/panels/ranks_panel.h"
 #include "ui/panels/runs_panel.h"
@@ -84,6 +85,7 @@ struct Panels {
   LadderPanel ladder;
   RunsPanel runs;
   RanksPanel ranks;
+  OwnKernelsPanel own_kernels;
   TrainingPanel training;
 };
 

@@ -233,6 +233,12 @@ void draw_difference(const Frame& frame, PictureScene& scene) {
   choice("images.subtrahend", choices.subtrahend, "What is taken away");
 }
 
+/// For a row of weights in a file where there is none.
+const char* why_no_file(const training::Snapshot& snapshot, PictureRow row) {
+  if (row == PictureRow::run) return "no other run here has checkpoints";
+  return snapshot.run_dir.empty() ? "no run is written, so no checkpoints" : "this run has no checkpoint yet";
+}
+
 }  // namespace
 
 WeightsChoices find_weights(const fs::path& run_dir, const std::string& model) {
@@ -325,8 +331,7 @@ std::string PictureMenu::why_no_row(const Frame& frame, const PictureChoices& ch
   const bool chosen = row == PictureRow::run ? !choices.run.path.empty() : !choices.checkpoint.path.empty();
   const bool any =
       row == PictureRow::run ? !weights_.choices().runs.empty() : !weights_.choices().checkpoints.empty();
-  if (of_file && !chosen && !any)
-    return row == PictureRow::run ? "No other run here has checkpoints." : "This run has no checkpoint yet.";
+  if (of_file && !chosen && !any) return sentence(why_no_file(frame.snapshot, row));
   return "";
 }
 
@@ -362,8 +367,7 @@ void PictureMenu::draw_file(const Frame& frame, PictureChoices& choices, Picture
   const auto& files = of_run ? weights_.choices().runs : weights_.choices().checkpoints;
   const std::string name = fmt::format("images.{}.file", row_key(row));
   if (files.empty() && chosen.path.empty()) {
-    return row_text(frame, frame.fonts.text, frame.palette.muted,
-                    of_run ? "no other run here has checkpoints" : "this run has no checkpoint yet");
+    return row_text(frame, frame.fonts.text, frame.palette.muted, why_no_file(frame.snapshot, row));
   }
   const std::string preview = chosen.path.empty() ? "choose" : chosen.name;
   if (!begin_combo(frame, name.c_str(), preview, std::floor(280 * frame.scale), kTips[index_of(row)])) return;

@@ -1,6 +1,8 @@
 #include "ui/panels/pinned_checkpoint.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,8 +12,14 @@
 namespace warpscope::ui {
 namespace {
 
+const training::RefusedCheckpoint* refused_at(const training::Revival& revival, std::uint64_t step) {
+  const auto found = std::ranges::find(revival.refused, step, &training::RefusedCheckpoint::step);
+  return found == revival.refused.end() ? nullptr : &*found;
+}
+
 std::optional<std::uint64_t> nearest_step(const training::Revival& revival, std::uint64_t step) {
-  const auto& steps = revival.steps;
+  std::vector<std::uint64_t> steps = revival.steps;
+  std::erase_if(steps, [&](std::uint64_t each) { return refused_at(revival, each) != nullptr; });
   if (steps.empty()) return std::nullopt;
   return steps[training::nearest_of(steps.size(), step, [&steps](std::size_t i) { return steps[i]; })];
 }
@@ -21,6 +29,11 @@ std::uint64_t steps_apart(std::uint64_t a, std::uint64_t b) {
 }
 
 }  // namespace
+
+std::string why_no_checkpoint_look(const training::Revival& revival, std::uint64_t step) {
+  const training::RefusedCheckpoint* const refused = refused_at(revival, step);
+  return refused == nullptr ? "" : fmt::format("It cannot be looked at: {}.", refused->why);
+}
 
 std::optional<training::LookAt> PinnedCheckpoint::follow(const training::Snapshot& snapshot,
                                                          std::optional<std::uint64_t> pinned) {

@@ -11,6 +11,9 @@
 
 namespace warpscope::ui {
 
+/// Why that checkpoint cannot be looked at, as a sentence; "" if it can.
+std::string why_no_checkpoint_look(const training::Revival& revival, std::uint64_t step);
+
 class PinnedCheckpoint {
  public:
   /// Once a frame, with the step that is pinned. What is to be sent, once for each checkpoint that is nearer than

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// From Palette::series to the colours of gpu/runs/svg_plot.cpp, which are in another order; the grey has none
+// From Palette::series to the colours of gpu/export/svg_plot.cpp, which are in another order; the grey has none
 // there.
 constexpr std::array<int, kRunColors> kSvgColors{4, 3, 2, 5, 1, 7, 0, -1};
 

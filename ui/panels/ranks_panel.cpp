@@ -20,7 +20,7 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kLeastHeight = 72;        ///< design pixels, of the table
+constexpr float kLeastRanks = 72;         ///< design pixels, of the table
 constexpr std::size_t kMostSources = 32;  ///< of links: Dear ImGui's tables have at most 64 columns
 
 enum : std::size_t { kRank, kDevice, kStep, kImages, kSpeed, kExposed, kMemory, kPower, kClock };
@@ -307,7 +307,7 @@ void RanksPanel::draw_ranks(const Frame& frame, const RanksOfStep& ranks, const 
   draw_choice(frame);
   if (view_ == kRankStepView && ranks.longest > 0) draw_rank_legend(frame, ranks);
   if (view_ == kRankLinksView && !ranks.linked) return;
-  begin_rest(frame, kLeastHeight);
+  begin_rest(frame, kLeastRanks);
   if (view_ == kRankLinksView) {
     draw_link_table(frame, ranks);
   } else {

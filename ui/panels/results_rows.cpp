@@ -115,10 +115,10 @@ std::vector<ResultCell> head_cells(const training::Snapshot& snapshot) {
 
 ResultCell checkpoint_cell(const training::Snapshot& snapshot, const LastCheckpoint& last, double now) {
   if (snapshot.checkpoint_step == 0) {
-    return {"checkpoint", kUnknownFigure, "none yet",
-            snapshot.run_dir.empty()
-                ? "No run is written, so there are no checkpoints."
-                : "None has been written yet: they come every few epochs and at the end."};
+    const bool recorded = !snapshot.run_dir.empty();
+    return {"checkpoint", kUnknownFigure, recorded ? "none yet" : "not written",
+            !recorded ? "No run is written, so there are no checkpoints."
+                      : "None has been written yet: they come every few epochs and at the end."};
   }
   std::string when = last.seen >= 0 ? ago_text(now - last.seen) : "";
   return {

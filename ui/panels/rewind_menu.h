@@ -12,6 +12,11 @@ namespace warpscope::ui {
 std::string rewind_title(std::uint64_t step);
 /// How that step is reached: "kept", "computed again from step 1,000"; "" if it is not.
 std::string rewind_note(const training::Snapshot& snapshot, std::uint64_t step);
+/// The same where views show what was kept next to that step, with how long it takes: "computed again in 0.3 s"; ""
+/// for a step that the training is at, or cannot go back to.
+std::string again_text(const training::Snapshot& snapshot, std::uint64_t step);
+/// "on the way back to step 668: step 612 is computed again".
+std::string rewind_progress(const training::Rewind& rewind);
 /// Why the training cannot go back to that step, as a sentence; "" if it can.
 std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step);
 

@@ -6,6 +6,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "ui/text/numbers.h"
+
 namespace warpscope::ui {
 
 std::string started_text(double started, std::time_t now) {
@@ -45,6 +47,13 @@ runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunS
   if (run.steps == 0) run.epochs = run.seconds = runs::RunSummary::kNone;
   run.status = training::to_string(snapshot.state);
   return run;
+}
+
+std::string root_text(const training::LeftTraining& branch) {
+  if (!branch.from) return "from first weights of its own";
+  const std::string step = with_thousands(*branch.from);
+  if (!branch.changed.empty()) return fmt::format("from step {}: {}", step, branch.changed);
+  return *branch.from == branch.step ? "where the present training goes on from" : "from step " + step;
 }
 
 std::vector<SettingRow> setting_rows(const RunSettings& settings) {

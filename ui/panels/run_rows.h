@@ -19,6 +19,9 @@ std::string started_text(double started, std::time_t now);
 /// when the run started, and what was changed since.
 runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunSummary* folder);
 
+/// Where a branch leaves the present training, and what was changed in it there: "from step 1,204: batch: 64 -> 32".
+std::string root_text(const training::LeftTraining& branch);
+
 /// A row of the table of settings: a key and what each run has, as runs::shown_value() says.
 struct SettingRow {
   std::string key;

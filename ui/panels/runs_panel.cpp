@@ -189,8 +189,10 @@ void draw_branch(const Frame& frame, Table& table, const training::LeftTraining&
   const std::string step = with_thousands(left.step);
   table.text(kName, "branch at " + step, hovered ? frame.palette.accent : frame.palette.muted,
              why_not.empty()
-                 ? fmt::format("The training as it was left at step {}.\nClick to return to it.", step)
+                 ? fmt::format("The training as it was left at step {}, {}.\nClick to return to it.", step,
+                               root_text(left))
                  : why_not);
+  table.span_text(kStarted, kTime, root_text(left), frame.palette.muted);
   table.text(kStatus, "left", frame.palette.muted);
   if (clicked && why_not.empty()) frame.send(training::ReturnTo{left.number});
 }

@@ -192,7 +192,7 @@ void StartPage::draw_fetch(const Frame& frame) {
 void StartPage::draw_path(const Frame& frame) {
   const float s = frame.scale;
   indent_form(frame);
-  const float open = text_button_width(frame, "Look") + FolderBrowser::width(frame) + 8 * s;
+  const float open = text_button_width(frame, "Look") + browser_.width(frame) + 8 * s;
   ImGui::SetNextItemWidth(std::max(48 * s, std::min(360 * s, ImGui::GetContentRegionAvail().x - open)));
   const bool entered =
       ImGui::InputTextWithHint("##start.path", "path of data, a run, weights or a network", path_.data(),

@@ -70,7 +70,12 @@ class StartPage {
 
   StartDesk desk_;
   StartCards cards_;
-  FolderBrowser browser_;
+  FolderBrowser browser_{{.name = "start.browse",
+                          .label = "Browse",
+                          .tip = "Choose a folder, a network or weights by clicks",
+                          .ends = {".toml", ".safetensors"},
+                          .nothing = "No folders, networks or weights in here.",
+                          .take_tip = "Tells what it holds"}};
   bool open_ = false;
   bool first_ = false;
   bool resumes_ = false;

@@ -36,18 +36,18 @@ ImU32 level_color(const Frame& frame, training::LogLevel level) {
 }
 
 // Design pixels: behind an entry, and of the button of the log.
-constexpr float kGap = 20, kArrowRoom = 12;
+constexpr float kEntryGap = 20, kArrowRoom = 12;
 
 // One entry: `text` in the small font; its tool-tip explains `term` (of kTerms) and says `more`. Nothing where the row
 // has no room for it and the button of the log.
 void entry(const Frame& frame, const char* name, const char* term, std::string_view text, ImU32 color,
            std::string_view more) {
-  const float needed = text_width(frame.fonts.small, text) + (kGap + kArrowRoom) * frame.scale;
+  const float needed = text_width(frame.fonts.small, text) + (kEntryGap + kArrowRoom) * frame.scale;
   if (ImGui::GetContentRegionAvail().x < needed) return;
   row_text(frame, frame.fonts.small, color, text);
   trace_item(name);
   tooltip(frame, label_tip(term, more));
-  ImGui::SameLine(0, kGap * frame.scale);
+  ImGui::SameLine(0, kEntryGap * frame.scale);
 }
 
 void copy(const std::string& text) {

@@ -24,6 +24,12 @@ class StepPointer {
   /// Sets the cursor's step, and whether it is only passing: under the pointer that of the pointer, else the one that
   /// was there before it came. Where somebody else moves the cursor meanwhile, theirs stays until the pointer moves.
   void move(Cursor& cursor, const Hand& hand);
+  /// Nothing stays when the pointer goes, and the newest is shown; false if that was so.
+  bool let_go(Cursor& cursor) {
+    const bool held = kept(cursor).has_value();
+    kept_.reset();
+    return let_step_go(cursor) || held;
+  }
   /// The step that stays when the pointer goes.
   std::optional<std::uint64_t> kept(const Cursor& cursor) const { return over_ ? kept_ : cursor.step; }
 

@@ -12,7 +12,7 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr int kLargestPage = 4096;
+constexpr int kLargestTilePage = 4096;
 
 float number_width(const Frame& frame, std::string_view widest) {
   return std::max(std::floor(32 * frame.scale), text_width(frame.fonts.numbers, widest));
@@ -158,7 +158,7 @@ void TileCache::clear() {
 }
 
 void TiledImages::renew(const Frame& frame, const training::ImageFacts& set, int tiles) {
-  const int largest = std::min(kLargestPage, interop::Texture::largest());
+  const int largest = std::min(kLargestTilePage, interop::Texture::largest());
   const interop::PageShape shape = interop::make_page(tiles, set.width, set.height, largest);
   if (!page_ || page_->shape() != shape) {
     page_ = std::make_unique<interop::TilePage>(shape, frame.textures);

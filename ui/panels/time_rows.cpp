@@ -57,7 +57,7 @@ std::string rates_text(const StepCall& call, bool on_gpu) {
 std::string doubt_about(const OpTiming& timing) {
   const training::Doubt doubt = compare(timing.before(), timing.now(), timing.control).doubt;
   if (doubt == training::Doubt::none) return {};
-  return "\n" + doubt_text(doubt, timing.before(), timing.now(), timing.control, "times");
+  return fmt::format("\n{}", doubt_text(doubt, timing.before(), timing.now(), timing.control, "times"));
 }
 
 std::string previous_text(const OpTiming& timing) {
@@ -108,11 +108,6 @@ std::string_view name_of(OpFamily family) {
 
 double StepLanes::length() const {
   return std::max(now_end() + rest, before_end());
-}
-
-double whole_step_microseconds(const Snapshot& snapshot) {
-  const bool known = snapshot.settings->optimizer.accumulate == 1 && snapshot.images_per_second > 0;
-  return known ? 1e6 * snapshot.settings->batch / snapshot.images_per_second : 0;
 }
 
 StepLanes lanes_of(const std::vector<OpTiming>& timings, double step_microseconds) {

@@ -53,8 +53,6 @@ struct StepLanes {
 StepLanes lanes_of(const training::Snapshot& snapshot);
 /// Points into the timings. `step_microseconds`: of a whole step, by the images a second; 0 if that is not known.
 StepLanes lanes_of(const std::vector<training::OpTiming>& timings, double step_microseconds);
-/// The time of a whole step, by the images a second; 0 if that is not known, or several micro-batches make a step.
-double whole_step_microseconds(const training::Snapshot& snapshot);
 
 /// The call at `microseconds` of a lane; nullptr if there is none.
 const training::StepCall* call_at(const std::vector<training::StepCall>& lane, double microseconds);

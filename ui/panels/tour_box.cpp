@@ -10,7 +10,7 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr float kWidth = 380;
+constexpr float kTourWidth = 380;
 
 // Beside the area where there is room: below, above, right, left; else over its lower end.
 ImVec2 place_beside(const Area& about, ImVec2 size, float gap) {
@@ -50,7 +50,7 @@ void draw_buttons(const Frame& frame, Tour& tour) {
 void draw_tour(const Frame& frame, Tour& tour, const Area& about) {
   const TourStop* const stop = tour.stop();
   if (stop == nullptr) return;
-  const float s = frame.scale, width = std::floor(kWidth * s);
+  const float s = frame.scale, width = std::floor(kTourWidth * s);
   const ImVec2 padding(16 * s, 12 * s);
   const ImVec2 text = ImGui::CalcTextSize(stop->text, nullptr, false, width - 2 * padding.x);
   const float rows = 2 * ImGui::GetFrameHeight() + 2 * 8 * s;

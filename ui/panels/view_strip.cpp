@@ -37,7 +37,8 @@ void draw_checkpoints(const Frame& frame, const training::Revival& revival, Pinn
   if (!begin_combo(frame, "view.checkpoint", checkpoint_line(revival, pinned), width, tip)) return;
   const auto item = [&](std::uint64_t step, const std::string& text) {
     const std::string name = fmt::format("view.checkpoint={}", step);
-    if (combo_item(frame, name.c_str(), text.c_str(), step == revival.chosen))
+    if (combo_item(frame, name.c_str(), text.c_str(), step == revival.chosen, "",
+                   why_no_checkpoint_look(revival, step)))
       frame.send(training::LookAt{step});
   };
   item(0, "newest checkpoint");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "ui/plot/draw_curve.h"
 #include "ui/plot/range_box.h"
 #include "ui/widgets/widgets.h"
@@ -88,15 +90,17 @@ void draw_box(const Frame& frame, const Room& room, const std::string& head, con
 }
 
 // Marks the line's point at `at` and adds what it reads there.
-void read_line(const Frame& frame, const Line& line, const Room& room, const Axis& x, const Axis& y,
-               double at, float beside, std::vector<Row>& rows) {
+void read_line(const Frame& frame, const Content& content, const Line& line, const Room& room, const Axis& x,
+               const Axis& y, double at, float beside, std::vector<Row>& rows) {
   const std::size_t i = line.series->nearest(at);
   const double value = static_cast<double>(line.series->y(i));
   // A point of a sparse series stands for its surroundings; a lone mark only for itself.
-  if (line.alone && std::abs(x.to_pixel(line.series->x(i)) - x.to_pixel(at)) > 3 * frame.scale) return;
+  const bool elsewhere = std::abs(x.to_pixel(line.series->x(i)) - x.to_pixel(at)) > 3 * frame.scale;
+  if (line.alone && elsewhere) return;
   const ImVec2 point(x.to_pixel(line.series->x(i)), y.to_pixel(value));
   if (y.shows(value) && room.in_area(point)) draw_read_point(frame, point, line.color);
-  const std::string name = ellipsize(frame.fonts.text, line.name, 240 * frame.scale);
+  const std::string name = ellipsize(frame.fonts.text, line.name, 240 * frame.scale) +
+                           (elsewhere ? place_text(content, line.series->x(i)) : "");
   rows.push_back({name, line.color, value_of(value), std::abs(point.y - beside), false});
   if (line.beneath == nullptr || line.beneath->empty()) return;
   const auto raw = static_cast<double>(line.beneath->y(line.beneath->nearest(at)));
@@ -129,7 +133,8 @@ void draw_read_out(const Frame& frame, const Content& content, const Room& room,
       ImVec2(pixel, room.top), ImVec2(pixel + hairline(frame), room.bottom), frame.palette.muted);
   std::vector<Row> rows;
   for (const Line& line : content.lines) {
-    if (!line.series->empty() && at <= line.end) read_line(frame, line, room, x, y, at, beside, rows);
+    if (!line.series->empty() && at <= line.end)
+      read_line(frame, content, line, room, x, y, at, beside, rows);
   }
   const float row_height = 18 * frame.scale, room_height = (room.bottom - room.top) / row_height;
   const std::size_t least = head.empty() ? 1 : 3;
@@ -392,6 +397,12 @@ void draw_over(const Frame& frame, const Content& content, const Room& room, con
 }
 
 }  // namespace
+
+std::string place_text(const Content& content, double x) {
+  const std::string where = value_text(x, content.x_unit);
+  return content.x_unit == Unit::seconds ? fmt::format(", at {}", where)
+                                         : fmt::format(", {} {}", content.x_label, where);
+}
 
 std::optional<Span> span_of(const Content& content, bool log_x) {
   std::optional<Span> span;

@@ -83,6 +83,10 @@ struct Reply {
   std::optional<FlagGroup> clicked_flag;  ///< of Content::markers
 };
 
+/// ", step 1,250", or ", at 1:40": stands behind the name of a line whose value is that of another place than the one
+/// pointed at.
+std::string place_text(const Content& content, double x);
+
 /// The x of all points that have a place on the axis; nothing if there are none.
 std::optional<Span> span_of(const Content& content, bool log_x);
 

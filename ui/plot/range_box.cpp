@@ -16,7 +16,7 @@ constexpr std::size_t kMostPoints = std::size_t{1} << 16;
 
 constexpr std::size_t kFigures = 4;
 // The table, in design pixels.
-constexpr float kRowHeight = 18, kPad = 8, kGap = 12, kSwatch = 16;
+constexpr float kRowHeight = 18, kPad = 8, kFigureGap = 12, kSwatch = 16;
 constexpr std::array<const char*, kFigures> kHeads{"mean", "min", "max", "fit"};
 
 struct Row {
@@ -98,7 +98,7 @@ TableShape shape_of(const Frame& frame, const Room& room, const std::vector<Row>
        {std::vector<std::size_t>{0, 1, 2, 3}, std::vector<std::size_t>{0, 3}, std::vector<std::size_t>{3}}) {
     shape.figures = figures;
     shape.width = shape.name + 2 * kPad * s;
-    for (const std::size_t i : figures) shape.width += kGap * s + shape.widths[i];
+    for (const std::size_t i : figures) shape.width += kFigureGap * s + shape.widths[i];
     if (shape.width <= most) break;
   }
   return shape;
@@ -119,7 +119,7 @@ void draw_table(const Frame& frame, const Room& room, const std::vector<Row>& ro
   const auto draw_figures = [&](const ImFont* font, ImU32 color, const auto& text_of) {
     float right = min.x + pad + shape.name;
     for (const std::size_t i : shape.figures) {
-      right += kGap * s + shape.widths[i];
+      right += kFigureGap * s + shape.widths[i];
       const std::string text = text_of(i);
       draw_text(list, font, right - text_width(font, text), baseline, color, text);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -9,7 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gpu/files/text.h"
 #include "gpu/settings/setting.h"
+#include "ui/panels/own_kernels_rows.h"
 #include "ui/panels/picture_figures.h"
 #include "ui/panels/picture_rows.h"
 #include "ui/panels/selection_text.h"
@@ -150,6 +153,15 @@ std::string describe_training(const TrainingInUse& before, const TrainingInUse& 
   return describe_network(*before.network, *after.network);
 }
 
+std::string describe_kernel(const KernelInUse& before, const KernelInUse& after) {
+  const auto text = [](int version) {
+    return version == 0 ? std::string("not used") : fmt::format("version {}", version);
+  };
+  Words words;
+  words.add(fmt::format("own kernel {}:", after.name), text(before.version), text(after.version));
+  return std::move(words).text();
+}
+
 std::string zoom_text(int zoom) {
   return zoom == 0 ? "fit" : fmt::format("{}x", zoom);
 }
@@ -213,8 +225,17 @@ std::string settings_options(const training::Configuration& before, const traini
 
 bool same_kind(const Changeable& a, const Changeable& b) {
   if (a.index() != b.index()) return false;
+  if (const auto* const kernel = std::get_if<KernelInUse>(&a))
+    return kernel->file == std::get<KernelInUse>(b).file;
   const auto* const settings = std::get_if<training::Configuration>(&a);
   return settings == nullptr || settings->shares_name(std::get<training::Configuration>(b));
+}
+
+KernelInUse kernel_in(const training::UserKernels& kernels, const std::string& file) {
+  for (const training::UserKernel& each : kernels.kernels) {
+    if (each.file == file) return {file, std::string(short_name(each)), each.used()};
+  }
+  return {file, files::sayable(std::filesystem::path(file).stem().string()), 0};
 }
 
 Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) {
@@ -225,6 +246,9 @@ Changeable value_in(const training::Snapshot& snapshot, const Changeable& like) 
                                [&](const TrainingInUse&) -> Changeable {
                                  return TrainingInUse{snapshot.training, snapshot.network, snapshot.step};
                                },
+                               [&](const KernelInUse& kernel) -> Changeable {
+                                 return kernel_in(*snapshot.user_kernels, kernel.file);
+                               },
                                [](const ViewChoices& view) -> Changeable { return view; }},
                     like);
 }
@@ -234,6 +258,9 @@ std::optional<training::Command> command_of(const Changeable& value) {
   return std::visit(Overloaded{[](const plan::Selection& v) -> Result { return training::Select{v}; },
                                [](const training::Configuration& v) -> Result { return training::Change{v}; },
                                [](const TrainingInUse& v) -> Result { return training::ReturnTo{v.number}; },
+                               [](const KernelInUse& v) -> Result {
+                                 return training::UseKernel{v.file, v.version};
+                               },
                                [](const ViewChoices&) -> Result { return std::nullopt; }},
                     value);
 }
@@ -247,6 +274,7 @@ std::string describe(const Change& change) {
             return training::describe_change(v, std::get<training::Configuration>(after));
           },
           [&](const TrainingInUse& v) { return describe_training(v, std::get<TrainingInUse>(after)); },
+          [&](const KernelInUse& v) { return describe_kernel(v, std::get<KernelInUse>(after)); },
           [&](const ViewChoices& v) { return describe_view(v, std::get<ViewChoices>(after)); }},
       change.before);
 }

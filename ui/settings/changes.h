@@ -31,10 +31,19 @@ struct TrainingInUse {
   bool operator==(const TrainingInUse& other) const { return number == other.number; }
 };
 
-/// Settings are those that a change is about, and no others.
-using Changeable = std::variant<plan::Selection, training::Configuration, TrainingInUse, ViewChoices>;
+/// Which version of a person's own kernel runs.
+struct KernelInUse {
+  std::string file;  ///< UserKernel::file
+  std::string name;  ///< "my_conv"
+  int version = 0;   ///< UserKernel::used()
+  bool operator==(const KernelInUse& other) const { return file == other.file && version == other.version; }
+};
 
-/// Both of one kind, and settings of the same names.
+/// Settings are those that a change is about, and no others.
+using Changeable =
+    std::variant<plan::Selection, training::Configuration, TrainingInUse, KernelInUse, ViewChoices>;
+
+/// Both of one kind, settings of the same names, and kernels of one file.
 struct Change {
   Changeable before;
   Changeable after;
@@ -44,9 +53,11 @@ inline bool is_of_view(const Changeable& value) {
   return std::holds_alternative<ViewChoices>(value);
 }
 
-/// Whether one takes the other's place: both are of one kind, and settings have a name in common.
+/// Whether one takes the other's place: both are of one kind, settings have a name in common, kernels are of one file.
 bool same_kind(const Changeable& a, const Changeable& b);
 
+/// What the trainer has of the kernel in that file.
+KernelInUse kernel_in(const training::UserKernels& kernels, const std::string& file);
 /// The trainer's value of the kind of `like`, which is not ViewChoices.
 Changeable value_in(const training::Snapshot& snapshot, const Changeable& like);
 

@@ -86,6 +86,7 @@ class Line {
   std::string operator()(const training::RewindTo& back) const {
     return "Back to step " + with_thousands(back.step);
   }
+  std::string operator()(const training::TakeBack&) const { return "Back to before the last change"; }
   std::string operator()(const training::LookAt& look) const {
     return look.step == 0 ? std::string("Look at the newest checkpoint")
                           : "Look at the checkpoint at step " + with_thousands(look.step);
@@ -98,6 +99,25 @@ class Line {
   std::string operator()(const training::SetDisturbed& set) const {
     return set.disturbed ? "Times are not compared: something else is being measured"
                          : "Times are compared again";
+  }
+  std::string operator()(const training::LoadKernel& load) const {
+    return "--kernel " + shell_word(load.file);
+  }
+  std::string operator()(const training::WatchKernels& watch) const {
+    return fmt::format("{} kernels in {}", watch.on ? "Watch for" : "Watch no longer for",
+                       shell_word(watch.folder));
+  }
+  std::string operator()(const training::ApplyWhenProved& apply) const {
+    return fmt::format("{}: each version that is proved {}", shell_word(apply.file),
+                       apply.on ? "runs from the next step on" : "waits until it is chosen");
+  }
+  std::string operator()(const training::UseKernel& use) const {
+    return use.version == 0
+               ? shell_word(use.file) + ": not used any longer"
+               : fmt::format("{}: version {} from the next step on", shell_word(use.file), use.version);
+  }
+  std::string operator()(const training::ForgetKernel& forget) const {
+    return shell_word(forget.file) + ": forgotten";
   }
   std::string operator()(const training::Save& save) const { return "--save " + shell_word(save.file); }
   std::string operator()(const training::Observe& observe) const {

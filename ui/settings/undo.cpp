@@ -24,6 +24,22 @@ void take_over(Changeable& value, const Changeable& by) {
   }
 }
 
+bool shapes_weights(const Change& change) {
+  if (std::holds_alternative<plan::Selection>(change.after)) return true;
+  const auto* const set = std::get_if<training::Configuration>(&change.after);
+  if (set == nullptr) return false;
+  const auto rows = training::settings();
+  return std::any_of(rows.begin(), rows.end(), [set](const training::Setting& row) {
+    return row.shapes_weights && set->has(row.name);
+  });
+}
+
+bool is_left(const training::Snapshot& snapshot, std::uint64_t training) {
+  const auto& left = *snapshot.left;
+  return std::any_of(left.begin(), left.end(),
+                     [training](const training::LeftTraining& each) { return each.number == training; });
+}
+
 }  // namespace
 
 void Undo::push(Change change, std::uint64_t gesture) {
@@ -46,6 +62,13 @@ void Undo::forget(std::uint64_t id) {
   std::erase_if(undone_, is_it);
 }
 
+Undo::Entry* Undo::find_entry(std::uint64_t id) {
+  const auto is_it = [id](const Entry& entry) { return entry.id == id; };
+  if (const auto done = std::find_if(done_.begin(), done_.end(), is_it); done != done_.end()) return &*done;
+  const auto undone = std::find_if(undone_.begin(), undone_.end(), is_it);
+  return undone == undone_.end() ? nullptr : &*undone;
+}
+
 // An undo or redo that was refused.
 void Undo::put_back(std::uint64_t id) {
   const auto is_it = [id](const Entry& entry) { return entry.id == id; };
@@ -66,14 +89,25 @@ void Undo::begin_no_training(std::uint64_t number) {
       if (training != nullptr && training->number > number) --training->number;
     }
   };
+  const auto lower_branch = [number](Entry& entry) {
+    if (!entry.branch) return;
+    for (std::uint64_t* const each : {&entry.branch->left, &entry.branch->begun}) {
+      if (*each > number) --*each;
+    }
+  };
   for (Sent& each : sent_) lower(each.change);
   for (Entry& each : done_) lower(each.change);
+  std::for_each(done_.begin(), done_.end(), lower_branch);
+  std::for_each(undone_.begin(), undone_.end(), lower_branch);
+  if (way_ && way_->training > number) --way_->training;
 }
 
 // What was sent after it starts from what there was before it.
 void Undo::take_out(const Sent& refused) {
   if (refused.own) {
     put_back(refused.id);
+    Entry* const entry = refused.begins ? find_entry(refused.id) : nullptr;
+    if (entry != nullptr) *entry = {entry->change, entry->id, entry->gesture};  // not to be tried once more
   } else {
     forget(refused.id);
   }
@@ -93,7 +127,7 @@ void Undo::take_out(const Sent& refused) {
     }
   }
   const auto* const training = std::get_if<TrainingInUse>(&refused.change.after);
-  if (training != nullptr && !refused.own) begin_no_training(training->number);
+  if (training != nullptr && (refused.begins || !refused.own)) begin_no_training(training->number);
 }
 
 template <class Kind>
@@ -119,6 +153,14 @@ training::TrainingSettings Undo::coming_settings(const training::Snapshot& snaps
       apply(*set, settings);
   }
   return settings;
+}
+
+KernelInUse Undo::coming_kernel(const std::string& file, const training::Snapshot& snapshot) const {
+  for (auto sent = sent_.rbegin(); sent != sent_.rend(); ++sent) {
+    const auto* const kernel = std::get_if<KernelInUse>(&sent->change.after);
+    if (kernel != nullptr && kernel->file == file) return *kernel;
+  }
+  return kernel_in(*snapshot.user_kernels, file);
 }
 
 // What the changes say of a training: the one that began it names the cause, a later one the step at which it was left.
@@ -157,6 +199,8 @@ std::optional<Change> Undo::training_change(const training::Command& command,
     next.cause = "return to earlier weights";
   } else if (const auto* const rewind = std::get_if<training::RewindTo>(&command)) {
     next.cause = "return to step " + with_thousands(rewind->step);
+  } else if (std::holds_alternative<training::TakeBack>(command)) {
+    next.cause = "return to before a change";
   } else if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {
     next.network = std::make_shared<const models::Model>(models::with_name_of_its_own(set->network));
     if (now.network && *now.network == *next.network) return std::nullopt;
@@ -177,6 +221,12 @@ std::optional<Change> Undo::change_by(const training::Command& command,
     Change change{coming_selection(snapshot), select->selection};
     return change.before == change.after ? std::nullopt : std::optional(std::move(change));
   }
+  if (const auto* const use = std::get_if<training::UseKernel>(&command)) {
+    const KernelInUse before = coming_kernel(use->file, snapshot);
+    KernelInUse after = before;
+    after.version = use->version;
+    return before == after ? std::nullopt : std::optional(Change{before, std::move(after)});
+  }
   const auto* const set = std::get_if<training::Change>(&command);
   if (set == nullptr) return std::nullopt;
   const training::TrainingSettings before = coming_settings(snapshot);
@@ -189,20 +239,133 @@ std::optional<Change> Undo::change_by(const training::Command& command,
 
 std::uint64_t Undo::sent(const training::Command& command, const training::Snapshot& snapshot, bool own) {
   std::optional<Change> change = change_by(command, snapshot);
+  if (change) ++last_number_;
+  if (own) note_own(change);
   if (!change) return 0;
   if (!own) push(*change, 0);
-  sent_.push_back({std::move(*change), own ? moved_ : last_id_, ++last_number_, own});
+  if (!own && !done_.empty()) done_.back().command = last_number_;
+  const std::uint64_t id = own ? moved_ : last_id_;
+  const bool takes_back = std::holds_alternative<training::TakeBack>(command);
+  if (takes_back || std::holds_alternative<training::RewindTo>(command))
+    way_ = {id, last_number_, std::get<TrainingInUse>(change->after).number, own};
+  sent_.push_back({std::move(*change), id, last_number_, own, takes_back});
   return last_number_;
 }
 
+// What is sent for the entry that was undone or redone last, and changes that.
+void Undo::note_own(const std::optional<Change>& change) {
+  Entry* const entry = find_entry(moved_);
+  if (entry == nullptr) return;
+  const bool undone = !undone_.empty() && undone_.back().id == moved_;
+  const auto* const now = change ? std::get_if<TrainingInUse>(&change->before) : nullptr;
+  if (now == nullptr) {
+    entry->branch.reset();
+    if (change && !undone) entry->command = last_number_;
+    return;
+  }
+  const std::uint64_t next = std::get<TrainingInUse>(change->after).number;
+  auto* const after = std::get_if<TrainingInUse>(&entry->change.after);
+  if (after == nullptr) {
+    entry->branch = undone ? Branch{now->number, next} : Branch{next, now->number};
+  } else if (undone) {
+    after->number =
+        now->number;  // where redo() returns to: by then it may be another one that goes on from it
+  }
+}
+
+std::optional<training::Command> Undo::command_to_undo(const training::Snapshot& snapshot,
+                                                       bool only_setting) const {
+  if (done_.empty()) return std::nullopt;
+  const Entry& entry = done_.back();
+  if (!only_setting && entry.branch && is_left(snapshot, entry.branch->begun))
+    return training::ReturnTo{entry.branch->begun};
+  const auto& made = *snapshot.changes;
+  const auto found = std::find_if(made.begin(), made.end(), [&entry](const training::ChangeMade& each) {
+    return each.command == entry.command;
+  });
+  const bool goes_back = found != made.end() && found->step < snapshot.step && shapes_weights(entry.change);
+  if (!only_setting && goes_back) return training::TakeBack{entry.command};
+  return command_of(entry.change.before);
+}
+
+bool Undo::takes_weights_back(const training::Snapshot& snapshot) const {
+  if (done_.empty() || std::holds_alternative<TrainingInUse>(done_.back().change.after)) return false;
+  const auto command = command_to_undo(snapshot);
+  return command && (std::holds_alternative<training::TakeBack>(*command) ||
+                     std::holds_alternative<training::ReturnTo>(*command));
+}
+
+std::optional<training::Command> Undo::command_to_redo(const training::Snapshot& snapshot) const {
+  if (undone_.empty()) return std::nullopt;
+  const Entry& entry = undone_.back();
+  if (entry.branch && is_left(snapshot, entry.branch->left)) return training::ReturnTo{entry.branch->left};
+  return command_of(entry.change.after);
+}
+
 void Undo::settle(const training::Snapshot& snapshot) {
+  const auto chooses = [](const Sent& sent) {
+    return std::holds_alternative<KernelInUse>(sent.change.after) ||
+           std::holds_alternative<plan::Selection>(sent.change.after);
+  };
+  const bool chosen = std::any_of(sent_.begin(), sent_.end(), chooses);
   while (!sent_.empty() && sent_.front().number <= snapshot.answers.last) {
     const Sent answered = std::move(sent_.front());
     sent_.pop_front();
-    if (snapshot.answers.is_refused(answered.number)) take_out(answered);
+    if (!snapshot.answers.is_refused(answered.number)) continue;
+    take_out(answered);
+    if (!way_ || way_->number != answered.number) continue;
+    if (way_->own) return_ = Return::refused;
+    way_.reset();
   }
+  note_way_back(snapshot);
   note_divergence(snapshot);
   note_left(snapshot);
+  if (snapshot.user_kernels == kernels_) return;
+  note_applied(snapshot, chosen);
+  forget_kernels(snapshot);
+  kernels_ = snapshot.user_kernels;
+}
+
+// A version runs because it was proved. `chosen`: somebody had chosen variants since the snapshot before.
+void Undo::note_applied(const training::Snapshot& snapshot, bool chosen) {
+  if (chosen || !kernels_) return;
+  for (const training::UserKernel& kernel : snapshot.user_kernels->kernels) {
+    const KernelInUse was = kernel_in(*kernels_, kernel.file);
+    const KernelInUse now = kernel_in(*snapshot.user_kernels, kernel.file);
+    const bool known = std::any_of(done_.begin(), done_.end(),
+                                   [&](const Entry& entry) { return entry.change.after == Changeable(now); });
+    if (kernel.apply_when_proved && now.version > was.version && !known) push({was, now}, 0);
+  }
+}
+
+// Versions that are kept no more, and files that are no longer loaded.
+void Undo::forget_kernels(const training::Snapshot& snapshot) {
+  const auto is_gone = [&](const Changeable& wanted) {
+    const auto* const kernel = std::get_if<KernelInUse>(&wanted);
+    if (kernel == nullptr) return false;
+    const auto& loaded = snapshot.user_kernels->kernels;
+    const auto found = std::find_if(loaded.begin(), loaded.end(),
+                                    [&](const auto& each) { return each.file == kernel->file; });
+    if (found == loaded.end()) return true;
+    return kernel->version > 0 &&
+           std::none_of(found->versions.begin(), found->versions.end(),
+                        [&](const auto& each) { return each->number == kernel->version; });
+  };
+  std::erase_if(done_, [&](const Entry& entry) { return is_gone(entry.change.before); });
+  std::erase_if(undone_, [&](const Entry& entry) { return is_gone(entry.change.after); });
+}
+
+// Whether the training is at the step that it was to go back to, or another command has stopped it on the way.
+void Undo::note_way_back(const training::Snapshot& snapshot) {
+  if (!way_ || snapshot.answers.last < way_->number) return;
+  const bool there = snapshot.training == way_->training;
+  if (!there && snapshot.rewind.running) return;
+  const Way way = *std::exchange(way_, {});
+  if (way.own) return_ = there ? Return::there : Return::stopped;
+  if (there) return;
+  if (!way.own) return forget(way.id);
+  put_back(way.id);
+  if (Entry* const entry = find_entry(way.id)) entry->branch.reset();
 }
 
 // The trainer has left the weights from before it as the newest training.
@@ -221,17 +384,10 @@ void Undo::note_left(const training::Snapshot& snapshot) {
     return std::holds_alternative<TrainingInUse>(sent.change.after);
   });
   if (under_way) return;
-  const auto last = std::find_if(done_.rbegin(), done_.rend(), [](const Entry& entry) {
-    return std::holds_alternative<TrainingInUse>(entry.change.after);
-  });
-  const bool stopped = !snapshot.rewind.running && last != done_.rend() &&
-                       std::get<TrainingInUse>(last->change.after).number != snapshot.training;
-  if (stopped) forget(last->id);  // a way back to a step, which has led to no training
   const auto is_gone = [&](const Changeable& wanted) {
     const auto* const training = std::get_if<TrainingInUse>(&wanted);
     return training != nullptr && training->number != snapshot.training &&
-           std::none_of(snapshot.left->begin(), snapshot.left->end(),
-                        [&](const training::LeftTraining& left) { return left.number == training->number; });
+           !is_left(snapshot, training->number);
   };
   std::erase_if(done_, [&](const Entry& entry) { return is_gone(entry.change.before); });
   std::erase_if(undone_, [&](const Entry& entry) { return is_gone(entry.change.after); });

@@ -20,7 +20,8 @@ constexpr std::array kStops{
              "images"},
     TourStop{"Kernels",
              "Each row is an operation of the step with its time. Choose another variant in its menu: the "
-             "next step uses it, the weights stay, and the row shows what the time was before.",
+             "next step uses it, the weights stay, and the row shows what the time was before. Own kernels "
+             "takes those that you write yourself.",
              "kernels"},
     TourStop{"Inside the network",
              "What each layer makes of the image that you point at. A click on a pixel opens the sum that "

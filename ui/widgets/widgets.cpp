@@ -353,12 +353,33 @@ void align_right(const Frame&, float width) {
   if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
 }
 
+/// Goes back to the pinned step itself, so that all views show it.
+void draw_step_again(const Frame& frame, const std::string& text, ImVec2 size) {
+  const float s = frame.scale;
+  ImGui::SameLine(0, 8 * s);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string name = std::string("step.again.") + frame.panel;
+  const bool clicked = hit_area(name.c_str(), size);
+  const ImU32 color = ImGui::IsItemHovered() ? frame.palette.control_hovered : frame.palette.control;
+  trace_item(name);
+  auto* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y - s), color, 4 * s);
+  draw_text(list, frame.fonts.small, at.x + 6 * s, at.y + std::floor(13 * s), frame.palette.text, text);
+  tooltip(frame, kAgainTip);
+  const auto& rewind = frame.snapshot.rewind;
+  const auto wanted = frame.cursor != nullptr ? frame.cursor->step : std::nullopt;
+  if (!clicked || !wanted || (rewind.running && rewind.to == *wanted)) return;
+  frame.send(training::RewindTo{*wanted});
+}
+
 /// Over the body of a panel that follows the cursor's step.
 void draw_step_line(const Frame& frame) {
   const float s = frame.scale, height = std::floor(18 * s);
   const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string again(frame.step_again);
+  const float button = again.empty() ? 0 : text_width(frame.fonts.small, again) + 20 * s;
   const std::string text =
-      ellipsize(frame.fonts.small, frame.step_line, ImGui::GetContentRegionAvail().x - 8 * s);
+      ellipsize(frame.fonts.small, frame.step_line, ImGui::GetContentRegionAvail().x - 8 * s - button);
   const std::string name = std::string("step.") + frame.panel;
   const bool clicked =
       hit_area(name.c_str(), ImVec2(std::max(1.0f, text_width(frame.fonts.small, text) + 8 * s), height));
@@ -370,6 +391,7 @@ void draw_step_line(const Frame& frame) {
       "The pinned step, or the nearest of which something was kept. Click, or Esc: the newest again. A right "
       "click in the curves goes back to a step itself, which is computed again.");
   if (clicked && frame.cursor != nullptr) let_step_go(*frame.cursor);
+  if (!again.empty()) draw_step_again(frame, again, ImVec2(button - 8 * s, height));
 }
 
 void panel_body(const Frame& frame, bool scrolls) {

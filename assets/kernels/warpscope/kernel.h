@@ -24,6 +24,8 @@ inline constexpr int kMostOperands = 8;
 inline constexpr int kMostIndices = 4;
 inline constexpr int kMostSizes = 8;
 inline constexpr int kMostParameters = 16;
+inline constexpr Index kLongest =
+    1'000'000'000;  // nanoseconds that a thread of a checked build on a GPU may take
 
 /// An operand as the program passes it: row-major, the last index the fastest.
 struct RawOperand {
@@ -31,10 +33,12 @@ struct RawOperand {
   Index extents[kMostIndices];
 };
 
-/// What a checked build tells. `line`: of the newest access, on a CPU. The rest: of the first access outside.
+/// What a checked build tells. `line`: of the newest access, on a CPU. The rest: of the first access outside, or, on a
+/// GPU, of the first that comes too late.
 struct Report {
   int line;
-  int faults;
+  int faults;  ///< set when the rest is
+  int late;
   int fault_line;
   int operand;
   int dimension;  ///< -1: view[i]
@@ -52,33 +56,58 @@ struct RawCall {
 };
 
 #if WARPSCOPE_CHECKED
-WARPSCOPE_INLINE void check(const RawCall& call, int operand, int dimension, Index index, Index extent,
-                            int line) {
-#ifndef __CUDACC__
+#ifdef __CUDACC__
+static __device__ int warpscope_faults = 0;
+static __device__ volatile int warpscope_told = 0;
+
+WARPSCOPE_INLINE Index now() {
+  Index time;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+  return time;
+}
+
+/// The first thread tells and traps; the others wait for that, since a trap of theirs would cut it short.
+static __device__ __noinline__ void end(const RawCall& call, const Report& told) {
+  if (atomicAdd(&warpscope_faults, 1) != 0) {
+    for (int i = 0; i < 20'000 && warpscope_told == 0; ++i) __nanosleep(10'000);
+    __trap();
+  }
+  *call.report = told;
+  __threadfence_system();
+  warpscope_told = 1;
+  __trap();
+}
+#else
+/// The first thread tells; the others wait for the end.
+inline void end(const RawCall& call, const Report& told) {
+  static int faults = 0;
+  while (__atomic_fetch_add(&faults, 1, __ATOMIC_ACQ_REL) != 0) {
+  }
+  *call.report = told;
+  call.stop();
+}
+#endif
+
+#ifdef __CUDACC__
+#define WARPSCOPE_CHECKING static __device__ __noinline__  // many accesses, one copy: it compiles faster
+#else
+#define WARPSCOPE_CHECKING inline
+#endif
+WARPSCOPE_CHECKING void check(const RawCall& call, [[maybe_unused]] Index begin, int operand, int dimension,
+                              Index index, Index extent, int line) {
+#ifdef __CUDACC__
+  const bool late = now() - begin > kLongest;
+#else
+  constexpr bool late = false;
   *const_cast<volatile int*>(&call.report->line) = line;
 #endif
-  if (index >= 0 && index < extent) return;
-#ifdef __CUDACC__
-  const bool first = atomicAdd_system(&call.report->faults, 1) == 0;
-#else
-  const bool first = __atomic_fetch_add(&call.report->faults, 1, __ATOMIC_ACQ_REL) == 0;
-#endif
-  if (first) {
-    call.report->fault_line = line;
-    call.report->operand = operand;
-    call.report->dimension = dimension;
-    call.report->index = index;
-    call.report->extent = extent;
-  }
-#ifdef __CUDACC__
-  __threadfence_system();
-  __trap();
-#else
-  call.stop();
-#endif
+  const bool inside = index >= 0 && index < extent;
+  if (inside && !late) return;
+  end(call, {line, 1, inside ? 1 : 0, line, operand, dimension, index, extent});
 }
 #define WARPSCOPE_LINE , int line = __builtin_LINE()
-#define WARPSCOPE_CHECK(dimension, index, extent) check(*call_, operand_, dimension, index, extent, line)
+#define WARPSCOPE_CHECK(dimension, index, extent) \
+  check(*call_, begin_, operand_, dimension, index, extent, line)
 #else
 #define WARPSCOPE_LINE
 #define WARPSCOPE_CHECK(dimension, index, extent) static_cast<void>(0)
@@ -110,6 +139,9 @@ class View {
 #if WARPSCOPE_CHECKED
     call_ = &call;
     operand_ = operand;
+#ifdef __CUDACC__
+    begin_ = now();
+#endif
 #endif
   }
 
@@ -153,7 +185,7 @@ class View {
   }
   WARPSCOPE_INLINE T& operator[](Place place) const {
 #if WARPSCOPE_CHECKED
-    check(*call_, operand_, -1, place.index, size(), place.line);
+    check(*call_, begin_, operand_, -1, place.index, size(), place.line);
 #endif
     return data_[place.index];
   }
@@ -164,6 +196,7 @@ class View {
 #if WARPSCOPE_CHECKED
   const RawCall* call_;
   int operand_;
+  Index begin_ = 0;
 #endif
 };
 
@@ -174,16 +207,17 @@ class View {
 /// `call`.
 #define WARPSCOPE_LAUNCH(call, threads, blocks) WARPSCOPE_LAUNCH_3D(call, threads, 1, 1, blocks, 1, 1)
 /// The same in three dimensions.
-#define WARPSCOPE_LAUNCH_3D(call, threads_x, threads_y, threads_z, blocks_x, blocks_y, blocks_z)     \
-  constexpr unsigned warpscope_threads = (threads_x) * (threads_y) * (threads_z);                    \
-  extern "C" __global__ void warpscope_kernel_launch(const warpscope::kernel::RawCall warpscope_raw, \
-                                                     unsigned* warpscope_launch) {                   \
-    [[maybe_unused]] const warpscope::kernel::Call call(warpscope_raw);                              \
-    const unsigned                                                                                   \
-        warpscope_numbers[6] = {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y),  \
-                                static_cast<unsigned>(threads_z), static_cast<unsigned>(blocks_x),   \
-                                static_cast<unsigned>(blocks_y),  static_cast<unsigned>(blocks_z)};  \
-    for (int i = 0; i < 6; ++i) warpscope_launch[i] = warpscope_numbers[i];                          \
+#define WARPSCOPE_LAUNCH_3D(call, threads_x, threads_y, threads_z, blocks_x, blocks_y, blocks_z)       \
+  constexpr unsigned warpscope_threads = (threads_x) * (threads_y) * (threads_z);                      \
+  static_assert(warpscope_threads > 0 && warpscope_threads <= 1024, "a block has 1 to 1,024 threads"); \
+  extern "C" __global__ void warpscope_kernel_launch(const warpscope::kernel::RawCall warpscope_raw,   \
+                                                     unsigned* warpscope_launch) {                     \
+    [[maybe_unused]] const warpscope::kernel::Call call(warpscope_raw);                                \
+    const unsigned                                                                                     \
+        warpscope_numbers[6] = {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y),    \
+                                static_cast<unsigned>(threads_z), static_cast<unsigned>(blocks_x),     \
+                                static_cast<unsigned>(blocks_y),  static_cast<unsigned>(blocks_z)};    \
+    for (int i = 0; i < 6; ++i) warpscope_launch[i] = warpscope_numbers[i];                            \
   }
 /// The kernel itself: WARPSCOPE_KERNEL(call) { ... }, after WARPSCOPE_LAUNCH.
 #define WARPSCOPE_KERNEL(call)                                                       \

@@ -23,7 +23,7 @@ void check_options(const Place& place, const LinearOptions& options) {
   core::require(options.most_products >= 1, "the bound of products must be at least 1");
   if (options.solver != LinearSolver::package) return;
   if (options.loss == LinearLoss::softmax) throw core::BadInput("liblinear has no softmax regression");
-  if (place.device->kind() != core::DeviceKind::cpu) throw core::BadInput("liblinear runs on the CPU alone");
+  if (place.device->kind() != core::DeviceKind::cpu) throw core::BadInput("liblinear runs on the CPU only");
 }
 
 /// The problems that data makes: which class each is of, and the problem of each row.

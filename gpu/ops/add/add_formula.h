@@ -9,7 +9,7 @@ namespace warpscope::ops::add {
 struct Forward {
   static constexpr Op kOp = Op::add_forward;
   static constexpr Name kFrom = Name::input;
-  static constexpr Name kBeside = Name::addend;
+  static constexpr Name kSecond = Name::addend;
   static constexpr Name kTo = Name::output;
   static constexpr bool kReadsOnce = false;
   explicit Forward(const OpCall&) {}

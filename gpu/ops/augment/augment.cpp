@@ -27,7 +27,7 @@
 //   S          Beta(mixup, mixup), one a batch (mixup.h)
 //
 // Whole numbers below L come of 32 bits as floor(bits L / 2^32). So the decisions are the same bits in every
-// variant, in a step that is run again and in a run that is resumed; numbers differ by rounding alone.
+// variant, in a step that is run again and in a run that is resumed; numbers differ only by rounding.
 //
 // images: (count,H,W,C) bytes; order: count positions; x: (N,H,W,C). OpShape: batch, height, width,
 // in_channels, count.

@@ -1,5 +1,5 @@
 // batch.augment, variant `loops`: image by image in FP32, rounded to what is stored. Over `reference` it adds
-// FP32 and BF16 alone. Limits: none on the shape; one thread. Source: augment.cpp.
+// FP32 and BF16 only. Limits: none on the shape; one thread. Source: augment.cpp.
 
 #include "gpu/ops/augment/augment_host.h"
 #include "gpu/ops/loops_storage.h"

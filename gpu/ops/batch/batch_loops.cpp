@@ -1,5 +1,5 @@
 // batch.gather, variant `loops`: one image after the other, each walked through pointers, FP32 rounded to
-// what is stored. Over `reference` it adds FP32 and BF16 alone. Limits: none on the shape; one thread.
+// what is stored. Over `reference` it adds FP32 and BF16 only. Limits: none on the shape; one thread.
 // Source: batch.cpp.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // batch_norm.forward and infer, variant `pooled`: the max pooling behind the batch norm, and a ReLU between them, run
 // in the pass that writes. A thread normalizes 16 bytes of neighbouring channels of a whole window and writes the
-// largest and its place alone: what would be written, read and written again never leaves the registers. Over `welford`
+// largest and its place only: what would be written, read and written again never leaves the registers. Over `welford`
 // and `vectorized` it adds that. Moments are those of `welford`, by the same kernels, and values are rounded to the
 // stored type before they are compared, so that statistics, results and ties have the bits of the same ops apart.
 //

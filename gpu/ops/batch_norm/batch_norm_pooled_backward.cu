@@ -3,8 +3,8 @@
 // read the pooled gradient and the place of each window's largest, and nobody writes dy. A thread takes 16 bytes of
 // neighbouring channels of a whole window. Only the largest elements have a part in dgamma and dbeta; the other x are
 // read with them, since memory moves 32 bytes at a time. Sums over shares of the windows, which the blocks walk side
-// by side from the last window on, go to the workspace, and a second kernel adds these in an order that the shape
-// alone fixes (norm_sums.cuh). The pass that writes dx also takes windows at the lower and right edge that lie half
+// by side from the last window on, go to the workspace, and a second kernel adds these in an order that only
+// the shape fixes (norm_sums.cuh). The pass that writes dx also takes windows at the lower and right edge that lie half
 // outside: pooling dropped what is in them, so dy is 0 there, but not dx.
 //
 // Limits: none on the shape; windows of 2x2, 1x2, 1x3 and 3x3 are unrolled; channels that are no multiple of 16 bytes,

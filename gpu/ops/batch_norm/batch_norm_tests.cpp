@@ -23,7 +23,7 @@ std::vector<OpShape> shapes() {
   return list;
 }
 
-/// With a pooling around: known and other windows, one alone, rows and columns that fill none, channels in whole
+/// With a pooling around: known and other windows, a single one, rows and columns that fill none, channels in whole
 /// vectors and not, and as many windows as a GPU's variants split.
 std::vector<OpShape> pooled_shapes() {
   using test_shapes::image;

@@ -8,7 +8,7 @@
 // Limits: cuDNN 9, opened when first used; compute capability 7.5, 8.0 in bf16; up to 65,535 images and less than 2^31
 // elements; forward takes more than one position. cuDNN reads gamma and beta in FP32, so 16-bit ones are widened to the
 // workspace first. It promises neither to work in place nor how many digits are left where a mean is many times the
-// deviation: Variant::in_place, far_means. It would track running means inside forward alone, whether a step was halted
+// deviation: Variant::in_place, far_means. It would track running means only inside forward, whether a step was halted
 // or not, so batch_norm.track has no such variant.
 // Source: NVIDIA cuDNN documentation, "cudnn_ops library"; batch_norm.cpp.
 

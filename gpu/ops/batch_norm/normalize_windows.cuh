@@ -1,6 +1,6 @@
 #pragma once
 // The last pass of batch_norm.forward and all of infer where a max pooling comes behind: a thread normalizes 16 bytes
-// of neighbouring channels of a whole window and writes the largest and its place alone. Values are rounded to the
+// of neighbouring channels of a whole window and writes the largest and its place only. Values are rounded to the
 // stored type before they are compared, so that results and ties have the bits of the same ops apart. The last windows
 // come first, as in normalize_columns.cuh. At most 78 registers, no shared memory, no spills. Source: batch_norm.cpp;
 // maxpool2d.cpp; columns.cuh.

@@ -1,5 +1,5 @@
 // The two kernels behind partial_moments.h: one merges the parts of each channel by Chan's formula, in an order that
-// their number alone fixes, and moves the running statistics where that is covered; the other writes, as `welford` and
+// only their number fixes, and moves the running statistics where that is covered; the other writes, as `welford` and
 // `pooled` do. In 16 bits a mean in FP32 is exact enough to be taken from the values as one number. Bound by memory: x
 // is read once, y written. At most 78 registers, 3 KiB of shared memory, no spills. Source: moments.cuh;
 // batch_norm.cpp.

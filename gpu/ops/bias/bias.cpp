@@ -1,5 +1,6 @@
 // bias.forward: y[n,h,w,c] = x[n,h,w,c] + b[c]. May run in place. The gradient of b is conv2d.backward_bias;
-// that of x is dy itself and needs no op. OpShape: batch, height, width, in_channels.
+// that of x is dy itself and needs no op. It is an op of its own so that variants without fusion stay simple.
+// OpShape: batch, height, width, in_channels.
 
 #include <array>
 

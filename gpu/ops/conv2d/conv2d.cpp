@@ -12,7 +12,7 @@
 // dimension has H = R = 1. Gradients are overwritten, not added to.
 // OpShape: batch N, height H, width W, in_channels C, out_channels K, kernel_height R, kernel_width S, stride
 // t, dilation d, valid, for all four ops; output_height and output_width give I and J.
-// A "plain" convolution (is_plain) has t = d = 1 and y as large as x; the fastest variants take those alone.
+// A "plain" convolution (is_plain) has t = d = 1 and y as large as x; the fastest variants take only those.
 // Source: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning" (2016); the
 // implicit-GEMM mapping: S. Chetlur et al., "cuDNN: Efficient primitives for deep learning" (2014), section
 // 3.
@@ -102,7 +102,7 @@ OpContract contract_of(const char* name, const char* summary, std::span<const Op
 }  // namespace
 
 std::string refuses_unless_plain(const OpShape& shape) {
-  return is_plain(shape) ? "" : "takes stride 1, no dilation and same padding alone";
+  return is_plain(shape) ? "" : "takes stride 1, no dilation and same padding only";
 }
 
 OpContract forward_contract() {
@@ -147,7 +147,8 @@ WARPSCOPE_VARIANTS(
             WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(),
                                 hopper_general_forward(), hopper_backward_input(),
                                 hopper_unpooled_backward_input(), hopper_general_backward_input(),
-                                hopper_backward_weights(), hopper_rows_backward_weights())
+                                hopper_backward_weights(), hopper_rows_backward_weights(),
+                                hopper_general_backward_weights())
                 WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
                                    cudnn_backward_weights()))
 

@@ -8,7 +8,7 @@
 
 namespace warpscope::ops::conv2d {
 
-/// Variant::refuses of the variants that take plain convolutions alone.
+/// Variant::refuses of the variants that take only plain convolutions.
 std::string refuses_unless_plain(const OpShape& shape);
 
 }  // namespace warpscope::ops::conv2d

@@ -142,7 +142,7 @@ std::unique_ptr<Prepared> prepare_backward_input(const OpCall& call) {
   });
 }
 
-/// Whether a tap along one axis reads padding alone.
+/// Whether a tap along one axis reads only padding.
 bool has_idle_tap(const TapsAlong& along, int kernel, int inputs, int outputs) {
   for (int tap = 0; tap < kernel; ++tap) {
     if (along.first_output(tap) >= along.end_output(tap, inputs, outputs)) return true;

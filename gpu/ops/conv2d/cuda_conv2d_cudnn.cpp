@@ -204,7 +204,7 @@ std::vector<Descriptor> plain_graph(Op op, const OpShape& s, cudnnDataType_t sto
   return graph_of(std::move(nodes), std::move(parts), handle);
 }
 
-/// Of conv2d.forward with bias, and ReLU if the call covers it.
+/// That of conv2d.forward with bias, and ReLU if the call covers it.
 std::vector<Descriptor> fused_graph(const OpShape& s, cudnnDataType_t storage, const cudnn::Handle& handle) {
   const auto passing = [&](std::int64_t id) {
     return tensor(id, CUDNN_DATA_FLOAT, s.batch, s.out_channels, output_height(s), output_width(s), false);

@@ -39,7 +39,7 @@ const TileFigures& figures(TileName tile) {
 }
 
 /// Estimated cycles of `blocks` blocks of `depth` products an element. Blocks run in pairs on a
-/// multiprocessor; where their number is odd, the last runs alone.
+/// multiprocessor; where their number is odd, the last runs by itself.
 double cycles(const TileFigures& tile, std::int64_t blocks, std::int64_t depth) {
   const std::int64_t each = divide_up(blocks, kMultiprocessors);
   const double rounds = static_cast<double>(each) + (each % 2 == 1 ? 1.0 / kAlone - 1.0 : 0.0);

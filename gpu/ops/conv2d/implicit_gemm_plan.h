@@ -1,6 +1,6 @@
 #pragma once
 // The host's choices for the variants `implicit_gemm`: which tile, and how backward_weights is cut. Functions
-// of the shape alone, so that workspace and launch agree whatever the device; the numbers were chosen for 132
+// only of the shape, so that workspace and launch agree whatever the device; the numbers were chosen for 132
 // multiprocessors.
 
 #include <cstdint>
@@ -25,7 +25,7 @@ std::int64_t count_tiles(TileName tile, std::int64_t rows, std::int64_t columns)
 /// How backward_weights is laid out. One tensor's channels are the rows ("plain"); the other is read once per
 /// tap, shifted by it, and its taps and channels are the columns. Blocks are split along the pixels.
 struct WeightsPlan {
-  /// false: dy is plain and x shifted; true: x is plain and dy shifted, of plain convolutions alone
+  /// false: dy is plain and x shifted; true: x is plain and dy shifted, only of plain convolutions
   bool swapped = false;
   TileName tile{};                ///< never slim: splits keep the multiprocessors busy
   std::int64_t rows = 0;          ///< channels of the plain tensor

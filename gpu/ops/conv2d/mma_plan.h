@@ -36,9 +36,9 @@ enum class WeightsKernel : std::uint8_t {
 
 /// How backward_weights is laid out. One tensor's channels are the rows ("plain"); the other is read once per
 /// tap, shifted by it, and its taps and channels are the columns. Blocks are split along the pixels. A
-/// function of the shape and the precision alone, so that workspace and launch agree whatever the device.
+/// function only of the shape and the precision, so that workspace and launch agree whatever the device.
 struct WeightsPlan {
-  /// false: dy is plain and x shifted; true: x is plain and dy shifted, of plain convolutions alone
+  /// false: dy is plain and x shifted; true: x is plain and dy shifted, only of plain convolutions
   bool swapped = false;
   WeightsKernel kernel{};
   std::int64_t rows = 0;          ///< channels of the plain tensor

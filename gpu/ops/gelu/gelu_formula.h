@@ -34,7 +34,7 @@ struct Forward {
 struct Backward {
   static constexpr Op kOp = Op::gelu_backward;
   static constexpr Name kFrom = Name::output_gradient;
-  static constexpr Name kBeside = Name::input;
+  static constexpr Name kSecond = Name::input;
   static constexpr Name kTo = Name::input_gradient;
   static constexpr bool kReadsOnce = false;
   explicit Backward(const OpCall&) {}

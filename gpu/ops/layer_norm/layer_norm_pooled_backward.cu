@@ -3,7 +3,7 @@
 // not stored: the pooled gradient and the places of the largest are read, and each position gets its share in
 // registers; and that one pass reads x for the gradients of gamma, beta and x. A group of 8, 16 or 32 lanes takes a
 // window and goes through its positions; its sums for gamma and beta stay in registers while it goes through its
-// windows. Blocks add those of their groups, a second kernel adds the blocks: all in an order that the shape alone
+// windows. Blocks add those of their groups, a second kernel adds the blocks: all in an order that only the shape
 // fixes. The gradient of x has the same bits as `warp_shuffle` gives.
 //
 // Limits: up to 512 channels, which stay in registers; channels that are no multiple of 16 bytes, and memory that does
@@ -254,8 +254,8 @@ __global__ __launch_bounds__(kAddThreads) void layer_norm_add_pooled(int blocks,
   (column < channels ? dgamma + column : dbeta + (column - channels))[0] = sum;
 }
 
-/// Blocks that leave sums: enough to fill a GPU several times, no more than a second kernel adds quickly. The shape
-/// alone fixes them.
+/// Blocks that leave sums: enough to fill a GPU several times, no more than a second kernel adds quickly. Only the
+/// shape fixes them.
 std::int64_t summed_blocks(const OpShape& s) {
   constexpr std::int64_t kFewWindows = 32;
   constexpr std::int64_t kMostBlocks = 1024;

@@ -1,5 +1,5 @@
 #pragma once
-// linear on Hopper: hopper_linear_forward.cu, hopper_linear_backward.cu. Precisions fp16 and bf16. The shape alone
+// linear on Hopper: hopper_linear_forward.cu, hopper_linear_backward.cu. Precisions fp16 and bf16. Only the shape
 // fixes how a product is cut, so that the same input gives the same bits on every GPU.
 
 #include <cstddef>

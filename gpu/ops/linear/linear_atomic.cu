@@ -2,7 +2,7 @@
 // adds to all of its inputs' gradients; backward_weights: a thread per sample and weight adds its one
 // product; backward_bias: a thread per output gradient adds to its bias. Over `naive` it adds threads where
 // the results are few, and shows what their quarrel over the same addresses costs. Limits: not deterministic,
-// since atomics add in any order; results are cleared first; backward_input in FP32 alone, since it would
+// since atomics add in any order; results are cleared first; backward_input in FP32 only, since it would
 // have to add in 16 bits. At most 32 registers, no shared memory, no spills. Source: linear.cpp; atomicAdd:
 // "CUDA C++ Programming Guide", atomic functions.
 

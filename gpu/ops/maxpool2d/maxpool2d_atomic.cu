@@ -1,7 +1,7 @@
 // maxpool2d.backward, variant `atomic`: the first rung, which holds for windows that overlap too. One thread
 // per element of dy, which adds it with atomicAdd to the element that won its window; dx is zeroed first.
 // Here windows do not overlap: each element gets at most one addition, to zero, so the result has the same
-// bits every time. Limits: none on the shape; FP32 alone. Bound by memory, which dx goes through twice. At
+// bits every time. Limits: none on the shape; FP32 only. Bound by memory, which dx goes through twice. At
 // most 30 registers, no shared memory, no spills. Source: maxpool2d.cpp.
 
 #include "gpu/ops/kernel_launch.cuh"

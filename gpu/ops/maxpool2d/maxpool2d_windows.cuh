@@ -47,7 +47,7 @@ inline AnyWindow any_window(const OpShape& s) {
   return {static_cast<unsigned>(s.kernel_height), static_cast<unsigned>(s.kernel_width)};
 }
 
-/// Calls launch(window) with the window of the shape: that which nearly all networks have, or any.
+/// Calls launch(window) with the window of the shape: the one that nearly all networks have, or any.
 template <class Launch>
 void with_window(const OpShape& s, Launch launch) {
   is_two_by_two(s) ? launch(TwoByTwo{}) : launch(any_window(s));

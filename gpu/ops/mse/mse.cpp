@@ -4,7 +4,8 @@
 //   backward  dy = control.loss_scale * 2 (y - t) / (N H W C)
 //
 // y, t: (N,H,W,C). The PSNR of image n, for values in [0, 1], is -10 log10(image_errors[n]) dB. Sums are
-// taken in a fixed order: the result is deterministic. OpShape: batch, height, width, in_channels.
+// taken in a fixed order: the result is deterministic. There are two ops since evaluations need no gradient. OpShape:
+// batch, height, width, in_channels.
 
 #include <array>
 

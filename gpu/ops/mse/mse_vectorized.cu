@@ -1,7 +1,7 @@
 // mse, variant `vectorized`: over `naive` it adds 16-byte accesses, and forward splits large images of small
 // batches among several blocks, so that the whole GPU reads. Each thread adds its vectors, a tree adds the
-// threads, one more block adds the parts of each image and then the images: all in an order that the shape
-// alone fixes, so the result is the same bits every time, and its rounding error that of short sums. Limits:
+// threads, one more block adds the parts of each image and then the images: all in an order that only the
+// shape fixes, so the result is the same bits every time, and its rounding error that of short sums. Limits:
 // none on the shape; images that are not a multiple of a vector (forward), the rest of a batch (backward) and
 // memory that is not aligned to 16 bytes go element by element. Bound by memory. At most 32 registers, 1 KiB
 // of shared memory, no spills; workspace: 4 bytes a part. Source: mse.cpp; vectorized.cuh; the tree: M. Harris,

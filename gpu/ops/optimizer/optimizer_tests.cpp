@@ -22,7 +22,7 @@ std::vector<OpShape> update_shapes() {
   return shapes;
 }
 
-/// One sample alone, and several only where their order changes nothing.
+/// A single sample, and several only where their order changes nothing.
 std::vector<OpShape> per_sample_shapes() {
   auto shapes = update_shapes();
   for (const int count : {1, 259, 5000}) shapes.push_back({.batch = 5, .count = count});

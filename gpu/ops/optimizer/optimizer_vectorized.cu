@@ -1,6 +1,6 @@
 // optimizer.update, variant `vectorized`: over `naive` it adds 16-byte accesses and one launch for all. A
 // block takes a slice: it reads its first vectors while the settings are made, the next ones while it
-// computes, and ends with the sums of its statistics, by a tree in an order that count alone fixes. Limits:
+// computes, and ends with the sums of its statistics, by a tree in an order that only count fixes. Limits:
 // none on the count; what is left over after the last whole vector, and memory that is not aligned to 16
 // bytes, goes element by element. Bound by memory: 12 (sgd) to 28 (adam, adamw) bytes a parameter. At most 64
 // registers, 560 bytes of shared memory, no spills. Source: optimizer.cpp; rules.h; block_sum.cuh.

@@ -4,10 +4,10 @@
 //
 //   static constexpr Op kOp;            the op that it computes
 //   static constexpr Name kFrom, kTo;   read and written; both may be the same memory
-//   static constexpr Name kBeside;      read too, memory of its own; left out by formulas of one operand
-//   static constexpr bool kReadsOnce;   if true, nobody reads kBeside again soon
+//   static constexpr Name kSecond;      read too, memory of its own; left out by formulas of one operand
+//   static constexpr bool kReadsOnce;   if true, nobody reads kSecond again soon
 //   explicit Formula(const OpCall&);    takes from the call what is not in tensors
-//   float operator()(float from, float beside) const;    without `beside` where there is none
+//   float operator()(float from, float second) const;    without `second` where there is none
 //
 // A formula that depends on the place has, instead of the operator,
 //
@@ -24,8 +24,8 @@
 namespace warpscope::ops::pointwise {
 
 template <class Formula>
-inline constexpr bool kHasBeside = requires {
-  Formula::kBeside;
+inline constexpr bool kHasSecond = requires {
+  Formula::kSecond;
 };
 template <class Formula>
 inline constexpr bool kHasPlaces = requires(const Formula& formula) {
@@ -45,21 +45,21 @@ WARPSCOPE_BOTH auto begin(const Formula& formula) {
 /// Changes W elements from `first` on, in FP32.
 template <class Formula, int W, class Each>
 WARPSCOPE_BOTH void apply(const Each& each, std::uint64_t first, float (&values)[W],
-                          const float (&beside)[W]) {
+                          const float (&second)[W]) {
   if constexpr (kHasPlaces<Formula>) {
     each.apply(first, values);
-  } else if constexpr (kHasBeside<Formula>) {
-    for (int k = 0; k < W; ++k) values[k] = each(values[k], beside[k]);
+  } else if constexpr (kHasSecond<Formula>) {
+    for (int k = 0; k < W; ++k) values[k] = each(values[k], second[k]);
   } else {
     for (int k = 0; k < W; ++k) values[k] = each(values[k]);
   }
 }
 
-/// The operand beside, or nothing.
+/// The second operand, or nothing.
 template <class T, class Formula>
-const T* beside_of(const OpCall& call) {
-  if constexpr (kHasBeside<Formula>) {
-    return call.operand<const T>(Formula::kBeside);
+const T* second_of(const OpCall& call) {
+  if constexpr (kHasSecond<Formula>) {
+    return call.operand<const T>(Formula::kSecond);
   } else {
     return nullptr;
   }

@@ -27,10 +27,10 @@ void run_loops(const OpCall& call) {
     };
     for (std::int64_t i = 0; i + 1 < elements; i += 2) change(i, {0.0f, 0.0f});
     if (elements % 2 != 0) change(elements - 1, {0.0f});
-  } else if constexpr (kHasBeside<Formula>) {
-    const T* beside = beside_of<T, Formula>(call);
+  } else if constexpr (kHasSecond<Formula>) {
+    const T* second = second_of<T, Formula>(call);
     for (std::int64_t i = 0; i < elements; ++i)
-      to[i] = from_float<T>(each(to_float(from[i]), to_float(beside[i])));
+      to[i] = from_float<T>(each(to_float(from[i]), to_float(second[i])));
   } else {
     for (std::int64_t i = 0; i < elements; ++i) to[i] = from_float<T>(each(to_float(from[i])));
   }

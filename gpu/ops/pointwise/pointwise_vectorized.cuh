@@ -16,16 +16,16 @@ namespace warpscope::ops::pointwise {
 // `from` and `to` may be the same memory, hence no __restrict__ on them.
 template <class Formula, class Index, class T>
 __global__ void pointwise_vectorized(Formula formula, Index vectors, Index count, const T* from,
-                                     const T* __restrict__ beside, T* to) {
+                                     const T* __restrict__ second, T* to) {
   const auto each = begin(formula);
   for_each_vector<kWide<T>>(vectors, count, [=](Index i, auto width) {
     float values[decltype(width)::value];
     float others[decltype(width)::value] = {};
-    if constexpr (kHasBeside<Formula>) {
+    if constexpr (kHasSecond<Formula>) {
       if constexpr (Formula::kReadsOnce) {
-        load_floats_once(beside + i, others);
+        load_floats_once(second + i, others);
       } else {
-        load_floats(beside + i, others);
+        load_floats(second + i, others);
       }
     }
     load_floats(from + i, values);
@@ -39,11 +39,11 @@ void run_vectorized(const OpCall& call) {
   const std::int64_t count = input_elements(call.shape);
   with_storage_and_index(call.precision, count, [&]<class T, class Index>() {
     const T* from = call.operand<const T>(Formula::kFrom);
-    const T* beside = beside_of<T, Formula>(call);
+    const T* second = second_of<T, Formula>(call);
     T* to = call.operand<T>(Formula::kTo);
-    const VectorCover covered = cover(count, kWide<T>, aligned_16(from, beside, to));
+    const VectorCover covered = cover(count, kWide<T>, aligned_16(from, second, to));
     run_kernel(call, {covered.blocks}, pointwise_vectorized<Formula, Index, T>, Formula(call),
-               covered.vectors, count, from, beside, to);
+               covered.vectors, count, from, second, to);
   });
 }
 

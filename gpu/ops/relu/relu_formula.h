@@ -18,7 +18,7 @@ struct Forward {
 struct Backward {
   static constexpr Op kOp = Op::relu_backward;
   static constexpr Name kFrom = Name::output_gradient;
-  static constexpr Name kBeside = Name::output;
+  static constexpr Name kSecond = Name::output;
   static constexpr Name kTo = Name::input_gradient;
   static constexpr bool kReadsOnce = true;
   explicit Backward(const OpCall&) {}

@@ -2,7 +2,6 @@
 // What the files of scale share; scale.cpp has the mathematics.
 
 #include <string>
-#include <vector>
 
 #include "gpu/ops/variant.h"
 

@@ -39,7 +39,7 @@ namespace warpscope::ops::step {
 /// Which images are mirrored, left to right (augment/augment.cpp).
 enum Flip : std::uint32_t { kFlipNone, kFlipHalf, kFlipAll };
 
-/// Written by the training stream alone. The host sets the first part before steps; the device keeps the
+/// Written by the training stream only. The host sets the first part before steps; the device keeps the
 /// second.
 struct StepControl {
   std::uint64_t step = 0;        ///< steps completed

@@ -12,7 +12,7 @@
 //   covered
 //
 // Shapes: x (N,H,W,C), w (K,R,S,C), b (K); with U = 2H x 2W after upsampling, else H x W: y (N,U,K), or
-// (N,U/2,K) rounded down after pooling. argmax, after pooling alone: 2 bits an element of y, element i in
+// (N,U/2,K) rounded down after pooling. argmax, only after pooling: 2 bits an element of y, element i in
 // bits 2 (i % 4) of byte i / 4; the code is 2 * row + column of the largest in its window, the first in that
 // order if several are equal, a NaN before all. Gradients of rows and columns outside any window are zero.
 //
@@ -42,7 +42,7 @@ struct ChainShape {
   bool pool = false;      ///< max pooling ends it
   bool masked = false;    ///< backward_input: the input is what a ReLU gave
   bool bias = true;       ///< forward adds one, backward_weights makes its gradient
-  bool valid = false;     ///< no padding: convolutions of one dimension on Hopper alone (hopper_lines.h)
+  bool valid = false;     ///< no padding: convolutions of one dimension, only on Hopper (hopper_lines.h)
 };
 
 /// From the shape of the convolution and the ops that its call covers.

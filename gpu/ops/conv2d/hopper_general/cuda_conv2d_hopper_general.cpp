@@ -84,6 +84,8 @@ std::vector<Link> backward_input_chain() {
   return chain;
 }
 
+}  // namespace
+
 void limit(Variant& variant) {
   variant.precisions = {core::Precision::tf32, core::Precision::fp16, core::Precision::bf16};
   variant.minimum_compute_capability = 90;
@@ -94,7 +96,6 @@ void limit(Variant& variant) {
                        Op::maxpool2d_backward};
 }
 
-}  // namespace
 }  // namespace hopper_general
 
 Variant hopper_general_forward() {

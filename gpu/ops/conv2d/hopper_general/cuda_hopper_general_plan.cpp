@@ -21,12 +21,6 @@ constexpr int kLeastCorner = -128;
 constexpr int kMostCorner = 127;
 constexpr int kMostOffset = 255;
 
-// Estimates, in cycles of a multiprocessor: elements of 16 bits that it multiplies, bytes that it gets from the L2
-// cache, and what a tile costs beside.
-constexpr double kProductsPerCycle = 2048.0;
-constexpr double kBytesPerCycle = 40.0;
-constexpr double kTileOverhead = 1500.0;
-
 void set_channels(Problem& q, int result, int summed, core::Precision precision) {
   const int steps =
       static_cast<int>(divide_up(std::int64_t{summed} * fused::hopper::element_bytes(precision), kStepBytes));

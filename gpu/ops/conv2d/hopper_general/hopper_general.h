@@ -109,6 +109,15 @@ Maps map_backward_input(const OpCall& call, const Problem& q, const Tensors& ten
 /// How far the last pixel that the first tap of a lattice reads lies past the last of `extent` of the tensor.
 int upper_corner(const AxisTaps& axis, int step, int extent);
 
+// Estimates, in cycles of a multiprocessor: elements of 16 bits that it multiplies, bytes that it gets from the L2
+// cache, and what a tile costs beside.
+inline constexpr double kProductsPerCycle = 2048.0;
+inline constexpr double kBytesPerCycle = 40.0;
+inline constexpr double kTileOverhead = 1500.0;
+
+/// What the variants of all three ops have in common.
+void limit(Variant& variant);
+
 /// Why the kernels cannot take `shape`, or should not because `hopper` takes less time, or "".
 std::string refuses_forward(const OpShape& shape);
 std::string refuses_backward_input(const OpShape& shape);

@@ -1,7 +1,8 @@
 #pragma once
 // Two instructions as functions, beside those of hopper_ptx.cuh: the copy of what a tap reads for many pixels, and
 // D += A B of a warpgroup for every width that the tiles of hopper_general.cuh have: 64 x n sums, 32 bytes of k, both
-// operands in shared memory with k along their rows. Sums lie as hopper_ptx.cuh says. Needs sm_90a.
+// operands in shared memory with k along their rows or, turned, across them. Sums lie as hopper_ptx.cuh says. Needs
+// sm_90a.
 //
 // Source: NVIDIA, "Parallel Thread Execution ISA", sections "Asynchronous Warpgroup Level Matrix Instructions",
 // "cp.async.bulk.tensor" and "im2col mode".
@@ -58,8 +59,8 @@ __device__ __forceinline__ void load_pixels(mma::SharedAddress to, const CUtenso
 #define WARPSCOPE_SUMS_88 WARPSCOPE_SUMS_80, WARPSCOPE_SUMS_FROM(80)
 #define WARPSCOPE_SUMS_96 WARPSCOPE_SUMS_88, WARPSCOPE_SUMS_FROM(88)
 
-#define WARPSCOPE_PRODUCT(Math, count, shape, type, first, second, turns)                                      \
-  __device__ __forceinline__ void add_product(mma::Math, float (&d)[count], std::uint64_t a, std::uint64_t b) { \
+#define WARPSCOPE_PRODUCT(name, Math, count, shape, type, first, second, turns)                                \
+  __device__ __forceinline__ void name(mma::Math, float (&d)[count], std::uint64_t a, std::uint64_t b) {       \
     asm volatile(                                                                                              \
         "{\n"                                                                                                  \
         ".reg .pred add;\n"                                                                                    \
@@ -71,11 +72,13 @@ __device__ __forceinline__ void load_pixels(mma::SharedAddress to, const CUtenso
         : "l"(a), "l"(b)                                                                                       \
         : "memory");                                                                                           \
   }
-/// One for each arithmetic; operands of 16 bits are not turned, those of TF32 cannot be.
+/// One for each arithmetic, and with both operands turned, as those of 16 bits can be: k runs across their rows.
 #define WARPSCOPE_PRODUCTS(width, count, first, second)                                                        \
-  WARPSCOPE_PRODUCT(Bf16, count, "m64n" #width "k16", "bf16", first, second, ", 0, 0")                         \
-  WARPSCOPE_PRODUCT(Fp16, count, "m64n" #width "k16", "f16", first, second, ", 0, 0")                          \
-  WARPSCOPE_PRODUCT(Tf32, count, "m64n" #width "k8", "tf32", first, second, "")
+  WARPSCOPE_PRODUCT(add_product, Bf16, count, "m64n" #width "k16", "bf16", first, second, ", 0, 0")            \
+  WARPSCOPE_PRODUCT(add_product, Fp16, count, "m64n" #width "k16", "f16", first, second, ", 0, 0")             \
+  WARPSCOPE_PRODUCT(add_product, Tf32, count, "m64n" #width "k8", "tf32", first, second, "")                   \
+  WARPSCOPE_PRODUCT(add_turned_product, Bf16, count, "m64n" #width "k16", "bf16", first, second, ", 1, 1")     \
+  WARPSCOPE_PRODUCT(add_turned_product, Fp16, count, "m64n" #width "k16", "f16", first, second, ", 1, 1")
 WARPSCOPE_PRODUCTS(32, 16, 16, 17)
 WARPSCOPE_PRODUCTS(48, 24, 24, 25)
 WARPSCOPE_PRODUCTS(64, 32, 32, 33)

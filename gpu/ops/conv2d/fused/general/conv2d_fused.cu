@@ -37,7 +37,7 @@ constexpr std::size_t kAlignment = 256;
 
 /// The parts of a call's workspace, in order; each from a multiple of kAlignment on.
 struct Parts {
-  std::byte* workspace;  ///< nullptr to count alone
+  std::byte* workspace;  ///< nullptr to count only
   std::size_t used = 0;
 
   void* take(std::int64_t bytes) {

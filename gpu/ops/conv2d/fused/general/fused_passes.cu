@@ -44,8 +44,8 @@ struct Kernels {
 };
 
 // arranged[p, q][k, a, b, c]: the sums that parity (p, q) meets. A tap a of parity p is row 2a + 1 - (p +
-// half) % 2 of the sums. Where half is odd, the first of the joint taps is parity 0's alone and the last parity
-// 1's; the others get zeros.
+// half) % 2 of the sums. Where half is odd, the first of the joint taps is only parity 0's and the last only
+// parity 1's; the others get zeros.
 template <class T>
 __global__ void block_fused_sum_weights(int count, const Kernels w, bool joint, const T* __restrict__ weights,
                                         T* __restrict__ arranged) {

@@ -1,6 +1,6 @@
 #pragma once
-// Which kernel makes a block's weights gradient, and how it is cut into tiles and parts. Functions of shape
-// and precision alone, so that workspace and launch agree whatever the device; the numbers were chosen for
+// Which kernel makes a block's weights gradient, and how it is cut into tiles and parts. Functions only of
+// shape and precision, so that workspace and launch agree whatever the device; the numbers were chosen for
 // 132 multiprocessors.
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace warpscope::ops::conv2d::fused::general {
 
 /// Kernels, by tile and by how they read x and the gradient.
 enum class WeightsKernel : std::uint8_t {
-  wide,     ///< 128x256, both 16 bytes at a time; on tensor cores alone
+  wide,     ///< 128x256, both 16 bytes at a time; on tensor cores only
   large,    ///< 128x128, both 16 bytes at a time
-  medium,   ///< 128x64, both 16 bytes at a time; in FP32 alone
+  medium,   ///< 128x64, both 16 bytes at a time; in FP32 only
   small,    ///< 64x64, both 16 bytes at a time
   tall,     ///< 128x32, x 16 bytes at a time, the gradient by elements
   scalars,  ///< 64x64, both by elements

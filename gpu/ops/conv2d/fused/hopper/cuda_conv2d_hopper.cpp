@@ -23,7 +23,7 @@ namespace fused {
 namespace {
 
 /// Beside what all kernels take: convolutions of one dimension without padding. Their backward_weights in TF32 is
-/// that of conv2d alone, which general's runs.
+/// that of conv2d by itself, which general's runs.
 std::string refuses(const OpShape& shape) {
   const bool line = shape.stride == 1 && shape.dilation == 1 && hopper::is_line(shape_of(shape));
   return line ? "" : general::refuses(shape);

@@ -58,7 +58,7 @@ std::vector<Link> normed_chain(const std::vector<Link>& before) {
   return chain;
 }
 
-/// The convolution alone.
+/// The convolution by itself.
 ChainShape convolution_shape(const OpShape& call) {
   ChainShape shape = shape_of(call);
   shape.relu = shape.pool = false;

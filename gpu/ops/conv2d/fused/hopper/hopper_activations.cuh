@@ -333,7 +333,7 @@ inline bool large_tiles(const ActivationsProblem& q, int more, int fewer, int pr
   return static_cast<double>(more * large) <= kSmallCost * static_cast<double>(fewer * small);
 }
 
-/// As many blocks as run at once. Those that leave moments have tiles of the same channels alone.
+/// As many blocks as run at once. Those that leave moments have tiles of the same channels only.
 template <class S>
 int blocks_of(const ActivationsProblem& q, int processors) {
   if constexpr (!S::moments) return std::min(q.tiles, processors);

@@ -50,7 +50,7 @@ struct Shape {
   static constexpr int sums = columns / 2;               ///< of a thread, of 64 pixels
   static constexpr int mask_bits = unpool ? 2 : 1;  ///< of a pixel's channel: place in its window, or mask
   static constexpr int mask_pixel_bytes = columns / 8 * mask_bits;
-  // Together no more than the 168 of three warpgroups; who reads masks needs more than who copies alone.
+  // Together no more than the 168 of three warpgroups; who reads masks needs more than who only copies.
   static constexpr int producer_registers = back ? 88 : 40;
   static constexpr int consumer_registers = back ? 208 : 232;
   static constexpr int pixel_stages =

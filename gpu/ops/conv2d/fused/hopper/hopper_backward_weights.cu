@@ -8,7 +8,7 @@
 // filters, one column u of taps and 128 channels: a warpgroup for each tap t has 128 x 128 sums and reads x
 // from the row t of the stage's patch on. A block does one unit for one split of the patches; a second kernel
 // adds the splits in order and folds an upsampled layers's parts, four to a tap of dw. In the blocks of the
-// first column and channels a warp more for each 64 filters adds up dy. FP16 and BF16 alone: tensor cores do
+// first column and channels a warp more for each 64 filters adds up dy. FP16 and BF16 only: tensor cores do
 // not turn TF32.
 //
 // Where an upsampled layer has no more than 64 filters or 64 channels, half of such a unit would be empty. There a slim

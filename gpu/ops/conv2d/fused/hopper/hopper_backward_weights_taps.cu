@@ -13,7 +13,7 @@
 // 8 KiB of shared memory for 96 cycles of the tensor cores, where one of 64 x 128 sums reads 6 KiB for 64, and one of
 // 64 x 64 sums 4 KiB for 32.
 //
-// FP16 and BF16 alone, not upsampled. Threads 512 of 128 registers; shared memory 209 KiB, of lines 179 and 163 KiB.
+// FP16 and BF16 only, not upsampled. Threads 512 of 128 registers; shared memory 209 KiB, of lines 179 and 163 KiB.
 // Source: hopper_backward_weights.cu.
 
 #include <cstdint>

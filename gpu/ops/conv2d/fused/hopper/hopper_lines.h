@@ -1,9 +1,9 @@
 #pragma once
 // Convolutions of one dimension on Hopper, as those of hopper_wide.h: 3, 5 or 7 taps, stride 1, same padding or
-// none, channels in multiples of 64 up to 1024, not upsampled; poolings are of line_pooled and line_unpooled
-// alone. The kernels are those of two dimensions: what there are the rows of an image are the positions here,
+// none, channels in multiples of 64 up to 1024, not upsampled; poolings only of line_pooled and
+// line_unpooled. The kernels are those of two dimensions: what there are the rows of an image are the positions here,
 // and what there are its columns are texts (Lines). Precisions tf32, fp16 and bf16, backward_weights fp16 and
-// bf16 alone (in hopper_backward_weights.cu, which takes lines too); the rest as hopper_wide.h says.
+// bf16 only (in hopper_backward_weights.cu, which takes lines too); the rest as hopper_wide.h says.
 
 #include <cstddef>
 

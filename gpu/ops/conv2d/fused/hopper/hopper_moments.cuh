@@ -7,9 +7,9 @@
 // registers. A lane has two, four or six pixels of a tile, of which those that hang over do not count. Their moments
 // for 32 channels at a time merge by Chan's formula with those of the seven other lanes that have the channels: in
 // three steps a lane gives half of its channels away and takes another lane's moments of the other half, until it has
-// one channel of all eight. These it keeps in registers from tile to tile, since a block has tiles of the same channels
-// alone. In the end the eight warps of a block merge by shared memory, where the tiles were, and the block leaves one
-// part. The order of all that is one that shape and number of multiprocessors alone fix.
+// one channel of all eight. These it keeps in registers from tile to tile, since a block has only tiles of the same
+// channels. In the end the eight warps of a block merge by shared memory, where the tiles were, and the block leaves
+// one part. Only shape and number of multiprocessors fix the order of all that.
 // Source: T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances"
 // (1979).
 

@@ -9,7 +9,7 @@
 //   straight  k runs along the rows, eight rows to a period of 1024 bytes; a step of k is 32 bytes
 //   turned    k runs across the rows, the tile's 64 channels are rows or columns of the result; eight k to a
 //             period of 1024 bytes, a step of 16 k is 2048 bytes; the next 64 channels lie `next` bytes on;
-//             16 bits alone
+//             16 bits only
 //
 // Source: NVIDIA, "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix Shared Memory
 // Layout": K-major and MN-major canonical layouts with 128-byte swizzling, ((8,m),(T,2k)):((8T,SBO),(1,T))

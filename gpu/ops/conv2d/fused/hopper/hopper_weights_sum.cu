@@ -26,7 +26,6 @@ struct SumProblem {
 constexpr int kSumThreads = 256;
 constexpr int kSumBlocks = 4;  // of a multiprocessor, at least
 constexpr int kSumGroups = 8;  // of the splits, at most; a thread adds one
-constexpr int kSumBatch = 4;   // quads that a thread reads at once
 
 /// Where tap r (or s) of three lies among the two of a parity.
 __device__ __forceinline__ int folded_tap(int parity, int r) {
@@ -61,46 +60,6 @@ __device__ __forceinline__ std::int64_t place_of(const SumProblem& q, const Quad
   const int line = (plane * (q.filters / kSlice) + quad.filter_slice) * taps + tap;
   const std::int64_t block = std::int64_t{line} * (q.channels / kSlice) + quad.channel_slice;
   return block * kBlockElements + 4 * quad.index;
-}
-
-__device__ __forceinline__ void add_quad(float4& sum, const float4& part) {
-  sum.x += part.x;
-  sum.y += part.y;
-  sum.z += part.z;
-  sum.w += part.w;
-}
-
-/// Adds kSplits splits, which are read at once, from `split` on.
-template <int kPlanes, int kSplits>
-__device__ __forceinline__ void add_batch(float4& sum, const SumProblem& q,
-                                          const float* const (&planes)[kPlanes], int split) {
-  float4 read[kSplits * kPlanes];
-#pragma unroll
-  for (int i = 0; i < kSplits * kPlanes; ++i) {
-    read[i] =
-        *reinterpret_cast<const float4*>(planes[i % kPlanes] + (split + i / kPlanes) * q.split_elements);
-  }
-#pragma unroll
-  for (int i = 0; i < kSplits * kPlanes; ++i) add_quad(sum, read[i]);
-}
-
-/// The splits from `split` to before `end`.
-template <int kPlanes>
-__device__ __forceinline__ float4 add_range(const SumProblem& q, const float* const (&planes)[kPlanes],
-                                            int split, int end) {
-  constexpr int kSplits = kSumBatch / kPlanes;
-  static_assert(kSplits == 4 || kSplits == 1, "what is left is below 4, or nothing");
-  float4 sum{0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll 1
-  for (; split + kSplits <= end; split += kSplits) add_batch<kPlanes, kSplits>(sum, q, planes, split);
-  if constexpr (kSplits == 4) {
-    if (split + 2 <= end) {
-      add_batch<kPlanes, 2>(sum, q, planes, split);
-      split += 2;
-    }
-    if (split < end) add_batch<kPlanes, 1>(sum, q, planes, split);
-  }
-  return sum;
 }
 
 __device__ __forceinline__ void write_pair(float* to, float a, float b, bool aligned) {
@@ -148,7 +107,8 @@ __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
     const float* planes[kPlanes];
 #pragma unroll
     for (int plane = 0; plane < kPlanes; ++plane) planes[plane] = partial + place_of<kPlanes>(q, quad, plane);
-    sum = add_range<kPlanes>(q, planes, q.splits * group / groups, q.splits * (group + 1) / groups);
+    sum = add_range<kPlanes>(planes, q.split_elements, q.splits * group / groups,
+                             q.splits * (group + 1) / groups);
   }
   if (group > 0) shared[group * blockDim.x + threadIdx.x] = sum;
   __syncthreads();

@@ -33,6 +33,48 @@ __device__ __forceinline__ void write_block(float* partial, std::int64_t block, 
   }
 }
 
+inline constexpr int kSumBatch = 4;  ///< quads that a thread reads at once
+
+__device__ __forceinline__ void add_quad(float4& sum, const float4& part) {
+  sum.x += part.x;
+  sum.y += part.y;
+  sum.z += part.z;
+  sum.w += part.w;
+}
+
+/// Adds kSplits splits, which are read at once, from `split` on.
+template <int kPlanes, int kSplits>
+__device__ __forceinline__ void add_batch(float4& sum, const float* const (&planes)[kPlanes],
+                                          std::int64_t split_elements, int split) {
+  float4 read[kSplits * kPlanes];
+#pragma unroll
+  for (int i = 0; i < kSplits * kPlanes; ++i) {
+    read[i] = *reinterpret_cast<const float4*>(planes[i % kPlanes] + (split + i / kPlanes) * split_elements);
+  }
+#pragma unroll
+  for (int i = 0; i < kSplits * kPlanes; ++i) add_quad(sum, read[i]);
+}
+
+/// The sum of the splits from `split` to before `end`, which lie `split_elements` apart.
+template <int kPlanes>
+__device__ __forceinline__ float4 add_range(const float* const (&planes)[kPlanes],
+                                            std::int64_t split_elements, int split, int end) {
+  constexpr int kSplits = kSumBatch / kPlanes;
+  static_assert(kSplits == 4 || kSplits == 1, "what is left is below 4, or nothing");
+  float4 sum{0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 1
+  for (; split + kSplits <= end; split += kSplits)
+    add_batch<kPlanes, kSplits>(sum, planes, split_elements, split);
+  if constexpr (kSplits == 4) {
+    if (split + 2 <= end) {
+      add_batch<kPlanes, 2>(sum, planes, split_elements, split);
+      split += 2;
+    }
+    if (split < end) add_batch<kPlanes, 1>(sum, planes, split_elements, split);
+  }
+  return sum;
+}
+
 /// dw, and db if the shape has a bias, from the partial sums of all splits.
 void add_splits(const ChainCall& call, const WeightsPlan& plan, const float* partial);
 

@@ -1,7 +1,7 @@
 #pragma once
 // The wide layers on Hopper: 3x3 layers of channels in multiples of 64, on wgmma and the tensor memory
 // accelerator (TMA). What a dispatcher needs of each of the three ops; precisions tf32, fp16 and bf16,
-// backward_weights fp16 and bf16 alone; compute capability 9.0 built as sm_90a.
+// backward_weights fp16 and bf16 only; compute capability 9.0 built as sm_90a.
 //
 // They may be called only where is_wide() is true; backward_weights takes is_line() too.
 // Activations, weights and their gradients must be aligned to 16 bytes, as the tensor maps want (`launch`

@@ -22,7 +22,7 @@ bool takes(const ChainShape& shape);
 void launch(const ChainCall& call);
 }  // namespace input_forward
 
-/// Pooled layers alone; even height and width.
+/// Pooled layers only; even height and width.
 namespace input_backward_weights {
 bool takes(const ChainShape& shape);
 std::size_t workspace(const ChainShape& shape, core::Precision precision);

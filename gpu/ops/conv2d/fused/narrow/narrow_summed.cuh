@@ -1,6 +1,6 @@
 #pragma once
 // Sums of taps of a 3x3 kernel: what the convolution of an upsampled image multiplies one pixel with, because
-// several taps meet the same pixel (block.h). Rounded once to 16 bits, or to TF32.
+// several taps meet the same pixel (chain.h). Rounded once to 16 bits, or to TF32.
 
 #include <cstdint>
 

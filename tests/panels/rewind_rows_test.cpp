@@ -1,0 +1,66 @@
+// What a step that was not kept, and the branches of a training, say of themselves.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/changes.h"
+#include "ui/panels/rewind_menu.h"
+#include "ui/panels/run_rows.h"
+
+namespace warpscope::ui::rewind_rows_test {
+namespace {
+
+training::Snapshot at_step_1000() {
+  training::Snapshot snapshot;
+  snapshot.step = 1000;
+  snapshot.moments = std::make_shared<std::vector<std::uint64_t>>(std::vector<std::uint64_t>{0, 600, 900});
+  snapshot.images_per_second = 6400;
+  tests::settings_of(snapshot).batch = 64;
+  return snapshot;
+}
+
+TEST(RewindRows, AStepSaysHowLongItTakesToComputeItAgain) {
+  training::Snapshot snapshot = at_step_1000();
+  EXPECT_EQ(again_text(snapshot, 668), "computed again in 0.7 s");
+  EXPECT_EQ(again_text(snapshot, 601), "computed again in 0.1 s");
+  EXPECT_EQ(again_text(snapshot, 600), "go back to it");
+  snapshot.images_per_second = 128;
+  EXPECT_EQ(again_text(snapshot, 668), "computed again in 34 s");
+  snapshot.images_per_second = 0;
+  EXPECT_EQ(again_text(snapshot, 668), "computed again");
+}
+
+TEST(RewindRows, AStepThatCannotBeReachedOffersNothing) {
+  training::Snapshot snapshot = at_step_1000();
+  EXPECT_EQ(again_text(snapshot, 1000), "") << "the training is there";
+  snapshot.moments = std::make_shared<std::vector<std::uint64_t>>();
+  EXPECT_EQ(again_text(snapshot, 668), "");
+  snapshot = at_step_1000();
+  snapshot.can.steer = false;
+  EXPECT_EQ(again_text(snapshot, 668), "");
+}
+
+TEST(RewindRows, OnTheWayItSaysHowFarItIs) {
+  training::Snapshot snapshot = at_step_1000();
+  snapshot.rewind = {true, 600, 668, 612};
+  EXPECT_EQ(again_text(snapshot, 668), "computing step 612 of 668");
+  EXPECT_EQ(rewind_progress(snapshot.rewind), "on the way back to step 668: step 612 is computed again");
+}
+
+TEST(RewindRows, ABranchTellsItsRoot) {
+  training::LeftTraining branch{
+      .number = 0, .step = 5000, .from = 1204, .changed = "learning rate: 0.1 -> 0.01"};
+  EXPECT_EQ(root_text(branch), "from step 1,204: learning rate: 0.1 -> 0.01");
+  branch.changed.clear();
+  EXPECT_EQ(root_text(branch), "from step 1,204");
+  branch.from = 5000;
+  EXPECT_EQ(root_text(branch), "where the present training goes on from");
+  branch.from.reset();
+  EXPECT_EQ(root_text(branch), "from first weights of its own");
+}
+
+}  // namespace
+}  // namespace warpscope::ui::rewind_rows_test
