@@ -119,7 +119,7 @@ ImageSet set_of(TextTable table, const std::vector<std::string>& labels, const R
   return set;
 }
 
-/// Of texts that stand before their classes nearly each is one: that is told too where these are too many.
+/// Nearly each of the texts that stand before their classes is one: that is told too where these are too many.
 void check_classes_of_rows(const std::string& path, std::size_t classes, std::size_t rows,
                            const Requirements& model) {
   try {

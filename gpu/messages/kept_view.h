@@ -32,7 +32,7 @@ enum class ViewKind : std::uint8_t {
   distributions
 };
 
-/// Of activations with their image, of answers with their layer; else with 0.
+/// Activations have that of their image, answers that of their layer; else it is 0.
 using ViewKey = std::pair<ViewKind, std::int64_t>;
 
 /// What one kind of view showed after a step.

@@ -234,7 +234,7 @@ bool RunView::read_predictions() {
   return true;
 }
 
-/// Of the network and the generation that the snapshot tells of.
+/// That of the network and the generation that the snapshot tells of.
 void RunView::read_views() {
   if (!network_) return;
   for (training::KeptView& view : views_.take(snapshot_.generation, network_number_))

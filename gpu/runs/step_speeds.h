@@ -30,7 +30,7 @@ class StepSpeeds {
     std::sort(sorted.begin(), sorted.end());
     return core::quantile(sorted, 0.5);
   }
-  /// Of a step of so many images that has no time of its own: as most take. One step may take a hundred times as long,
+  /// For a step of so many images that has no time of its own: as most take. One step may take a hundred times as long,
   /// so the last one's time says little. `otherwise` before the first speed.
   double usual_seconds(double images, double otherwise) const {
     const std::optional<double> speed = median();

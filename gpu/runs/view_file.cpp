@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto kBegin = static_cast<std::int64_t>(kViewsMagic.size());
 
-/// Of those that belong to the newest one: which stay, so that they take no more than `most` bytes.
+/// Which of those that belong to the newest one stay, so that they take no more than `most` bytes.
 std::set<std::int64_t> staying(const std::vector<ViewPlace>& places, const ViewLine& line, std::size_t most) {
   const auto own = line.of(places.back().head.generation);
   training::ViewLanes<std::int64_t> lanes;

@@ -98,7 +98,7 @@ class ViewScanner {
 class ViewLine {
  public:
   void note(const training::Return& back) { returns_[back.generation] = back; }
-  /// Of each generation on the way to `generation` the last step that both have in common.
+  /// The last step that each generation on the way to `generation` has in common with it.
   std::map<std::uint64_t, std::uint64_t> of(std::uint64_t generation) const;
   const std::map<std::uint64_t, training::Return>& returns() const { return returns_; }
 

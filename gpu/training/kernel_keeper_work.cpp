@@ -25,7 +25,7 @@ constexpr std::size_t kMostReady = 8;
 /// A core that the training wants too leaves less than a tenth of its time to work of this niceness.
 constexpr int kNiceness = 12;
 
-/// Of this thread, the threads that it starts and its processes.
+/// Lowers that of this thread, and with it of the threads that it starts and its processes.
 void lower_priority() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
 }

@@ -13,7 +13,7 @@ constexpr double kMattersTimes = 8;
 /// Each arrival looks at all of them.
 constexpr std::size_t kMostMoments = 1024;
 
-/// Of take_changes(): no window takes back more.
+/// The most that take_changes() takes: no window takes back more.
 constexpr std::size_t kMostChanges = 128;
 
 /// Share of the budget for those that wait for the disk.

@@ -186,7 +186,7 @@ std::vector<RecordedLooks::Subject> RecordedLooks::subjects() const {
   return all;
 }
 
-/// Of those that are due and may be paid for, the one that was seen longest ago.
+/// The one that was seen longest ago, of those that are due and may be paid for.
 std::optional<RecordedLooks::Subject> RecordedLooks::next() const {
   const std::uint64_t step = engine_.steps();
   std::optional<Subject> best;

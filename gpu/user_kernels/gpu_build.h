@@ -20,7 +20,7 @@ struct GpuBuildFacts {
   double occupancy = 0;  ///< their threads over the most that fit
 };
 
-/// Of a cubin, in the context that is current. Throws core::Error where the driver cannot load it.
+/// That of a cubin, in the context that is current. Throws core::Error where the driver cannot load it.
 GpuBuildFacts facts_of(const std::filesystem::path& cubin);
 
 /// "58 registers, 17.0 KiB of shared memory, no local memory; 4 blocks of 256 threads on a multiprocessor, 50 % ..."

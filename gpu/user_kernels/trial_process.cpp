@@ -38,10 +38,10 @@ constexpr std::int64_t kMostNumbers = 300'000;
 constexpr int kRandomShapes = 6;
 constexpr int kArguments = 8;
 
-// Of each variant on each shape, and of all; the training beside it shares the machine.
+// For each variant on each shape, and for all; the training beside it shares the machine.
 constexpr int kTimedCalls = 15;
 constexpr double kTimedSeconds = 0.1;
-constexpr std::chrono::seconds kTimedInAll(4);
+constexpr std::chrono::seconds kTimedInAll(20);
 
 void set_stage(Board& board, Stage stage) {
   std::atomic_ref(board.stage).store(static_cast<std::uint32_t>(stage));

@@ -218,6 +218,7 @@ std::vector<training::FeedItem> recorded(std::uint64_t step, std::uint64_t gener
   latents->step = step;
   auto times = std::make_shared<CallTimes>();
   times->step = step;
+  times->timings.emplace_back();
   auto evaluation = std::make_shared<training::Evaluation>();
   evaluation->step = step;
   evaluation->image_losses = {1, 2, 3};

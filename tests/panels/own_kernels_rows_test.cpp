@@ -107,10 +107,10 @@ TEST(OwnKernels, ATimeInAStepAddsUpAllLayers) {
   EXPECT_EQ(step_microseconds(now, "hopper", 0), 0);
   ASSERT_TRUE(best_rival(now));
   EXPECT_EQ(best_rival(now)->variant, "tiled") << "naive is faster in one of the shapes only";
-  EXPECT_EQ(
-      comparison_of(own, now),
-      "50.0 \u00b5s in a step: about the time of tiled, the fastest of the others, and 0.59x the time of "
-      "version 1");
+  EXPECT_EQ(comparison_of(own, now),
+            "50.0 \u00b5s in a step: about the time of tiled, the fastest of the others, and 0.59\u00d7 the "
+            "time of "
+            "version 1");
   EXPECT_EQ(comparison_of(own, version(2, KernelStage::ready)), "") << "it was not timed";
   EXPECT_FALSE(best_rival(version(2, KernelStage::ready)));
 }

@@ -129,7 +129,9 @@ void MainView::follow_way_back(const Frame& frame) {
   tell_rewind(frame);
   const auto become = undo_.take_return();
   if (become == Undo::Return::there) {
-    tell(taken_back_text(frame.snapshot.step, way_back_.change), training::LogLevel::info);
+    const Change* const made = undo_.redoable();  // the one taken back, as it was made
+    const std::string change = made != nullptr ? in_one_line(*made, frame.snapshot.device) : way_back_.change;
+    tell(taken_back_text(frame.snapshot.step, change), training::LogLevel::info);
     notices_.offer("Only the setting", "Sets only that back: the training goes on from where it was");
     offered_ = Offer::only_setting;
   } else if (become == Undo::Return::refused) {

@@ -108,16 +108,16 @@ class Line {
                        shell_word(watch.folder));
   }
   std::string operator()(const training::ApplyWhenProved& apply) const {
-    return fmt::format("{}: each version that is proved {}", shell_word(apply.file),
+    return fmt::format("Each version of {} that is proved {}", shell_word(apply.file),
                        apply.on ? "runs from the next step on" : "waits until it is chosen");
   }
   std::string operator()(const training::UseKernel& use) const {
     return use.version == 0
-               ? shell_word(use.file) + ": not used any longer"
-               : fmt::format("{}: version {} from the next step on", shell_word(use.file), use.version);
+               ? "Use no longer " + shell_word(use.file)
+               : fmt::format("Version {} of {} from the next step on", use.version, shell_word(use.file));
   }
   std::string operator()(const training::ForgetKernel& forget) const {
-    return shell_word(forget.file) + ": forgotten";
+    return "Forget " + shell_word(forget.file);
   }
   std::string operator()(const training::Save& save) const { return "--save " + shell_word(save.file); }
   std::string operator()(const training::Observe& observe) const {
