@@ -17,7 +17,7 @@ class OwnKernels(WindowCase):
 
     def open_panel(self, *more, size="1600x1000"):
         self.open_window("--model", self.small_autoencoder(), "--precision", "fp32", *more, size=size)
-        self.do_by_palette("show own kernels", "panel.own_kernels")
+        self.do_by_palette("show own kernels", "Show Own kernels")
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
