@@ -97,7 +97,7 @@ struct Record {
   bool on = true;
 };
 /// The file of a kernel that a person wrote is compiled, proved and timed, now and whenever it or a header of it is
-/// saved: Snapshot::user_kernels. Of one that is there already only the flag changes. Refused where the training takes
+/// saved: Snapshot::user_kernels. Where it is there already, only the flag changes. Refused where the training takes
 /// no kernels of users, and for a name that is that of another file's variant.
 struct LoadKernel {
   std::string file;

@@ -54,7 +54,7 @@ class ViewReader {
   explicit ViewReader(const std::filesystem::path& folder) : path_(views_file(folder)) {}
 
   /// What has come since the last call, as far as it belongs to `generation` of the training and to that network; it is
-  /// told as of that generation. Of another one than before, and where the file was replaced, all there is.
+  /// told as of that generation. For another one than before, and where the file was replaced, all there is.
   std::vector<training::KeptView> take(std::uint64_t generation, std::uint64_t network);
   /// What cannot be read, in a sentence; "" if nothing. `ended`: nobody writes to it any more.
   std::string objection(bool ended) const;

@@ -28,6 +28,6 @@ std::string to_string(const Task& task);
 
 /// A chain of ops that work element by element, the later ones, on what the op before gives. Throws core::BadInput
 /// where a name is none of an op.
-Task task_of(std::string_view names);
+Task task_of(std::string_view text);
 
 }  // namespace warpscope::user_kernels

@@ -1,9 +1,7 @@
 #include "ui/panels/own_kernels_desk.h"
 
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
@@ -11,6 +9,7 @@
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/waiting.h"
 
 namespace warpscope::ui::own_kernels_desk_test {
 namespace {
@@ -32,9 +31,10 @@ class OwnKernelsDeskTest : public testing::Test {
   OwnKernelsDeskTest() { desk_.serve(services()); }
 
   void settle() {
-    while (desk_.busy()) {
-      if (!desk_.advance()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    EXPECT_TRUE(tests::eventually([this] {
+      desk_.advance();
+      return !desk_.busy();
+    }));
   }
   std::string file(const std::string& name) const {
     fs::create_directories((folder_.path() / name).parent_path());

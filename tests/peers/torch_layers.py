@@ -230,7 +230,7 @@ class Kind(typing.NamedTuple):
     type: str   # in files
     draw: typing.Callable    # Place -> fields
     module: typing.Callable  # fields, extent of the input -> module
-    # Of the name that the program gives such a layer, with its number among those; "": it is always given one.
+    # How the name begins that the program gives such a layer, before its number; "": files always name it.
     prefix: str = ""
     terms: typing.Callable = lambda extent, batch: 0  # of its sums, if it has no weights; 0: it does not round
     probe: tuple = (12, 12, 2)  # images on which one is tried, to find out whether the program has the kind
