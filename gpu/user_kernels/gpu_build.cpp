@@ -63,7 +63,7 @@ std::string_view instruction_in(std::string_view line) {
     if (word == std::string_view::npos) return "";
     line.remove_prefix(word);
     const std::string_view found = line.substr(0, line.find_first_of(" \t;"));
-    if (!found.starts_with("@") && !found.starts_with("{")) return found.starts_with("/*") ? "" : found;
+    if (!found.starts_with('@') && !found.starts_with('{')) return found.starts_with("/*") ? "" : found;
     line.remove_prefix(std::max<std::size_t>(1, found.size()));
   }
 }

@@ -8,7 +8,7 @@ from warpscope_program import main, wait_until  # noqa: E402
 from window_driver import WindowCase  # noqa: E402
 
 WRONG = ("x < 0 ? 0 : x", "x < 0 ? 1 : x")
-BROKEN = ("const float x", "cnst float x")
+BROKEN = ("= call.input(", "= call.inpt(")
 FASTER = ("x < 0 ? 0 : x", "x > 0 ? x : 0")
 
 
@@ -78,7 +78,7 @@ class OwnKernels(WindowCase):
         self.change("mine.cpp", BROKEN)
         self.wait_for_kernel("the error", state="refused, version 1 runs", errors=1)
         self.click("own_kernels.error.0")
-        wait_until(lambda: self.events("copied") and "cnst float x" in self.events("copied")[-1]["text"], "the line",
+        wait_until(lambda: self.events("copied") and "call.inpt(" in self.events("copied")[-1]["text"], "the line",
                    self.process)
         self.click("own_kernels.source")
         self.wait_for("the text", source=True)

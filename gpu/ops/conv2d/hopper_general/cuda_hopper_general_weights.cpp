@@ -85,8 +85,8 @@ void backward_weights(const OpCall& call) {
 
 }  // namespace
 
-std::size_t partial_bytes(const WeightsProblem& q) {
-  return sizeof(float) * static_cast<std::size_t>(q.splits * q.split_elements);
+std::size_t partial_bytes(const WeightsProblem& problem) {
+  return sizeof(float) * static_cast<std::size_t>(problem.splits * problem.split_elements);
 }
 
 WeightsPlan plan_weights(const OpShape& s) {
