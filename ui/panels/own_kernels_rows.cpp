@@ -89,7 +89,7 @@ struct FactRow {
   const char* tip;
 };
 
-const std::array kFacts{
+constexpr std::array kFacts{
     FactRow{"compiled",
             [](const KernelVersion& v) {
               const std::string time = milliseconds_text(v.compile_milliseconds);

@@ -69,20 +69,8 @@ struct Shape {
   static_assert(stages > kLate && shared_bytes <= kMostShared);
 };
 
-/// Addresses in shared memory.
 template <class S>
-struct Places {
-  SharedAddress base;
-
-  __device__ SharedAddress stage(int i) const { return base + static_cast<unsigned>(i) * S::stage_bytes; }
-  __device__ SharedAddress full(int i) const { return tiles::barrier_at(base + S::barriers_at, i); }
-  __device__ SharedAddress empty(int i) const {
-    return tiles::barrier_at(base + S::barriers_at, S::stages + i);
-  }
-};
-
-template <class S>
-__device__ void make_barriers(const Places<S>& at) {
+__device__ void make_barriers(const tiles::StagePlaces<S>& at) {
   constexpr unsigned kConsumerWarps = kConsumers * kWarpgroup / 32;
   for (int i = 0; i < S::stages; ++i) {
     tiles::make_barrier(at.full(i), 1);
@@ -123,7 +111,7 @@ __device__ __forceinline__ int slices_of(const Problem& q) {
 
 /// One thread: all copies of the block, in the order in which the consumers use them.
 template <class S>
-__device__ void produce(const Problem& q, const Places<S>& at, const Maps& maps) {
+__device__ void produce(const Problem& q, const tiles::StagePlaces<S>& at, const Maps& maps) {
   tiles::prefetch_map(maps.filters);
   tiles::Ring<S::stages> ring;
   const int slices = slices_of(q);
@@ -177,8 +165,9 @@ struct Turn {
 /// Adds the products of so many stages, of each its first `kSteps` steps. A stage is given back when the products after
 /// it have been issued and its own are done.
 template <class S, int kSteps>
-__device__ __forceinline__ void multiply_stages(float (&sums)[S::products][S::sums], const Places<S>& at,
-                                                Turn<S>& turn, int count, int consumer, int lane) {
+__device__ __forceinline__ void multiply_stages(float (&sums)[S::products][S::sums],
+                                                const tiles::StagePlaces<S>& at, Turn<S>& turn, int count,
+                                                int consumer, int lane) {
 #pragma unroll 1
   for (int i = 0; i < count; ++i) {
     const SharedAddress stage = at.stage(turn.ring.stage);
@@ -208,8 +197,9 @@ __device__ __forceinline__ void multiply_stages(float (&sums)[S::products][S::su
 /// The sums of a tile, which begin with the bias.
 template <class S>
 __device__ __forceinline__ void multiply_tile(float (&sums)[S::products][S::sums], const Problem& q,
-                                              const Places<S>& at, const Result<typename S::Math>& to,
-                                              Turn<S>& turn, const Tile& tile, int consumer, int lane) {
+                                              const tiles::StagePlaces<S>& at,
+                                              const Result<typename S::Math>& to, Turn<S>& turn,
+                                              const Tile& tile, int consumer, int lane) {
 #pragma unroll
   for (int j = 0; j < S::columns / 8; ++j) {
     const float2 bias = bias_of(q, to, tile.channel + 8 * j + 2 * (lane % 4));
@@ -240,7 +230,7 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[S::products][S::sums
 }
 
 template <class S>
-__device__ void consume(const Problem& q, const Places<S>& at, const Result<typename S::Math>& to,
+__device__ void consume(const Problem& q, const tiles::StagePlaces<S>& at, const Result<typename S::Math>& to,
                         int consumer, int thread) {
   const int lane = thread % 32;
   const tiles::Lane place{thread / 32, lane / 4, lane % 4};
@@ -273,7 +263,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                           const __grid_constant__ Result<typename S::Math> to) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Places<S> at{tiles::first_tile(shared)};
+  const tiles::StagePlaces<S> at{tiles::first_tile(shared)};
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) make_barriers(at);
   __syncthreads();

@@ -60,18 +60,6 @@ struct WeightsShape {
   static_assert(stages > 2 && shared_bytes <= kMostSharedBytes);
 };
 
-/// Addresses in shared memory.
-template <class S>
-struct WeightsPlaces {
-  SharedAddress base;
-
-  __device__ SharedAddress stage(int i) const { return base + static_cast<unsigned>(i) * S::stage_bytes; }
-  __device__ SharedAddress full(int i) const { return tiles::barrier_at(base + S::barriers_at, i); }
-  __device__ SharedAddress empty(int i) const {
-    return tiles::barrier_at(base + S::barriers_at, S::stages + i);
-  }
-};
-
 /// What a block does.
 struct Work {
   int first_unit;
@@ -162,7 +150,7 @@ __device__ __forceinline__ Copy copy_of_slice(const WeightsProblem& q, int slice
 
 /// One thread: all copies of the block.
 template <class S>
-__device__ void copy_stages(const WeightsProblem& q, const WeightsPlaces<S>& at, const WeightsMaps& maps,
+__device__ void copy_stages(const WeightsProblem& q, const tiles::StagePlaces<S>& at, const WeightsMaps& maps,
                             const Work& work) {
   constexpr int kMostSlices = S::units * kUnitRows / kHalfSliceChannels;
   const CUtensorMap& row_map = q.taps_in_rows ? maps.input : maps.gradient;
@@ -219,7 +207,7 @@ __device__ __forceinline__ std::uint64_t describe_halves(SharedAddress tile) {
 /// been issued and its own are done.
 template <class S>
 __device__ __forceinline__ void multiply_pixels(float (&sums)[S::products][S::sums],
-                                                const WeightsPlaces<S>& at, bool halves, int count,
+                                                const tiles::StagePlaces<S>& at, bool halves, int count,
                                                 int consumer, int lane) {
   const unsigned row_step = halves ? tiles::kTurnedStep / 2 : tiles::kTurnedStep;
   tiles::Ring<S::stages> ring;
@@ -255,7 +243,7 @@ __device__ __forceinline__ void multiply_pixels(float (&sums)[S::products][S::su
 /// The partial sums of a unit lie as the threads of a warpgroup hold them (hopper_ptx.cuh): thread i's sums d[4 j] to
 /// d[4 j + 3] are the unit's quad 128 j + i, so that a warp writes 512 bytes in one piece.
 template <class S>
-__device__ void multiply_and_write(const WeightsProblem& q, const WeightsPlaces<S>& at, const Work& work,
+__device__ void multiply_and_write(const WeightsProblem& q, const tiles::StagePlaces<S>& at, const Work& work,
                                    float* partial, int consumer, int thread) {
   float sums[S::products][S::sums];
 #pragma unroll
@@ -300,8 +288,9 @@ __device__ __forceinline__ void add_pixels(float (&sums)[8], const unsigned char
 
 /// One of the warps that add up dy: every third of its slices.
 template <class S>
-__device__ void add_gradient(const WeightsProblem& q, const WeightsPlaces<S>& at, const unsigned char* shared,
-                             const Work& work, float* partial, int warp, int lane) {
+__device__ void add_gradient(const WeightsProblem& q, const tiles::StagePlaces<S>& at,
+                             const unsigned char* shared, const Work& work, float* partial, int warp,
+                             int lane) {
   constexpr int kMost = (std::max(S::units, S::column_slices) + kAddingWarps - 1) / kAddingWarps;
   const unsigned begin = q.taps_in_rows ? S::columns_at : 0;
   const int slices = q.taps_in_rows ? S::column_slices : S::units;
@@ -345,7 +334,7 @@ __global__ void __launch_bounds__(kWeightThreads, 1)
                                   const __grid_constant__ WeightsMaps maps, float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
-  const WeightsPlaces<S> at{tiles::first_tile(shared)};
+  const tiles::StagePlaces<S> at{tiles::first_tile(shared)};
   const Work work = work_of<S>(q);
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {

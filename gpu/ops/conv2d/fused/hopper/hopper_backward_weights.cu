@@ -77,7 +77,7 @@ namespace {
 /// One thread: all copies of the block. dy's second slice may lie past its last filter, x's past its last
 /// channel: what is read there only meets sums that are not written.
 template <class S>
-__device__ void produce(const WeightsProblem& q, const Places<S>& at, const CUtensorMap& dy,
+__device__ void produce(const WeightsProblem& q, const StagePlaces<S>& at, const CUtensorMap& dy,
                         const CUtensorMap& x) {
   prefetch_map(dy);
   prefetch_map(x);
@@ -154,7 +154,8 @@ __device__ __forceinline__ void write_sums(const WeightsProblem& q, const Unit& 
 }
 
 template <class Math, class S>
-__device__ void consume(const WeightsProblem& q, const Places<S>& at, float* partial, int t, int thread) {
+__device__ void consume(const WeightsProblem& q, const StagePlaces<S>& at, float* partial, int t,
+                        int thread) {
   const Unit unit = unit_of<S>(q);
   float sums[S::parts][S::sums];
   Ring<S::stages> ring;
@@ -181,7 +182,7 @@ __global__ void __launch_bounds__(S::threads, 1)
                    const __grid_constant__ CUtensorMap x, float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Places<S> at{first_tile(shared)};
+  const StagePlaces<S> at{first_tile(shared)};
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) make_barriers(at, adds_gradients(q) ? S::filter_slices : 0);
   __syncthreads();

@@ -82,7 +82,7 @@ __device__ __forceinline__ void next_place(Place& place, const Grid& grid) {
 
 /// One thread: all copies of the block.
 template <class S>
-__device__ void produce_patches(const WeightsProblem& q, const Places<S>& at, const CUtensorMap& dy,
+__device__ void produce_patches(const WeightsProblem& q, const StagePlaces<S>& at, const CUtensorMap& dy,
                                 const CUtensorMap& x) {
   prefetch_map(dy);
   prefetch_map(x);
@@ -107,7 +107,7 @@ __device__ void produce_patches(const WeightsProblem& q, const Places<S>& at, co
 
 /// A warpgroup's kCount taps, of lines from `first` on, of bundles those of column `first`.
 template <class Math, class S, int kCount>
-__device__ void consume_taps(const WeightsProblem& q, const Places<S>& at, float* partial, int first,
+__device__ void consume_taps(const WeightsProblem& q, const StagePlaces<S>& at, float* partial, int first,
                              int thread) {
   const Unit unit = unit_of<S>(q);
   float sums[kCount * kBlockSums];
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(S::threads, 1)
                         const __grid_constant__ CUtensorMap x, float* __restrict__ partial) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) unsigned char shared[];
-  const Places<S> at{first_tile(shared)};
+  const StagePlaces<S> at{first_tile(shared)};
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) make_barriers(at, adds_gradients(q) ? static_cast<unsigned>(kAddingWarps) : 0);
   __syncthreads();

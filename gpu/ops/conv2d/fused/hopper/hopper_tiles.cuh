@@ -60,6 +60,17 @@ __device__ __forceinline__ SharedAddress barrier_at(SharedAddress barriers, int 
   return barriers + static_cast<unsigned>(i) * 8;
 }
 
+/// Addresses in shared memory of S::stages stages of S::stage_bytes each, and at S::barriers_at of the barriers that say
+/// that they are full, then of those that say that they are empty.
+template <class S>
+struct StagePlaces {
+  SharedAddress base;
+
+  __device__ SharedAddress stage(int i) const { return base + static_cast<unsigned>(i) * S::stage_bytes; }
+  __device__ SharedAddress full(int i) const { return barrier_at(base + S::barriers_at, i); }
+  __device__ SharedAddress empty(int i) const { return barrier_at(base + S::barriers_at, S::stages + i); }
+};
+
 /// An operand's descriptor, in parts: where the tile is may change, the rest not. `next`: see "turned". The
 /// tile has the first of each `every` periods.
 __device__ __forceinline__ std::uint64_t describe(SharedAddress tile, unsigned next, unsigned every = 1) {

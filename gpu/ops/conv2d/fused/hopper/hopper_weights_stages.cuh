@@ -90,19 +90,10 @@ __device__ __forceinline__ std::int64_t block_of(const WeightsProblem& q, int pl
   return std::int64_t{line} * (q.channels / kSlice) + channel / kSlice;
 }
 
-template <class S>
-struct Places {
-  SharedAddress base;
-
-  __device__ SharedAddress stage(int i) const { return base + static_cast<unsigned>(i) * S::stage_bytes; }
-  __device__ SharedAddress full(int i) const { return barrier_at(base + S::barriers_at, i); }
-  __device__ SharedAddress empty(int i) const { return barrier_at(base + S::barriers_at, S::stages + i); }
-};
-
 /// Warp `part` of the kWarps that add up a slice: the sums over the split's pixels of its part of 64 filters. A lane
 /// has eight of them, of every fourth pixel, of two warps of every eighth.
 template <class Math, class S, int kWarps>
-__device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, const unsigned char* tiles,
+__device__ void add_gradients(const WeightsProblem& q, const StagePlaces<S>& at, const unsigned char* tiles,
                               float* partial, int slice, int part, int lane) {
   static_assert(kWarps == 1 || kWarps == 2);
   constexpr int kPixels = static_cast<int>(S::slice_bytes) / kRowBytes;
@@ -149,7 +140,7 @@ __device__ void add_gradients(const WeightsProblem& q, const Places<S>& at, cons
 /// The barriers of all stages, by one thread before the block's __syncthreads. One lane of each warp of the consumers
 /// tells that a stage is empty, and so do all lanes of the warps that add up dy, since each has read for itself.
 template <class S>
-__device__ void make_barriers(const Places<S>& at, unsigned adding_warps) {
+__device__ void make_barriers(const StagePlaces<S>& at, unsigned adding_warps) {
   for (int i = 0; i < S::stages; ++i) {
     make_barrier(at.full(i), 1);
     make_barrier(at.empty(i), S::consumers * 4 + adding_warps * 32);
