@@ -41,12 +41,12 @@ void add_training_options(CLI::App& app, TrainingArguments& arguments);
 /// for another device or precision. Where no network is named it is that of the initial weights, if they tell it.
 /// Throws core::BadInput for a file that cannot be read, and for another
 /// model, other data or another folder of a resumed run.
-training::Configuration parse(const TrainingArguments& arguments);
+training::Configuration parse(const TrainingArguments& typed);
 
 /// What the trainer takes: parse() with defaults filled in, but for those that depend on the device. What stands on the
 /// command line and has no effect with the optimizer is told on standard error. Throws core::BadInput as parse(), and
 /// if the file to save could not be written.
-training::TrainerOptions training_options(const TrainingArguments& arguments);
+training::TrainerOptions training_options(const TrainingArguments& typed);
 
 /// The folder of what was measured of variants; "" where nobody knows one of the user: nothing is measured then.
 std::string measured_dir();

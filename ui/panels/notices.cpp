@@ -72,7 +72,7 @@ bool Notices::draw(const Frame& frame) {
 void Notices::draw_buttons(const Frame& frame) {
   if (!details_.empty()) toggle(frame, "notice.details", "details", &unfolded_, "Show or hide each change");
   if (!details_.empty() && !offer_.empty()) ImGui::SameLine(0, 8 * frame.scale);
-  if (offer_.empty() || !text_button(frame, "notice.offer", offer_.c_str(), offer_tip_.c_str())) return;
+  if (offer_.empty() || !text_button(frame, "notice.offer", offer_.c_str(), offer_tip_)) return;
   taken_ = true;
   text_.clear();
   redraw_at(frame, ImGui::GetTime());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <ranges>
 #include <utility>
 
 #include "gpu/models/model_file.h"
@@ -156,8 +157,8 @@ training::TrainingSettings Undo::coming_settings(const training::Snapshot& snaps
 }
 
 KernelInUse Undo::coming_kernel(const std::string& file, const training::Snapshot& snapshot) const {
-  for (auto sent = sent_.rbegin(); sent != sent_.rend(); ++sent) {
-    const auto* const kernel = std::get_if<KernelInUse>(&sent->change.after);
+  for (const Sent& sent : std::views::reverse(sent_)) {
+    const auto* const kernel = std::get_if<KernelInUse>(&sent.change.after);
     if (kernel != nullptr && kernel->file == file) return *kernel;
   }
   return kernel_in(*snapshot.user_kernels, file);

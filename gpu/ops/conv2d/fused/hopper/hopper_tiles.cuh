@@ -60,8 +60,8 @@ __device__ __forceinline__ SharedAddress barrier_at(SharedAddress barriers, int 
   return barriers + static_cast<unsigned>(i) * 8;
 }
 
-/// Addresses in shared memory of S::stages stages of S::stage_bytes each, and at S::barriers_at of the barriers that say
-/// that they are full, then of those that say that they are empty.
+/// Addresses in shared memory of S::stages stages of S::stage_bytes each, and, at S::barriers_at, of the barriers that
+/// say that they are full, then of those that say that they are empty.
 template <class S>
 struct StagePlaces {
   SharedAddress base;
