@@ -332,22 +332,58 @@ void print(const BenchReport& report) {
   if (!report.complete) files::print("interrupted: the rest was not measured\n");
 }
 
+/// What is measured, once nothing of the arguments can be refused any more.
+struct Measurement {
+  const BenchArguments& arguments;
+  const Choices& chosen;
+  const models::Model& model;
+  profiling::StepSetup setup;
+  std::vector<Precision> precisions;
+};
+
+void time_variants(const Measurement& what, const std::vector<BenchCase>& cases,
+                   const profiling::Progress& progress, bool quiet, BenchReport& report) {
+  report.missing = missing_variants(what.chosen);
+  report.missing_reason = core::cuda_unavailable_reason();
+  report.peaks = profiling::measure_peaks(what.chosen.device);
+  if (!quiet) files::put(peaks_text(report.device, report.peaks) + "\n");
+  profiling::BenchOptions options;
+  options.precisions = what.precisions;
+  options.only = what.chosen.variant;
+  options.samples = what.arguments.samples.value_or(options.samples);
+  report.rows = profiling::bench(what.chosen.context(), cases, report.peaks, options, progress);
+}
+
+void time_steps(const Measurement& what, const profiling::Progress& progress, BenchReport& report) {
+  report.in_step = calls_of_step(report.rows, what.model, report.batch, report.device);
+  profiling::StepOptions steps;
+  steps.precisions = what.precisions;
+  steps.samples = what.arguments.samples.value_or(steps.samples);
+  steps.energy = steps.samples >= profiling::kLeastSamples;
+  report.steps =
+      profiling::bench_steps(what.chosen.context(), what.model, what.setup, report.rows, steps, progress);
+  report.advice = advice_of(what.chosen, what.model, what.setup, report, what.arguments, progress);
+}
+
 int measure(const BenchArguments& arguments) {
   check(arguments);
   const Choices chosen = choices(arguments.choices);
   const models::Model model = models::model_of(arguments.model);
   const int batch =
       arguments.batch > 0 ? arguments.batch : plan::standard_batch(chosen.device->info(), model);
-  const auto precisions = precisions_of(chosen);
+  const Measurement what{
+      arguments,
+      chosen,
+      model,
+      {.batch = batch, .optimizer = training::defaults_of(ops::parse_update_rule(arguments.optimizer))},
+      precisions_of(chosen)};
   plan::Selection present;
   plan::apply(present, arguments.select, chosen.context());  // refused before anything is measured
   std::vector<BenchCase> cases;
   if (arguments.variants) {
-    cases = cases_of(arguments, chosen, model, batch, precisions);
+    cases = cases_of(arguments, chosen, model, batch, what.precisions);
     check_cases(cases, arguments, model);
   }
-  const profiling::StepSetup setup{
-      .batch = batch, .optimizer = training::defaults_of(ops::parse_update_rule(arguments.optimizer))};
   BenchReport before;
   if (!arguments.against.empty()) before = read_bench_report(arguments.against);
   const bool quiet = arguments.json == "-" || arguments.csv == "-";
@@ -362,36 +398,17 @@ int measure(const BenchArguments& arguments) {
   report.device = chosen.device->info();
   report.batch = batch;
   report.optimizer = arguments.optimizer;
-  if (arguments.variants) {
-    report.missing = missing_variants(chosen);
-    report.missing_reason = core::cuda_unavailable_reason();
-    report.peaks = profiling::measure_peaks(chosen.device);
-    if (!quiet) files::put(peaks_text(report.device, report.peaks) + "\n");
-    profiling::BenchOptions options;
-    options.precisions = precisions;
-    options.only = chosen.variant;
-    options.samples = arguments.samples.value_or(options.samples);
-    report.rows = profiling::bench(chosen.context(), cases, report.peaks, options, progress);
-  }
-  if (wants_steps(arguments) && !interrupted) {
-    report.in_step = calls_of_step(report.rows, model, batch, report.device);
-    profiling::StepOptions steps;
-    steps.precisions = precisions;
-    steps.samples = arguments.samples.value_or(steps.samples);
-    steps.energy = steps.samples >= profiling::kLeastSamples;
-    report.steps = profiling::bench_steps(chosen.context(), model, setup, report.rows, steps, progress);
-    report.advice = advice_of(chosen, model, setup, report, arguments, progress);
-  }
+  if (arguments.variants) time_variants(what, cases, progress, quiet, report);
+  if (wants_steps(arguments) && !interrupted) time_steps(what, progress, report);
   std::string measured;
-  if (wants_steps(arguments) && !interrupted) {
-    measured = measured_text(chosen.context(), model, setup, precisions, arguments.measure);
-  }
+  if (wants_steps(arguments) && !interrupted)
+    measured = measured_text(chosen.context(), model, what.setup, what.precisions, arguments.measure);
   line.clear();
   report.complete = !interrupted;
-  if (!quiet) print(report);
-  if (!quiet) files::put(measured);
-  if (!quiet && !arguments.against.empty()) {
-    files::put(changes_text(before, report, arguments.against));
+  if (!quiet) {
+    print(report);
+    files::put(measured);
+    if (!arguments.against.empty()) files::put(changes_text(before, report, arguments.against));
   }
   write_output(arguments.json, to_json(report));
   write_output(arguments.csv, to_csv(report));

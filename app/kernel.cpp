@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -41,6 +42,7 @@ struct KernelCommand {
   std::vector<std::string> includes;
   std::string device = "auto";
   bool time = true;
+  bool races = false;
 };
 
 /// What "new" is to write: the text, and a sentence about it.
@@ -182,7 +184,19 @@ class Before {
   std::vector<std::string> before_;
 };
 
+user_kernels::Races races_in_kernel(const user_kernels::Kernel& kernel, const std::string& device) {
+  user_kernels::TrialOptions trial;
+  trial.device = core::open_device(device)->info().id();
+  const std::atomic<bool>& stopped = catch_interrupts();
+  trial.go_on = [&stopped] { return !stopped; };
+  return user_kernels::racecheck(kernel.source, kernel.compiled, trial);
+}
+
 int check_kernel(const KernelCommand& arguments) {
+  if (arguments.races && user_kernels::language_of(arguments.file) == user_kernels::Language::cpp)
+    throw core::BadInput("--races: a kernel for the CPU has no shared memory");
+  if (const std::string why = user_kernels::no_racecheck(); arguments.races && !why.empty())
+    throw core::BadInput(fmt::format("--races: {}", why));
   const user_kernels::Kernel kernel = tried_kernel(arguments.file, arguments.includes, arguments.device);
   const user_kernels::Compilation& compiled = kernel.compiled;
   if (!compiled.errors.empty()) {
@@ -199,6 +213,14 @@ int check_kernel(const KernelCommand& arguments) {
     return 1;
   }
   files::print("proved    {:.0f} ms: {}\n", kernel.verdict.milliseconds, kernel.verdict.sentence);
+  if (arguments.races) {
+    const user_kernels::Races races = races_in_kernel(kernel, arguments.device);
+    if (races.found) {
+      files::warn(races.sentence);
+      return 1;
+    }
+    files::print("races     {}\n", races.sentence);
+  }
   if (!arguments.time) return 0;
   const Before before(kernel.source);
   const double microseconds = print_comparison(kernel, arguments.device);
@@ -233,6 +255,7 @@ Run kernel(CLI::App& app) {
   check.add_option("--include", a->includes, "Folders of headers that it includes")->type_name("DIR");
   check.add_option("--device", a->device, "auto or cuda:N: the GPU that a .cu is for")->capture_default_str();
   check.add_flag("!--no-time", a->time, "Do not time it");
+  check.add_flag("--races", a->races, "Look for races in shared memory too, by compute-sanitizer");
   return [a, &make, &list] { return make ? write_new(*a) : list ? list_examples() : check_kernel(*a); };
 }
 

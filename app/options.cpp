@@ -286,6 +286,7 @@ training::TrainerOptions training_options(const TrainingArguments& typed) {
   check_save_file(options.save_file, options.run_dir);
   tell_ignored(arguments.given, options.optimizer);
   options.clip_chosen = given.has("clip_norm");
+  options.given = given;
   options.measured_dir = measured_dir();
   options.resume_dir = arguments.resume;
   options.known_data = known_data(arguments);

@@ -251,7 +251,8 @@ MetRanks meet_ranks(const RankArguments& arguments, const std::string& device, c
   return met;
 }
 
-int follow_as(const MetRanks& met, int (*follow)(ranks::Meeting&, const std::string& device)) {
+int follow_as(const MetRanks& met,
+              const std::function<int(ranks::Meeting&, const std::string& device)>& follow) {
   const int code = follow(*met.meeting, met.device);
   // Rank 0 tells its own terminal why; this one's may be far away.
   if (code == 0 || !met.far) return code;
@@ -262,8 +263,8 @@ int follow_as(const MetRanks& met, int (*follow)(ranks::Meeting&, const std::str
 OtherRanks::OtherRanks(const RankArguments& arguments, training::TrainerOptions& options) {
   MetRanks met = meet_ranks(arguments, options.device, kTrain);
   if (!met.leads()) {
-    exit_code_ = follow_as(met, [](ranks::Meeting& meeting, const std::string& device) {
-      return training::follow(meeting, device);
+    exit_code_ = follow_as(met, [&](ranks::Meeting& meeting, const std::string& device) {
+      return training::follow(meeting, device, nullptr, options.given);
     });
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 // The ranks of a training or an inference that this process leads: how many, on which devices, and their processes.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,8 @@ struct MetRanks {
 MetRanks meet_ranks(const RankArguments& arguments, const std::string& device, const std::string& command);
 
 /// What `follow` returns as exit code of a rank that another one leads, told here where that one is far away.
-int follow_as(const MetRanks& met, int (*follow)(ranks::Meeting&, const std::string& device));
+int follow_as(const MetRanks& met,
+              const std::function<int(ranks::Meeting&, const std::string& device)>& follow);
 
 /// The other ranks of a training, where it has more than one.
 class OtherRanks {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,8 +29,10 @@
 #include "gpu/files/paths.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
+#include "gpu/user_kernels/examples.h"
 #include "gpu/user_kernels/layout.h"
 #include "gpu/user_kernels/templates.h"
+#include "gpu/user_kernels/trial.h"
 
 namespace warpscope::app {
 namespace {
@@ -101,6 +104,35 @@ void write_template(ops::Op op, const std::filesystem::path& file) {
   user_kernels::write_new(file, user_kernels::template_of(op, language, file.filename().string()));
 }
 
+/// A file of the lesson, unless there is one of its name.
+std::filesystem::path write_example(const std::string& name, const std::filesystem::path& folder,
+                                    bool& is_new) {
+  const std::filesystem::path file = folder / name;
+  const user_kernels::Example example =
+      user_kernels::find_example(file.stem().string(), user_kernels::language_of(file));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw core::Error(fmt::format("{} cannot be made: {}", folder.string(), error.message()));
+  is_new = !std::filesystem::exists(file, error);
+  if (is_new) user_kernels::write_new(file, std::string(example.text));
+  return file;
+}
+
+std::string races_of(const std::filesystem::path& file, const std::vector<std::filesystem::path>& includes,
+                     const std::string& device, const data::Stopped& stopped) {
+  const user_kernels::Source source = user_kernels::read_source(file);
+  user_kernels::CompileOptions compiling;
+  compiling.includes = includes;
+  compiling.go_on = [&stopped] { return !stopped(); };
+  compiling.compute_capability = core::open_device(device)->info().compute_capability;
+  const user_kernels::Compilation compiled = user_kernels::compile(source, compiling);
+  if (!compiled.errors.empty()) throw core::BadInput("it does not compile");
+  user_kernels::TrialOptions trial;
+  trial.device = device;
+  trial.go_on = compiling.go_on;
+  return user_kernels::racecheck(source, compiled, trial).sentence;
+}
+
 }  // namespace
 
 void read_data(training::TrainerOptions& options, const training::OrderState* order,
@@ -121,8 +153,13 @@ ui::StartServices start_services() {
       .make = new_training, .fetchable = fetch::names(), .fetch = fetch_set, .view = view_in_another_window};
 }
 
-ui::KernelServices kernel_services() {
-  ui::KernelServices services{.write_new = write_template, .edit = open_in_editor};
+ui::KernelServices kernel_services(const std::vector<std::filesystem::path>& includes) {
+  ui::KernelServices services{
+      .write_new = write_template, .write_example = write_example, .edit = open_in_editor};
+  for (const user_kernels::Example& each : user_kernels::examples()) {
+    services.lesson.push_back(
+        {std::string(each.file), std::string(each.adds), each.language == user_kernels::Language::cuda});
+  }
   const std::vector<ops::Op> offered = user_kernels::offered_ops();
   for (const ops::OpContract& contract : ops::contracts()) {
     const bool is_offered = std::ranges::find(offered, contract.op) != offered.end();
@@ -131,6 +168,12 @@ ui::KernelServices kernel_services() {
                                          : why_not.empty() ? "there is no file to start from yet"
                                                            : std::string(why_not)});
   }
+  services.racecheck = [includes](const std::filesystem::path& file, const std::string& device,
+                                  const data::Stopped& stopped) {
+    return races_of(file, includes, device, stopped);
+  };
+  services.why_no_racecheck = user_kernels::no_racecheck();
+  if (!services.why_no_racecheck.empty()) services.why_no_racecheck += ".";
   if (!has_opener())
     services.why_no_editor = fmt::format("{}, which opens files in an editor, is not installed.", kOpener);
   return services;

@@ -1,6 +1,9 @@
 #pragma once
 // What a window begins trainings with: all checks by which one may be refused come before the present one is left.
 
+#include <filesystem>
+#include <vector>
+
 #include "gpu/data/sets.h"
 #include "gpu/runs/checkpoint.h"
 #include "gpu/training/trainer.h"
@@ -15,6 +18,7 @@ void read_data(training::TrainerOptions& options, const training::OrderState* or
                const data::Stopped& stopped);
 
 ui::StartServices start_services();
-ui::KernelServices kernel_services();
+/// `includes`: folders of headers of kernels.
+ui::KernelServices kernel_services(const std::vector<std::filesystem::path>& includes);
 
 }  // namespace warpscope::app

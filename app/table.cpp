@@ -112,6 +112,9 @@ std::string figure(double value) {
 
 void check_folder_of(const std::string& option, const fs::path& file) {
   std::error_code error;
+  if (!fs::exists(file, error) && error == std::errc::filename_too_long)
+    throw core::BadInput(
+        fmt::format("{}: {} is too long a name; choose a shorter one", option, file.string()));
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, error)) {
     throw core::BadInput(fmt::format("{}: there is no folder {}; make it first", option, folder.string()));

@@ -67,7 +67,8 @@ UsedKernels use_kernels(const KernelArguments& arguments, const std::string& dev
       variant.version = 1;
       used.variants = ops::with_variant(*used.variants, std::move(variant));
       const user_kernels::Source& source = tried.kernel.source;
-      used.files.push_back({source.op, source.variant, source.file.filename().string(), source.text});
+      used.files.push_back(
+          {source.op, source.variant, source.file.filename().string(), source.text, tried.kernel.headers});
     }
     used.tried.push_back(std::move(tried));
   }

@@ -26,6 +26,7 @@
 #include "gpu/runs/run_folder.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/runs/user_runs.h"
+#include "gpu/training/kernel_version.h"
 #include "ui/plot/page.h"
 
 namespace warpscope::app {
@@ -65,7 +66,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
     runs::empty_deleted(each);
   window.open_unsaved = open_unsaved;
   window.start = start_services();
-  window.kernels = kernel_services();
+  window.kernels = kernel_services(options.live_kernels.includes);
   window.start_page = arguments.bare;
   const std::string first_device = options.devices.empty() ? "" : options.devices.front();  // of --gpus
   try {
@@ -90,6 +91,7 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       const ops::Variants variants = options.variants;
       std::vector<runs::KernelFile> kernels = std::move(options.kernels);
       user_kernels::LiveKernels live_kernels = std::move(options.live_kernels);
+      training::carry_on(live_kernels, go_on->kernels.get());
       options = std::move(go_on->options);
       options.rank_supply = std::move(supply);
       options.variants = variants;

@@ -4,15 +4,14 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <mutex>
 #include <new>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "gpu/core/allocations.h"
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 
@@ -73,21 +72,12 @@ class CpuDevice final : public Device {
       throw OutOfMemory(fmt::format("the CPU has {}, {} more are needed", host_memory().text(),
                                     memory_text(static_cast<double>(bytes))));
     }
-    const std::lock_guard lock(mutex_);
-    sizes_[memory] = bytes;
-    allocated_ += bytes;
+    allocations_.note(memory, bytes);
     return memory;
   }
   void deallocate(void* memory) noexcept override {
     if (memory == nullptr) return;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = sizes_.find(memory);
-      if (found != sizes_.end()) {
-        allocated_ -= found->second;
-        sizes_.erase(found);
-      }
-    }
+    allocations_.forget(memory);
     ::operator delete (memory, std::align_val_t{kAlignment});
   }
   void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
@@ -98,8 +88,7 @@ class CpuDevice final : public Device {
     MemoryUse use;
     use.total_bytes = info_.memory_bytes;
     use.free_bytes = free_bytes();
-    const std::lock_guard lock(mutex_);
-    use.allocated_bytes = allocated_;
+    use.allocated_bytes = allocations_.bytes();
     return use;
   }
   void make_current() override {}
@@ -114,9 +103,7 @@ class CpuDevice final : public Device {
   }
 
   DeviceInfo info_ = cpu_device_info();
-  mutable std::mutex mutex_;
-  std::unordered_map<void*, std::size_t> sizes_;
-  std::size_t allocated_ = 0;
+  Allocations allocations_;
 };
 
 std::string processor_name() {

@@ -1,10 +1,8 @@
 // The CUDA side of gpu/core/device.h.
 
-#include <mutex>
-#include <unordered_map>
-
 #include <fmt/format.h>
 
+#include "gpu/core/allocations.h"
 #include "gpu/core/cuda.h"
 #include "gpu/core/error.h"
 
@@ -148,22 +146,12 @@ class CudaDevice final : public Device {
                                     static_cast<double>(bytes) / 1048576.0));
     }
     check_cuda(status, "cudaMalloc");
-    const std::lock_guard lock(mutex_);
-    sizes_[memory] = bytes;
-    allocated_ += bytes;
+    allocations_.note(memory, bytes);
     return memory;
   }
   void deallocate(void* memory) noexcept override {
     if (memory == nullptr) return;
-    {
-      // Before cudaFree: afterwards another thread may already have been given the same address.
-      const std::lock_guard lock(mutex_);
-      const auto found = sizes_.find(memory);
-      if (found != sizes_.end()) {
-        allocated_ -= found->second;
-        sizes_.erase(found);
-      }
-    }
+    allocations_.forget(memory);
     cudaSetDevice(info_.index);
     cudaFree(memory);
   }
@@ -194,8 +182,7 @@ class CudaDevice final : public Device {
     cudaSetDevice(info_.index);
     MemoryUse use;
     if (cudaMemGetInfo(&use.free_bytes, &use.total_bytes) != cudaSuccess) cudaGetLastError();
-    const std::lock_guard lock(mutex_);
-    use.allocated_bytes = allocated_;
+    use.allocated_bytes = allocations_.bytes();
     return use;
   }
   void make_current() override { check_cuda(cudaSetDevice(info_.index), "cudaSetDevice"); }
@@ -208,9 +195,7 @@ class CudaDevice final : public Device {
     return free_bytes;
   }
   DeviceInfo info_;
-  mutable std::mutex mutex_;
-  std::unordered_map<void*, std::size_t> sizes_;
-  std::size_t allocated_ = 0;
+  Allocations allocations_;
 };
 
 std::string version(int number) {

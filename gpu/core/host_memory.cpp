@@ -142,10 +142,6 @@ HostMemory host_memory(const MemoryFiles& files) {
   return memory;
 }
 
-std::int64_t free_host_memory() {
-  return host_memory().free.value_or(0);
-}
-
 void require_process_memory(std::int64_t bytes) {
   const auto is_limited = [](auto resource) {
     rlimit limit{};

@@ -32,9 +32,6 @@ HostMemory host_memory(const MemoryFiles& files = {});
 /// "146.5 MiB"; from 10 GiB on "23.1 GiB".
 std::string memory_text(double bytes);
 
-/// Its bytes; 0 if they cannot be told.
-std::int64_t free_host_memory();
-
 /// Throws std::bad_alloc if less than `bytes` are left under the limits of the process: for libraries that take memory
 /// and do not look whether they got it.
 void require_process_memory(std::int64_t bytes);

@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
@@ -46,7 +48,7 @@ struct ClassFolders {
   std::vector<std::string> classes;  ///< the names of the folders to train on, sorted by their bytes
   std::array<std::vector<ClassPicture>, 3> pictures;  ///< by Half
   OtherFiles others;                                  ///< in the folders of the classes
-  std::size_t beside = 0;           ///< pictures that lie beside class folders, and so in no class
+  std::size_t unclassed = 0;        ///< pictures that lie beside class folders, and so in no class
   std::vector<std::string> unused;  ///< names of folders beside those of the halves
   std::string doubt;                ///< whether the classes are some
 
@@ -91,10 +93,29 @@ Listing list(const fs::path& folder) {
 /// Folders of one class that were walked through, by what they are behind all links: links may lead in circles.
 using Seen = std::set<fs::path>;
 
+/// True of what the system makes of itself, /proc and /sys: no end of folders, and no picture.
+bool is_of_the_system(const fs::path& folder) {
+  struct statfs found {};
+  if (::statfs(folder.c_str(), &found) != 0) return false;
+  return found.f_type == PROC_SUPER_MAGIC || found.f_type == SYSFS_MAGIC;
+}
+
 bool enter(const fs::path& folder, Seen& seen) {
   std::error_code failure;
   const fs::path real = fs::canonical(folder, failure);
-  return !failure && seen.insert(real).second;
+  return !failure && !is_of_the_system(real) && seen.insert(real).second;
+}
+
+/// The folders around that of a class are none within it: by a link to one of them the pictures of all classes would be
+/// of this one.
+Seen around(const fs::path& of_class) {
+  Seen seen;
+  std::error_code failure;
+  for (const fs::path& one :
+       {fs::canonical(of_class, failure).parent_path(), fs::canonical(of_class.parent_path(), failure)}) {
+    for (fs::path folder = one; seen.insert(folder).second; folder = folder.parent_path()) continue;
+  }
+  return seen;
 }
 
 /// True if `folder` holds a picture, however deep. What cannot be read holds none.
@@ -196,7 +217,7 @@ void collect(const fs::path& folder, int depth, Seen& seen, Listing& all) {
 /// All pictures of one class, by path.
 void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFolders& to) {
   Listing all;
-  Seen seen;
+  Seen seen = around(folder);
   collect(folder, 0, seen, all);
   std::ranges::sort(all.pictures);
   for (fs::path& path : all.pictures) {
@@ -209,7 +230,7 @@ void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFol
 void find_held_out(Half half, ClassFolders& found) {
   if (found.folder_of(half).empty()) return;
   const Listing listing = list(found.folder_of(half));
-  found.beside += listing.pictures.size();
+  found.unclassed += listing.pictures.size();
   for (const fs::path& folder : listing.folders) {
     const std::string name = folder.filename().string();
     const auto place = std::lower_bound(found.classes.begin(), found.classes.end(), name);
@@ -226,7 +247,7 @@ ClassFolders find_parts(const fs::path& folder) {
   ClassFolders found;
   const Listing listing = list(folder);
   FoundHalves halves = halves_in(listing.folders);
-  found.beside = listing.pictures.size();
+  found.unclassed = listing.pictures.size();
   if (of(halves.filled, Half::train).empty()) {
     check_are_classes(folder, listing.folders, halves);
     of(found.folders, Half::train) = folder;
@@ -287,7 +308,7 @@ ClassFolders find_class_folders(const fs::path& folder) {
   ClassFolders found = find_parts(folder);
   const fs::path& train = found.folder_of(Half::train);
   const Listing listing = list(train);
-  if (train != folder) found.beside += listing.pictures.size();
+  if (train != folder) found.unclassed += listing.pictures.size();
   found.classes = names_of(listing.folders);
   if (found.classes.size() == 1 && has_class_folders(listing.folders.front())) {
     throw core::BadInput(
@@ -387,11 +408,11 @@ std::string tell_refused(const Reading& reading, std::size_t files) {
                      refused == 1 ? "was" : "were", refused == 1 ? "" : "the first, ", reading.first);
 }
 
-std::string tell_beside(const ClassFolders& found) {
-  if (found.beside == 0) return "";
+std::string tell_unclassed(const ClassFolders& found) {
+  if (found.unclassed == 0) return "";
   return fmt::format("{} beside the class folders {} of no class and {} left out",
-                     found.beside == 1 ? "a picture" : fmt::format("{} pictures", found.beside),
-                     found.beside == 1 ? "is" : "are", found.beside == 1 ? "was" : "were");
+                     found.unclassed == 1 ? "a picture" : fmt::format("{} pictures", found.unclassed),
+                     found.unclassed == 1 ? "is" : "are", found.unclassed == 1 ? "was" : "were");
 }
 
 std::string tell_unused(const ClassFolders& found, const fs::path& folder) {
@@ -478,7 +499,7 @@ DataSet load_image_folders(const SetRow&, const fs::path& folder, const Requirem
   const std::size_t files = pictures + found.others.count();
   for (const std::string& told :
        {tell_halves(found), found.doubt, found.others.tell(files), tell_refused(reading, files),
-        tell_beside(found), tell_unused(found, folder), tell_turned(reading.turned)}) {
+        tell_unclassed(found), tell_unused(found, folder), tell_turned(reading.turned)}) {
     add_notice(told, loaded.notice);
   }
   return loaded;

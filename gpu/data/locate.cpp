@@ -197,6 +197,8 @@ std::string own_needs(const Requirements& model) {
 void check_is_folder(const std::string& folder, bool texts) {
   std::error_code failure;
   if (fs::is_regular_file(folder, failure)) throw core::BadInput(near_miss(folder, texts));
+  if (!fs::is_directory(folder, failure))
+    throw core::BadInput(fmt::format("{} is neither a file nor a folder", folder));
 }
 
 /// NAME:FOLDER

@@ -310,10 +310,15 @@ bool is_animated_png(std::string_view bytes) {
   return at != std::string_view::npos && bytes.substr(at + kChunk.size(), 4) != "\0\0\0\1"sv;
 }
 
+constexpr std::string_view kJpegEnd = "\xFF\xD9";
+
 Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, int channels) {
   const auto* const data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const auto size = static_cast<int>(bytes.size());
   const auto damaged = [&] {
+    // stb names what it expected, not that the file ends.
+    const bool cut = kind == Kind::jpeg && bytes.rfind(kJpegEnd) == std::string_view::npos;
+    if (cut) refuse(path, "is damaged: it ends before its pixels do");
     refuse(path, fmt::format("is damaged or of a rare form: {}", reason_of_stb()));
   };
   ImageShape shape{0, 0, channels};
@@ -329,6 +334,7 @@ Decoded decode_others(const fs::path& path, std::string_view bytes, Kind kind, i
   if (stbi_info_from_memory(data, size, &shape.width, &shape.height, &stored) == 0) damaged();
   // Negative of a bitmap that begins with its top row.
   shape.height = std::abs(std::max(shape.height, -std::numeric_limits<int>::max()));
+  if (shape.height == 0 || shape.width <= 0) refuse(path, "is damaged: it has no pixels");
   check_size(path, shape.height, shape.width);
   if (kind == Kind::bmp && !is_whole_bmp(bytes, shape))
     refuse(path, "is damaged: it ends before its pixels do");

@@ -560,7 +560,8 @@ Scene Engine::scene() {
           loop_.control().as<ops::step::StepControl>(),
           loop_.steps(),
           0,
-          loop_.coming_batch()};
+          loop_.coming_batch(),
+          loop_.has_gradients()};
 }
 
 }  // namespace warpscope::training

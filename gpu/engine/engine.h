@@ -115,6 +115,8 @@ class Engine {
   EngineState state();
   /// Goes on from there; the settings stay. Throws core::BadInput if it is not of this model or optimizer.
   void restore(const EngineState& state);
+  /// The gradients that there are stand for those of the last step, though a state was restored since.
+  void keep_gradients() { loop_.keep_gradients(); }
 
   /// Runs the step of index `step` again (the one whose loss was not finite: the weights have not changed
   /// since), node by node, until a tensor has a number that is not finite. Waits. Steps that lie more than

@@ -40,6 +40,7 @@ struct Scene {
   std::uint64_t step = 0;
   std::uint64_t generation = 0;  ///< Snapshot::generation
   ComingBatch coming = {};
+  bool has_gradients = false;  ///< else those are of another step, or of none
 };
 
 }  // namespace warpscope::training

@@ -15,6 +15,26 @@ std::shared_ptr<const DeviceData> SharedDevices::data(const core::DeviceInfo& de
   return uploaded;
 }
 
+profiling::Peaks SharedDevices::peaks(const core::DeviceInfo& device,
+                                      const std::function<profiling::Peaks()>& measure) {
+  const std::shared_ptr<Runs> runs = runs_on(device);
+  const auto still_since = [&runs]() -> std::optional<std::uint64_t> {
+    const std::lock_guard lock(runs->mutex);
+    if (runs->running > 0) return std::nullopt;
+    return runs->changes;
+  };
+  MeasuredPeaks& held = [&]() -> MeasuredPeaks& {
+    const std::lock_guard lock(mutex_);
+    return peaks_[device.id()];
+  }();
+  const std::lock_guard lock(held.measuring);
+  if (held.peaks) return *held.peaks;
+  const auto before = still_since();
+  const profiling::Peaks measured = measure();
+  if (before && before == still_since()) held.peaks = measured;
+  return measured;
+}
+
 std::shared_ptr<SharedDevices::Runs> SharedDevices::runs_on(const core::DeviceInfo& device) const {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Runs>& runs = runs_[device.id()];

@@ -106,6 +106,7 @@ void StepLoop::start_at(std::uint64_t steps) {
   pending_.clear();
   trained_rate_ = base_rate_;
   interrupted_ = control_stale_ = true;
+  has_gradients_ = false;
 }
 
 void StepLoop::reset() {
@@ -206,6 +207,7 @@ void StepLoop::step(plan::Plan& plan, bool timed, bool head) {
   trained_rate_ = base_rate_;
   pending_.push_back(pending);
   ++steps_;
+  has_gradients_ = true;
   // Slow steps are told one by one, each before there is room for another, fast ones many at once.
   const bool slow = step_seconds_ > kSecondsAhead / 2;
   if (slow || ring_.unrequested(steps_) >= LossRing::kCapacity / 4) ring_.request(stream_, steps_);

@@ -66,7 +66,10 @@ class StepLoop {
   /// The optimizer's state is that of `kept`, a copy of control().
   void recall_updates(const core::Buffer& kept);
   /// Another network: steps made with the one before cannot be made again.
-  void forget_steps() { repeatable_from_ = steps_; }
+  void forget_steps() {
+    repeatable_from_ = steps_;
+    has_gradients_ = false;
+  }
 
   /// Step 0. The loss scale is to be begun.
   void reset();
@@ -91,6 +94,10 @@ class StepLoop {
 
   /// Steps enqueued since the start or reset.
   std::uint64_t steps() const { return steps_; }
+  /// The buffers hold the gradients of the last step: no state was restored, nor another network begun, since.
+  bool has_gradients() const { return has_gradients_; }
+  /// What they hold stands for those of the last step.
+  void keep_gradients() { has_gradients_ = true; }
   /// The last one that was timed, from 1; 0 before the first.
   std::uint64_t timed_step() const { return timed_step_; }
   const DataOrder& order() const { return order_; }
@@ -152,7 +159,7 @@ class StepLoop {
   std::uint64_t repeatable_from_ = 0;
   std::deque<Pending> pending_;    ///< one a step enqueued and not arrived
   Pending enqueued_[kRepeatable];  ///< of step i at i mod kRepeatable
-  bool interrupted_ = true;
+  bool interrupted_ = true, has_gradients_ = false;
   std::uint64_t last_nanoseconds_ = 0;
   double step_seconds_ = 0;                         ///< of a typical recent step, for throttling
   std::vector<std::unique_ptr<core::Event>> pace_;  ///< recorded after each step, in turn

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -126,23 +125,6 @@ void write_features(const fs::path& path, FeatureFormat format, const FeatureTab
   if (format == FeatureFormat::csv) file.write(csv_head(table.columns));
   write_text(file, table, format == FeatureFormat::csv ? append_csv : append_libsvm);
   file.commit();
-}
-
-FeatureTable read_features(const fs::path& path) {
-  NpyArray features = read_npy(path, "<f4");
-  const NpyArray labels = read_npy(labels_file(path), "<i4");
-  if (features.shape.size() != 2 || labels.shape.size() != 1 || labels.shape[0] != features.shape[0]) {
-    throw core::BadInput(fmt::format("{} is no table of features with a label for each row in {}",
-                                     path.string(), labels_file(path).string()));
-  }
-  FeatureTable table;
-  table.columns = static_cast<int>(features.shape[1]);
-  table.values.resize(features.bytes.size() / sizeof(float));
-  std::memcpy(table.values.data(), features.bytes.data(), features.bytes.size());
-  std::vector<std::int32_t> classes(labels.bytes.size() / sizeof(std::int32_t));
-  std::memcpy(classes.data(), labels.bytes.data(), labels.bytes.size());
-  table.labels.assign(classes.begin(), classes.end());
-  return table;
 }
 
 }  // namespace warpscope::features

@@ -37,8 +37,4 @@ std::filesystem::path labels_file(const std::filesystem::path& file);
 /// Writes the file, whole or not at all. Throws core::Error.
 void write_features(const std::filesystem::path& path, FeatureFormat format, const FeatureTable& table);
 
-/// Reads an .npy file of (rows, columns) "<f4" and its labels, as written above. Throws core::BadInput that names the
-/// file and says what is wrong.
-FeatureTable read_features(const std::filesystem::path& path);
-
 }  // namespace warpscope::features

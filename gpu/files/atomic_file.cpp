@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <regex>
@@ -24,7 +25,9 @@ namespace fs = std::filesystem;
 /// Unique among the threads of this process; the process id does the rest.
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<std::uint64_t> count{0};
-  return path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), ::getpid(), count++);
+  constexpr std::size_t kMostBytes = 200;  // of 255 that a name may have: what is put around it fits too
+  const std::string name = path.filename().string().substr(0, kMostBytes);
+  return path.parent_path() / fmt::format(".{}.{}-{}.tmp", name, ::getpid(), count++);
 }
 
 /// Makes a rename in `folder` last. Returns 0 or the error number.
@@ -58,6 +61,10 @@ AtomicFile::AtomicFile(fs::path path, unsigned mode) : path_(std::move(path)) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail("write");
     return;
+  }
+  if (unknown == std::errc::filename_too_long) {  // now, not by the rename after all work
+    errno = ENAMETOOLONG;
+    fail("write");
   }
   // In a container a process often gets the id of the one before it, which may have left files of the same
   // name.

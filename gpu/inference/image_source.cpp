@@ -361,13 +361,6 @@ Texts read_texts(const std::string& file, const data::Requirements& model,
   return texts;
 }
 
-data::ImageSet encode_text(const models::Model& model, std::string text) {
-  data::ImageSet set{model.height, model.width, model.channels, 0, {}, {}, {}};
-  data::add_text(std::move(text), 0, data::Alphabet(model.alphabet), set);
-  set.labels.clear();
-  return set;
-}
-
 std::unique_ptr<DividedSource> open_images(const std::string& data, const data::Requirements& wanted,
                                            const std::vector<std::string>& classes, std::string& notice,
                                            const data::KnownData& known) {
@@ -391,6 +384,7 @@ std::unique_ptr<DividedSource> open_images(const std::string& data, const data::
     return load_set(data, known, wanted, classes, notice);
   } catch (const core::BadInput& error) {
     if (fs::is_empty(path, failure)) throw core::BadInput(list.refused.front());
+    if (list.refused.front() == error.what()) throw;
     throw core::BadInput(fmt::format("{}, and no data set: {}", list.refused.front(), error.what()));
   }
 }

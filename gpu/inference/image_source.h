@@ -83,9 +83,6 @@ struct Texts {
 Texts read_texts(const std::string& file, const data::Requirements& model,
                  const std::set<std::string>& known = {});
 
-/// One text as `model` takes it: 1 x length x 1 bytes (data/text_encoding.h). `model` takes texts.
-data::ImageSet encode_text(const models::Model& model, std::string text);
-
 /// The test images of a set in memory, of a network whose classes are the set's.
 std::unique_ptr<DividedSource> test_images_of(std::shared_ptr<const data::DataSet> data);
 

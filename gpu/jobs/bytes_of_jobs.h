@@ -49,7 +49,7 @@ template <class T>
 requires std::same_as<std::remove_const_t<T>, LaboratoryState>
 auto members_of(T& s) {
   return std::tie(training::base_of<features::DeskProgress>(s), s.running, s.last, s.alone, s.waits, s.done,
-                  s.total, s.text, s.peaks, s.bench, s.bench_batch, s.bench_beside, s.advice, s.verify,
+                  s.total, s.text, s.peaks, s.bench, s.bench_batch, s.bench_disturbed, s.advice, s.verify,
                   s.baseline_images_per_second);
 }
 

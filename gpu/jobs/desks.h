@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -15,8 +16,10 @@ namespace warpscope::jobs {
 class Desks final : public Jobs {
  public:
   /// Beside the training of `source`, which outlives it; or, of a window that shows a run, for a checkpoint in the
-  /// folder `run`, whose process nothing here makes pause.
-  explicit Desks(training::Source& source, std::filesystem::path run = {});
+  /// folder `run`, whose process nothing here makes pause. `shared`: with the desks of other trainings; nullptr:
+  /// nothing.
+  explicit Desks(training::Source& source, std::filesystem::path run = {},
+                 std::shared_ptr<training::SharedDevices> shared = nullptr);
 
   void ask(Request request) override;
   States states() const override;

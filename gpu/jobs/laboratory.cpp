@@ -107,7 +107,7 @@ class Laboratory::News {
       state.done = done;
       state.total = total;
       state.text = text;
-      if (state.running == Job::bench) state.bench_beside = disturbed_;
+      if (state.running == Job::bench) state.bench_disturbed = disturbed_;
     });
     return !cancelled();
   }
@@ -148,8 +148,9 @@ void Laboratory::News::advise(const StepScene& scene, core::Precision precision,
   change([&](LaboratoryState& state) { state.advice.push_back(*advice); });
 }
 
-Laboratory::Laboratory(training::Source* training)
+Laboratory::Laboratory(training::Source* training, std::shared_ptr<training::SharedDevices> shared)
     : training_(training),
+      shared_(shared ? std::move(shared) : std::make_shared<training::SharedDevices>()),
       worker_(std::make_unique<Worker>([](const std::string& id) { return core::open_device(id); })) {}
 Laboratory::~Laboratory() = default;
 
@@ -175,7 +176,7 @@ void Laboratory::start(Job job, const std::string& device, bool alone, std::func
 
 void Laboratory::start_bench(const std::string& device, const StepScene& scene,
                              const profiling::BenchOptions& options) {
-  const auto work = [=](News& news) {
+  const auto work = [=, shared = shared_](News& news) {
     auto precisions = options.precisions;
     if (precisions.empty()) {
       const auto all = core::selectable_precisions();
@@ -183,7 +184,7 @@ void Laboratory::start_bench(const std::string& device, const StepScene& scene,
     }
     const core::DeviceInfo& info = news.device->info();
     if (!news.progress(0, 0, "the peaks of " + info.name)) return;
-    const profiling::Peaks peaks = profiling::measure_peaks(news.device);
+    const profiling::Peaks peaks = shared->peaks(info, [&] { return profiling::measure_peaks(news.device); });
     news.change([&](LaboratoryState& state) { state.peaks = peaks; });
     const auto progress = [&](int done, int total, const std::string& text) {
       return news.progress(done, total, text);
@@ -203,7 +204,7 @@ void Laboratory::start_bench(const std::string& device, const StepScene& scene,
     state.bench.clear();
     state.advice.clear();
     state.bench_batch = scene.setup.batch;
-    state.bench_beside = false;
+    state.bench_disturbed = false;
   });
 }
 

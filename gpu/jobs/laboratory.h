@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/engine/shared_devices.h"
 #include "gpu/features/desk_thread.h"
 #include "gpu/messages/source.h"
 #include "gpu/models/model.h"
@@ -32,7 +33,7 @@ struct LaboratoryState : features::DeskProgress {
   profiling::Peaks peaks;                  ///< zeros before the first bench
   std::vector<profiling::BenchRow> bench;  ///< of the last bench, growing while it runs
   int bench_batch = 0;                     ///< the batch size of these rows
-  bool bench_beside = false;               ///< the training ran beside that bench for a while
+  bool bench_disturbed = false;            ///< the training ran beside that bench for a while
   std::vector<profiling::Advice> advice;   ///< of the last bench, one a precision
   std::vector<verify::VerifyRow> verify;   ///< of the last verify, growing while it runs
   double baseline_images_per_second = 0;   ///< a training step with CPU `loops`; 0 before it was measured
@@ -49,8 +50,10 @@ struct StepScene {
 
 class Laboratory {
  public:
-  /// `training`: what is told and paused while something is measured, and outlives it; nullptr: nothing is.
-  explicit Laboratory(training::Source* training = nullptr);
+  /// `training`: what is told and paused while something is measured, and outlives it; nullptr: nothing is. `shared`:
+  /// who keeps the peaks of devices, with other trainings; nullptr: this laboratory does.
+  explicit Laboratory(training::Source* training = nullptr,
+                      std::shared_ptr<training::SharedDevices> shared = nullptr);
   /// Cancels and waits for the running part.
   ~Laboratory();
   Laboratory(const Laboratory&) = delete;
@@ -76,6 +79,7 @@ class Laboratory {
              const std::function<void(LaboratoryState&)>& clear);
 
   training::Source* training_;
+  const std::shared_ptr<training::SharedDevices> shared_;
   std::unique_ptr<Worker> worker_;
 };
 

@@ -211,8 +211,8 @@ struct Snapshot : Progress {
   double started = 0;            ///< when this process began the training: seconds since 1970; 0 if not known
   std::uint64_t generation =
       0;  ///< grows with each reset or return: earlier points do not belong to this training
-  /// What trains now. A reset, another network and a return to weights of before divergence begin another one, numbered
-  /// `trainings`, and so does divergence itself: its number before is that of the weights from before.
+  /// What trains now. A reset, another network and a return to weights from before divergence begin another one,
+  /// numbered `trainings`, and so does divergence itself: its number before is that of the weights from before.
   std::uint64_t training = 0;
   std::uint64_t trainings = 1;  ///< numbers given so far
   std::shared_ptr<const std::vector<LeftTraining>> left = std::make_shared<std::vector<LeftTraining>>();

@@ -76,6 +76,7 @@ class DistributionPass {
     plan_->launch(stream_);
     stream_.launch(*counting_);
     step_ = scene.step;
+    has_gradients_ = scene.has_gradients;
     generation_ = scene.generation;
     has_looked_ = true;
     remembers_ = false;
@@ -92,9 +93,9 @@ class DistributionPass {
     const std::span sums(reinterpret_cast<const ChunkSums*>(results + sums_offset_),
                          static_cast<std::size_t>(chunks_));
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      // Nothing has written the gradients before the first step.
+      // Nothing has written the gradients before the first step, also of a checkpoint or moment that was gone back to.
       const bool missing = (slots_[i].quantity == Quantity::updates && update_steps_ == 0) ||
-                           (slots_[i].quantity == Quantity::gradients && step_ == 0);
+                           (slots_[i].quantity == Quantity::gradients && !has_gradients_);
       if (missing) continue;
       moment->distributions[{slots_[i].layer, slots_[i].quantity}] =
           statistics::distribution_of(counters, static_cast<std::uint32_t>(i), tensors_, sums);
@@ -260,7 +261,7 @@ class DistributionPass {
 
   bool remembers_ = false;  ///< remember() was called since the last look
   std::uint64_t remembered_step_ = 0, remembered_generation_ = 0;
-  bool has_looked_ = false;
+  bool has_looked_ = false, has_gradients_ = false;
   std::uint64_t step_ = 0, update_steps_ = 0, generation_ = 0;
 };
 

@@ -109,6 +109,9 @@ class Meeting {
   /// On rank 0: how long others may stand still before they are ended, or missing where they are processes that it
   /// cannot end; zero, as at first: for ever.
   virtual void set_patience(std::chrono::milliseconds /*patience*/) {}
+  /// On rank 0, before set_patience(): the same of ranks that begin. They may take as long as they like as long as they
+  /// look, and end where they do not, not even once.
+  virtual void set_patience_to_begin(std::chrono::milliseconds /*patience*/) {}
   /// On rank 0: ends all others at once, where they are processes that it can end.
   virtual void end_others() {}
   /// One of kGroups groups, each for one thread; `number` is the same on all ranks. Once each.

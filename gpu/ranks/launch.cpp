@@ -79,6 +79,7 @@ void Keeper::start(RankCommand command, std::vector<pid_t>& processes) {
     for (int rank = 1; rank < command.place.size; ++rank) {
       command.place.rank = rank;
       processes.push_back(ranks_.emplace_back(command).id());
+      meeting_.note_process(rank, processes.back());
     }
   } catch (...) {
     end();

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kSpin = std::chrono::microseconds(10);
 constexpr auto kProcessCheck =
     std::chrono::milliseconds(50);  // how often the system is asked whether processes live
-constexpr auto kSlow = std::chrono::seconds(1);
+constexpr auto kSlow = std::chrono::milliseconds(800);  // so that it is told within a second
 constexpr std::size_t kRoom = kRingBytes / 4;  // pieces of a message that is longer than what is free
 
 enum class Call : std::uint64_t { gather, exchange };

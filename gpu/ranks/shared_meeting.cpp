@@ -26,13 +26,15 @@ std::vector<int> SharedMeeting::lost() const {
 /// Time is that of looks: a process that was stopped itself must not blame the others for it.
 void SharedMeeting::look(std::chrono::milliseconds passed) const {
   region_->state().ranks[place().rank].beats.fetch_add(1, std::memory_order_relaxed);
-  const std::chrono::milliseconds patience = region_->patience();
+  const bool begins = region_->patience().count() == 0;
+  const auto patience = begins ? std::chrono::milliseconds(patience_to_begin_) : region_->patience();
   for (int rank = 1; rank < place().size && place().leads(); ++rank) {
     const std::uint32_t beats = region_->state().ranks[rank].beats.load(std::memory_order_relaxed);
     Seen& seen = seen_[static_cast<std::size_t>(rank)];
     seen = beats != seen.beats ? Seen{beats, {}} : Seen{beats, seen.since + passed};
-    // One that has not begun to look reads its data.
-    if (beats > 0 && patience.count() > 0 && seen.since >= patience) region_->kill(rank, seen.since);
+    // Those that train have all looked.
+    if ((beats > 0 || begins) && patience.count() > 0 && seen.since >= patience)
+      region_->kill(rank, seen.since);
   }
 }
 
@@ -42,6 +44,14 @@ void SharedMeeting::leave_after_others() {
 
 void SharedMeeting::set_patience(std::chrono::milliseconds patience) {
   region_->set_patience(patience);
+}
+
+void SharedMeeting::set_patience_to_begin(std::chrono::milliseconds patience) {
+  patience_to_begin_ = patience.count();
+}
+
+void SharedMeeting::note_process(int rank, int process) {
+  region_->state().ranks[rank].process.store(process, std::memory_order_relaxed);
 }
 
 void SharedMeeting::end_others() {

@@ -30,12 +30,15 @@ class SharedMeeting final : public Meeting {
   void leave_after_others() override;
   void look(std::chrono::milliseconds passed) const override;
   void set_patience(std::chrono::milliseconds patience) override;
+  void set_patience_to_begin(std::chrono::milliseconds patience) override;
   void end_others() override;
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
 
   /// What children inherit to join; closed on exec. -1 where this meeting was joined.
   int descriptor() const;
+  /// Says which process will join as a rank: it can be ended before it has.
+  void note_process(int rank, int process);
   /// Says how the process of a rank ended, as waitpid() tells it, and wakes who waits for it. From any thread.
   void mark_ended(int rank, int status);
   /// Lets the others know that this rank is about to end: they get the messages that were sent, then RankMissing.
@@ -52,6 +55,7 @@ class SharedMeeting final : public Meeting {
   std::shared_ptr<Region> region_;
   std::shared_ptr<Seat> seat_;
   std::array<std::atomic<bool>, kGroups> given_{};
+  std::atomic<std::chrono::milliseconds::rep> patience_to_begin_{0};
   /// What look() has seen of another rank.
   struct Seen {
     std::uint32_t beats = 0;

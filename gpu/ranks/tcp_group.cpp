@@ -7,10 +7,12 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "gpu/core/require.h"
 
@@ -19,10 +21,11 @@ namespace {
 
 using asio::ip::tcp;
 using TcpClock = std::chrono::steady_clock;
-constexpr auto kTcpCheck = std::chrono::milliseconds(50);   // how often who waits looks up
-constexpr auto kTcpSlow = std::chrono::milliseconds(1000);  // then a rank is named
+constexpr auto kTcpCheck = std::chrono::milliseconds(50);  // how often who waits looks up
+constexpr auto kTcpSlow = std::chrono::milliseconds(800);  // a rank is named then: within a second
 // What has been sent before a connection of presence ended is here by then.
 constexpr auto kTcpGrace = std::chrono::milliseconds(1000);
+constexpr auto kTcpLook = std::chrono::milliseconds(10);
 
 enum class TcpCall : std::uint64_t { gather, exchange, message };
 constexpr std::uint64_t kTcpCalls = 3;
@@ -73,6 +76,7 @@ class TcpGroup final : public Group {
   void refuse_other_call(int rank);
   std::vector<int> awaited() const;
   void look_for_the_gone(TcpClock::duration passed);
+  std::vector<int> first_behind(const std::vector<int>& failed) const;
   void give_up_after(TcpClock::duration waited);
   void throw_what_failed();
   [[noreturn]] void break_off(std::exception_ptr error);
@@ -186,16 +190,31 @@ void TcpGroup::throw_what_failed() {
   }
   io_.restart();
   io_.poll();  // others that have ended as well
-  std::string sentence;
-  std::vector<int> missing;
+  std::vector<int> gone;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (!failed(peers_[i])) continue;
-    missing.push_back(static_cast<int>(i));
-    seat_->note_gone(missing.back());
-    sentence += (sentence.empty() ? "" : ", ") + fate_by(missing.back(), peers_[i].failure);
+    gone.push_back(static_cast<int>(i));
+    seat_->note_gone(gone.back());
+  }
+  const std::vector<int> missing = first_behind(gone);
+  std::string sentence;
+  for (const int rank : missing) {
+    const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    sentence +=
+        (sentence.empty() ? "" : ", ") + (failed(peer) ? fate_by(rank, peer.failure) : seat_->fate(rank));
   }
   sentence += fmt::format("; {} to come to {}", missing.size() == 1 ? "it was" : "they were", purpose_);
   break_off(std::make_exception_ptr(RankMissing(sentence, missing)));
+}
+
+/// One that others miss may be known here only after those that have ended for want of it.
+std::vector<int> TcpGroup::first_behind(const std::vector<int>& failed) const {
+  std::vector<int> first = seat_->first_of(failed);
+  for (const auto end = TcpClock::now() + kTcpGrace; first.empty() && TcpClock::now() < end;) {
+    std::this_thread::sleep_for(kTcpLook);
+    first = seat_->first_of(seat_->gone());
+  }
+  return first.empty() ? failed : first;
 }
 
 /// A connection on which bytes are under way tells late, or never, that the host of the other end is gone.
@@ -204,6 +223,7 @@ void TcpGroup::look_for_the_gone(TcpClock::duration passed) {
   std::ranges::set_intersection(awaited(), seat_->gone(), std::back_inserter(both));
   gone_for_ = both.empty() ? TcpClock::duration{} : gone_for_ + passed;
   if (gone_for_ < kTcpGrace) return;
+  if (std::vector<int> first = seat_->first_of(both); !first.empty()) both = std::move(first);
   std::string sentence;
   for (const int rank : both) sentence += (sentence.empty() ? "" : ", ") + seat_->fate(rank);
   sentence += fmt::format("; {} to come to {}", both.size() == 1 ? "it was" : "they were", purpose_);
@@ -346,6 +366,26 @@ std::vector<int> TcpSeat::gone() const {
   return result;
 }
 
+void TcpSeat::leave_after_others() const {
+  constexpr char kWord = 'o';
+  for (const Descriptor& socket : presence_) {
+    if (!socket.open()) continue;
+    [[maybe_unused]] const ssize_t sent =
+        ::send(socket.number(), &kWord, sizeof(kWord), MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+}
+
+std::vector<int> TcpSeat::first_of(const std::vector<int>& gone) const {
+  std::vector<int> result;
+  for (const int rank : gone) {
+    const Descriptor& socket = presence_[static_cast<std::size_t>(rank)];
+    char word = 0;
+    const bool said = ::recv(socket.number(), &word, sizeof(word), MSG_PEEK | MSG_DONTWAIT) == 1;
+    if (!said) result.push_back(rank);
+  }
+  return result;
+}
+
 std::string TcpSeat::fate(int rank) const {
   // Its system closed the connection, or nothing came back from there.
   return fmt::format("rank {} {}", rank,
@@ -358,8 +398,17 @@ TcpMeeting::TcpMeeting(Place place, std::array<Sockets, kTcpLinks> sockets)
 }
 
 std::string TcpMeeting::missing() const {
+  std::vector<int> gone = seat_->gone();
+  const std::vector<int> first = seat_->first_of(gone);
+  if (first.empty() && !gone.empty()) {
+    const auto now = TcpClock::now().time_since_epoch();
+    TcpClock::rep since = 0;
+    if (first_unknown_since_.compare_exchange_strong(since, now.count())) since = now.count();
+    if (now - TcpClock::duration(since) < kTcpGrace) return "";
+  }
+  if (!first.empty()) gone = first;
   std::string told;
-  for (const int rank : seat_->gone()) told += (told.empty() ? "" : "; ") + seat_->fate(rank);
+  for (const int rank : gone) told += (told.empty() ? "" : "; ") + seat_->fate(rank);
   return told;
 }
 

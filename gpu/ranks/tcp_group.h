@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ using Sockets = std::vector<Descriptor>;
 /// A rank's place in a meeting while its meeting or one of its groups is there; then the others see that it has ended.
 class TcpSeat {
  public:
-  /// `presence` carry no bytes.
+  /// `presence` carry no bytes but that of leave_after_others().
   TcpSeat(Place place, Sockets presence) : place_(place), presence_(std::move(presence)) {}
 
   const Place& place() const { return place_; }
@@ -28,6 +29,10 @@ class TcpSeat {
   std::vector<int> gone() const;
   /// Where a group has seen that a rank is gone before its system told it here. From any thread.
   void note_gone(int rank) { noted_.fetch_or(only(rank)); }
+  /// This rank is about to end since others are missing.
+  void leave_after_others() const;
+  /// Those of `gone` that have not said that they end since others are missing. From any thread.
+  std::vector<int> first_of(const std::vector<int>& gone) const;
   /// "rank 2 ended", "rank 2 cannot be reached any more".
   std::string fate(int rank) const;
   /// How long this rank waits in a call of `group`; zero: for ever. From any thread.
@@ -54,7 +59,9 @@ class TcpMeeting final : public Meeting {
   TcpMeeting(Place place, std::array<Sockets, kTcpLinks> sockets);
 
   Place place() const override { return seat_->place(); }
+  /// Ranks that have ended for want of others are told only where these are not known a moment later.
   std::string missing() const override;
+  void leave_after_others() override { seat_->leave_after_others(); }
   void set_patience(std::chrono::milliseconds patience) override { seat_->set_patience(patience); }
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
@@ -63,6 +70,7 @@ class TcpMeeting final : public Meeting {
   std::shared_ptr<TcpSeat> seat_;
   std::array<Sockets, kGroups> sockets_;
   std::array<std::atomic<bool>, kGroups> given_{};
+  mutable std::atomic<std::chrono::steady_clock::rep> first_unknown_since_{0};
 };
 
 }  // namespace warpscope::ranks

@@ -76,10 +76,13 @@ RunFollower::RunFollower(fs::path folder) {
       check_format(run_.folder / kRunFile, *head);
     return;
   }
-  std::error_code error;
   const std::string name = files::escaped(run_.folder.string());
-  if (!fs::exists(run_.folder, error)) {
+  if (!files::is_there(run_.folder)) {
     throw core::BadInput(fmt::format("there is no folder {}; name the folder of a run", name));
+  }
+  if (files::is_there(run_.folder / kRunFile)) {
+    throw core::BadInput(
+        fmt::format("{} holds no run: its {} is not a file; name the folder of a run", name, kRunFile));
   }
   throw core::BadInput(
       fmt::format("{} holds no run: there is no {} in it; name the folder of a run", name, kRunFile));
@@ -112,11 +115,12 @@ std::optional<std::string> RunFollower::text_of_head() const {
 
 void RunFollower::read_head(RunUpdate& update) {
   std::optional<std::string> text = text_of_head();
-  if (!text || *text == head_text_) return;
-  head_text_ = std::move(*text);
-  std::optional<json> head = parse_head(head_text_);
-  const std::string why =
-      head ? files::refusal_of_format(*head, files::kRunFormat) : "is damaged: it is no JSON object";
+  if (!text || text == head_text_) return;
+  head_text_ = std::move(text);
+  std::optional<json> head = parse_head(*head_text_);
+  const std::string why = head                  ? files::refusal_of_format(*head, files::kRunFormat)
+                          : head_text_->empty() ? "is damaged: it is empty"
+                                                : "is damaged: it is no JSON object";
   if (!why.empty()) {
     if (run_.notes.size() < kMostNotes) {
       run_.notes.push_back(fmt::format("{} {}", files::escaped((run_.folder / kRunFile).string()), why));

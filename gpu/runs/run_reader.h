@@ -74,7 +74,7 @@ class RunFollower {
   void note_damage(const std::string& what);
 
   Run run_;
-  std::string head_text_;
+  std::optional<std::string> head_text_;
   std::uint64_t offset_ = 0;   ///< of the first byte not taken
   std::uint64_t line_ = 0;     ///< lines taken
   std::string last_bytes_;     ///< before offset_, to recognise another file

@@ -303,7 +303,7 @@ void RunView::describe(const Run& run) {
   describe_predictions(run.head);
   if (status_ && status_->notice_id != run_notice_id_) {
     run_notice_id_ = status_->notice_id;
-    notice(status_->notice);
+    if (described_) notice(status_->notice);  // what was told before somebody looks is no news
   }
   set_state(run);
   snapshot_.notice = notice_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
@@ -99,6 +100,7 @@ TrainedNetwork load_trained_network(const fs::path& path, const std::string& che
   std::error_code error;
   if (is_run(path)) return told(of_run(path, checkpoint));
   if (fs::is_regular_file(path, error)) return told(of_file(path, model));
+  if (files::is_there(path)) files::is_there(path / "run.json");  // each throws where it may not be looked at
   throw core::BadInput(fmt::format("{} is neither the folder of a run nor a safetensors file of weights",
                                    files::escaped(path.string())));
 }

@@ -76,11 +76,9 @@ TrainingSettings changed(const TrainingSettings& now, const Configuration& chang
 /// to the rule of `after`, if that is another one. "" if nothing has changed.
 std::string describe_change(const Configuration& before, const Configuration& after);
 
-/// Reads a TOML file in which every setting may be left out. Throws core::BadInput with one sentence that
-/// begins with FILE:LINE:COLUMN for the first mistake in the file: bad syntax, an unknown key (with the
+/// Reads TOML in which every setting may be left out; `name` stands for the file in messages. Throws core::BadInput
+/// with one sentence that begins with FILE:LINE:COLUMN for the first mistake: bad syntax, an unknown key (with the
 /// nearest valid one), a value of another type or out of range, an unknown name.
-Configuration read_toml(const std::filesystem::path& file);
-/// The same for text; `name` stands for the file in messages.
 Configuration parse_toml(std::string_view text, std::string_view name);
 
 /// The settings in the order of the table, each with a comment; unset ones as comments with the value that

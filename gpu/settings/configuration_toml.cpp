@@ -202,10 +202,6 @@ Configuration parse_toml(std::string_view text, std::string_view name) {
   return configuration;
 }
 
-Configuration read_toml(const std::filesystem::path& file) {
-  return parse_toml(files::read_text(file, kMostText), file.string());
-}
-
 std::string to_toml(const Configuration& configuration, const core::DeviceInfo& device) {
   std::string text =
       "# Settings of a training (warpscope --config FILE); the command line overrides them. A line that "

@@ -125,14 +125,16 @@ constexpr auto kStopRows = beside_weights(of_table(
                     [](S& s, const std::string& name) { s.go_on_without_ranks = name == "go-on"; }),
                 .names = missing_rank_names,
                 .example = "stop",
-                .changes = Changes::at_start},
+                .changes = Changes::at_start,
+                .shapes_weights = false},
         Setting{.key = "rank_timeout",
                 .meaning = "seconds after which a rank that stands still counts as missing and is killed",
                 .unit = "seconds",
                 .range = kToMillion,
                 .field = field([](auto& s) -> auto& { return s.rank_timeout; }),
                 .changes = Changes::at_start,
-                .zero = "never"}}));
+                .zero = "never",
+                .shapes_weights = false}}));
 
 constexpr auto kCheckpointRows = beside_weights(of_table(
     "checkpoints",
@@ -160,27 +162,31 @@ constexpr auto kRunRows = of_table(
                 .example = "runs/a b",
                 .placeholder = "DIR",
                 .changes = Changes::at_start,
-                .standard_text = "a window: a new folder among the user's data; else none"},
+                .standard_text = "a window: a new folder among the user's data; else none",
+                .shapes_weights = false},
         Setting{.key = "record",
                 .meaning =
                     "without run_dir a window records its training in the user's data folder, named by date, "
                     "network and data; without a window nothing is recorded there",
                 .field = field([](auto& s) -> auto& { return s.record; }),
-                .changes = Changes::at_start},
+                .changes = Changes::at_start,
+                .shapes_weights = false},
         Setting{.key = "save",
                 .meaning = "file for the weights at the end (safetensors)",
                 .field = field([](auto& s) -> auto& { return s.save_file; }),
                 .example = "last.safetensors",
                 .placeholder = "FILE",
                 .changes = Changes::at_start,
-                .standard_text = "none"},
+                .standard_text = "none",
+                .shapes_weights = false},
         Setting{.key = "moments",
                 .meaning = "host memory for moments of the training, to go back to any step",
                 .unit = "MiB",
                 .range = kSmallCount,
                 .field = field([](auto& s) -> auto& { return s.moments_mib; }),
                 .changes = Changes::at_start,
-                .zero = "none are kept"},
+                .zero = "none are kept",
+                .shapes_weights = false},
         Setting{
             .key = "moments_disk",
             .meaning =
@@ -190,7 +196,8 @@ constexpr auto kRunRows = of_table(
             .range = kSmallCount,
             .field = field([](auto& s) -> auto& { return s.moments_disk_mib; }),
             .changes = Changes::at_start,
-            .zero = "none"},
+            .zero = "none",
+            .shapes_weights = false},
         Setting{.key = "keep_history",
                 .meaning =
                     "host memory for what a window's views show at earlier steps: activations, "
@@ -200,7 +207,8 @@ constexpr auto kRunRows = of_table(
                 .range = kSmallCount,
                 .field = field([](auto& s) -> auto& { return s.keep_history_mib; }),
                 .changes = Changes::at_start,
-                .zero = "only what is newest"},
+                .zero = "only what is newest",
+                .shapes_weights = false},
         Setting{.key = "deterministic",
                 .meaning =
                     "the same weights, bit for bit, on 1, 2, 4 and 8 ranks: each batch is eight parts, whose "
@@ -218,7 +226,8 @@ constexpr auto kRunRows = of_table(
                 .meaning =
                     "every few seconds, what the latents of held-out images are worth to a small classifier",
                 .field = field([](auto& s) -> auto& { return s.probe; }),
-                .changes = Changes::at_start}});
+                .changes = Changes::at_start,
+                .shapes_weights = false}});
 
 }  // namespace
 

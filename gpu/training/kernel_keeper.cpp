@@ -30,7 +30,7 @@ bool same_place(const std::string& a, const std::string& b) {
 
 runs::KernelFile KernelKeeper::Ready::file() const {
   const user_kernels::Source& source = kernel.source;
-  return {source.op, source.variant, source.file.filename().string(), source.text};
+  return {source.op, source.variant, source.file.filename().string(), source.text, kernel.headers};
 }
 
 KernelKeeper::KernelKeeper(Options options)

@@ -51,7 +51,7 @@ struct KernelKeeper::Work {
   user_kernels::Kernel kernel;
   KernelVersion version;
   std::optional<ops::Variant> variant;
-  std::vector<user_kernels::OtherKernel> beside;
+  std::vector<user_kernels::OtherKernel> rivals;
   std::vector<KernelCall> calls;
   std::mutex looking;  ///< of the next two: compilers ask from several threads
   Clock::time_point looked = Clock::now();
@@ -180,6 +180,7 @@ bool KernelKeeper::begin(Work& work) {
   std::string refusal;
   try {
     work.kernel.source = user_kernels::read_source(file);
+    work.kernel.headers = user_kernels::headers_of(file, options_.includes);
   } catch (const core::Error& error) {
     refusal = error.what();
   }
@@ -208,7 +209,7 @@ bool KernelKeeper::begin(Work& work) {
     return true;
   }
   item->told.op = work.kernel.source.op;
-  work.beside = others(work.kernel.source);
+  work.rivals = others(work.kernel.source);
   work.calls = calls_;
   return true;
 }
@@ -233,6 +234,8 @@ std::vector<user_kernels::OtherKernel> KernelKeeper::others(const user_kernels::
     const auto& [number, ready] = in_table == each.ready.end() ? *each.ready.rbegin() : *in_table;
     const user_kernels::Kernel& kernel = ready.kernel;
     if (kernel.source.op != source.op || kernel.source.language != source.language) continue;
+    const std::filesystem::path& code = kernel.compiled.fast;
+    if (std::error_code error; !code.empty() && !std::filesystem::exists(code, error)) continue;  // pruned
     user_kernels::Source named = kernel.source;
     named.text.clear();
     others.push_back({kernel.source.variant, number, std::move(named), kernel.compiled.fast});
@@ -309,7 +312,7 @@ void KernelKeeper::time(Work& work) {
     trial.device = options_.device.id();
     trial.go_on = [&] { return goes_on(work); };
     for (const KernelShapeTimes& each : shapes) trial.shapes.push_back(each.shape);
-    const user_kernels::Times times = workshop.time(source, work.kernel.compiled, work.beside, trial);
+    const user_kernels::Times times = workshop.time(source, work.kernel.compiled, work.rivals, trial);
     if (!times.sentence.empty()) throw core::Error(times.sentence);
     add_times(shapes, times, source.variant, work.version.number);
     work.version.times = std::move(shapes);

@@ -68,6 +68,19 @@ void add_times(std::vector<KernelShapeTimes>& shapes, const user_kernels::Times&
   }
 }
 
+void carry_on(user_kernels::LiveKernels& live, const UserKernels* before) {
+  if (before == nullptr || !before->why_not.empty()) return;
+  live.files.clear();
+  live.folders.clear();
+  for (const UserKernel& each : before->kernels) {
+    const bool tried = std::ranges::any_of(
+        live.tried, [&](const auto& one) { return one.kernel.source.file.string() == each.file; });
+    if (!tried && each.folder.empty()) live.files.push_back({each.file, each.apply_when_proved});
+  }
+  for (const KernelFolder& each : before->folders)
+    live.folders.push_back({each.path, each.apply_when_proved});
+}
+
 std::optional<GpuBuild> build_of(const user_kernels::Times& times) {
   for (const user_kernels::TimedCall& call : times.calls) {
     if (!call.variant.empty() || call.registers == 0) continue;

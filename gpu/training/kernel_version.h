@@ -7,6 +7,7 @@
 
 #include "gpu/messages/user_kernels.h"
 #include "gpu/user_kernels/kernels.h"
+#include "gpu/user_kernels/workshop.h"
 
 namespace warpscope::training {
 
@@ -26,6 +27,10 @@ std::vector<KernelShapeTimes> shapes_of(ops::Op op, const std::vector<KernelCall
 /// `shapes` with what was measured on them, the fastest first; the kernel's own times are those of `variant`.
 void add_times(std::vector<KernelShapeTimes>& shapes, const user_kernels::Times& times,
                const std::string& variant, int version);
+
+/// `live` of the next training in the same window: what was loaded in the one before, as it tells, is loaded there too.
+/// Nothing changes where that one took no kernels.
+void carry_on(user_kernels::LiveKernels& live, const UserKernels* before);
 
 /// What a GPU's build told while it was timed; nothing of the CPU.
 std::optional<GpuBuild> build_of(const user_kernels::Times& times);

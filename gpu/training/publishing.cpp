@@ -19,18 +19,31 @@ std::shared_ptr<const Snapshot> Publishing::snapshot() const {
 }
 
 std::shared_ptr<Feed> Publishing::subscribe() {
-  const std::shared_ptr<Feed> feed = subscribe_recorder();
   const std::lock_guard lock(mutex_);
   subscribed_ = true;
-  return feed;
+  return add_feed();
 }
 
 std::shared_ptr<Feed> Publishing::subscribe_recorder() {
-  auto feed = std::make_shared<Feed>();
   const std::lock_guard lock(mutex_);
+  auto feed = add_feed();
+  recorder_ = feed;
+  return feed;
+}
+
+std::shared_ptr<Feed> Publishing::add_feed() {
+  auto feed = std::make_shared<Feed>();
   feed->push(history_);
   feeds_.push_back(feed);
   return feed;
+}
+
+void Publishing::tell_again(const std::vector<FeedItem>& items) {
+  const std::lock_guard lock(mutex_);
+  const auto recorder = recorder_.lock();
+  for (const auto& feed : feeds_) {
+    if (const auto alive = feed.lock(); alive && alive != recorder) alive->push(items);
+  }
 }
 
 std::shared_ptr<ImageExchange> Publishing::images() const {

@@ -35,6 +35,8 @@ class Publishing {
   /// True if `condition` holds for a snapshot before `seconds` have passed. It is asked without any lock.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;
 
+  /// For those who have subscribed, not for who records: it has these already.
+  void tell_again(const std::vector<FeedItem>& items);
   /// For what cannot wait until the trainer's thread publishes: it may stand still.
   void log_at_once(LogLevel level, const std::string& text);
 
@@ -74,6 +76,7 @@ class Publishing {
 
  private:
   void send_unsent();
+  std::shared_ptr<Feed> add_feed();
 
   std::vector<FeedItem> unsent_;
   FigureTally tally_;                    ///< of the points so far
@@ -87,6 +90,7 @@ class Publishing {
   Observations seen_;
   Ending ending_;
   std::vector<std::weak_ptr<Feed>> feeds_;
+  std::weak_ptr<Feed> recorder_;  ///< one of them
   /// What has come since the beginning, until somebody has subscribed: who comes a moment later misses nothing. Those
   /// after the first get what was emitted before the first step.
   std::vector<FeedItem> history_;

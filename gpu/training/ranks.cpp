@@ -1,7 +1,14 @@
 #include "gpu/training/ranks.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +19,9 @@
 #include "gpu/data/requirements.h"
 #include "gpu/data/split.h"
 #include "gpu/files/streams.h"
+#include "gpu/files/text.h"
 #include "gpu/ranks/sums.h"
+#include "gpu/settings/setting.h"
 
 namespace warpscope::training {
 namespace {
@@ -34,6 +43,49 @@ std::shared_ptr<const data::DataSet> data_of(const Beginning& beginning,
   return std::make_shared<data::DataSet>(std::move(found.set));
 }
 
+constexpr std::chrono::milliseconds kLookInterval(100);
+
+Configuration received_settings(const std::string& sent) {
+  return from_json(nlohmann::json::parse(sent), "what rank 0 was given");
+}
+
+/// All ranks train by what rank 0 was given, so a rank that was given something else would train as nobody meant.
+void refuse_other_settings(const Configuration& given, const std::string& sent) {
+  if (given.empty() || sent.empty()) return;
+  const Configuration here = received_settings(sent_settings(given));
+  const Configuration there = resolve(received_settings(sent));
+  std::string told;
+  for (const Setting& row : settings()) {
+    const Value* const own = here.find(row.name);
+    const Value* const other = there.find(row.name);
+    // A rank may name its device.
+    if (own == nullptr || !row.shapes_weights || std::string_view(row.name) == "device") continue;
+    if (other != nullptr && *own == *other) continue;
+    told += fmt::format("{}{} is {} here and {} at rank 0", told.empty() ? "" : ", ", label_of(row),
+                        shown(row, *own), other != nullptr ? shown(row, *other) : "not given");
+  }
+  if (told.empty()) return;
+  throw core::BadInput(files::sayable(told + "; give all ranks the same settings, or only rank 0 any"));
+}
+
+/// Meeting::look() several times a second while this lives: before there are sums, which do it themselves.
+class Looking {
+ public:
+  explicit Looking(const ranks::Meeting& meeting)
+      : thread_([&meeting](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any ends;
+          std::unique_lock lock(mutex);
+          while (!stop.stop_requested()) {
+            meeting.look(kLookInterval);
+            ends.wait_for(lock, stop, kLookInterval, [] { return false; });
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 /// A rank that is told what to do.
 struct Seat {
   EngineOptions options;
@@ -42,11 +94,12 @@ struct Seat {
 };
 
 void begin(Seat& seat, const Beginning& beginning, const std::string& device,
-           const std::shared_ptr<const data::DataSet>& known) {
+           const std::shared_ptr<const data::DataSet>& known, const Configuration& given) {
   if (beginning.version != WARPSCOPE_VERSION) {
     throw core::BadInput(
         fmt::format("this is Warpscope {}, and rank 0 is {}", WARPSCOPE_VERSION, beginning.version));
   }
+  refuse_other_settings(given, beginning.given);
   seat.device = core::open_device(device);
   if ((seat.device->kind() == core::DeviceKind::cuda) != beginning.on_gpus) {
     throw core::BadInput(fmt::format("this rank trains on {}, and rank 0 on a {}", seat.device->info().name,
@@ -99,34 +152,45 @@ void carry_out(Engine& engine, calls::Line& line, const calls::Call& call) {
 
 }  // namespace
 
+std::string sent_settings(const Configuration& given) {
+  return to_json(given).dump();
+}
+
 std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting, const Beginning& beginning,
                                   const std::shared_ptr<core::Device>& device, ranks::TellSlow tell_slow,
                                   EngineOptions& options) {
   auto line = std::make_shared<calls::Line>(meeting->group(ranks::kOrders, tell_slow));
   line->give_first(MessageWriter().write(beginning));
+  std::optional<Looking> looking(std::in_place, *meeting);
   line->settle("", "the beginning of the training");
   options.sums = std::make_shared<ranks::Sums>(meeting->group(ranks::kSums, std::move(tell_slow)));
   options.sums->link(device);
+  looking.reset();
   options.sums->watch(meeting);
   return line;
 }
 
-int follow(ranks::Meeting& meeting, const std::string& device, std::shared_ptr<const data::DataSet> known) {
+int follow(ranks::Meeting& meeting, const std::string& device, std::shared_ptr<const data::DataSet> known,
+           const Configuration& given) {
+  // These live on where others are missing until it is told: connections that end would look like the first to end.
   std::shared_ptr<calls::Line> line;
+  Seat seat;
+  std::unique_ptr<Engine> engine;
   try {
+    std::optional<Looking> looking(std::in_place, meeting);  // it may take long to read the data
     line = std::make_shared<calls::Line>(meeting.group(ranks::kOrders, {}));
-    Seat seat;
     calls::settled(line.get(), [&] {
       auto beginning = MessageReader().read<Beginning>(line->receive_first());
       std::string& mine = beginning.devices.at(static_cast<std::size_t>(line->place().rank));
       if (!device.empty()) mine = device;
-      begin(seat, beginning, mine, known);
+      begin(seat, beginning, mine, known, given);
       return true;
     });
     seat.options.sums = std::make_shared<ranks::Sums>(meeting.group(ranks::kSums, {}));
     seat.options.sums->link(seat.device);
+    looking.reset();
     seat.options.sums->watch({std::shared_ptr<void>(), &meeting});  // it lives longer than they do
-    const auto engine = calls::settled(line.get(), [&] {
+    engine = calls::settled(line.get(), [&] {
       return std::make_unique<Engine>(std::move(seat.options), seat.data, seat.device);
     });
     engine->join(line);

@@ -8,6 +8,7 @@
 #include "gpu/data/dataset.h"
 #include "gpu/engine/engine.h"
 #include "gpu/ranks/group.h"
+#include "gpu/settings/configuration.h"
 
 namespace warpscope::training {
 
@@ -22,7 +23,11 @@ struct Beginning {
   double validation = 0;             ///< share that is kept back
   std::vector<std::string> devices;  ///< of each rank, as core::open_device takes them
   bool on_gpus = false;
+  std::string given;  ///< sent_settings() of what rank 0 was given
 };
+
+/// As Beginning::given holds them.
+std::string sent_settings(const Configuration& given);
 
 /// Lets all other ranks begin, and waits until they have device and data. `options` get what a step of all of them
 /// needs; the engine joins what is returned once all have one. Throws core::BadInput that names the rank that could
@@ -33,8 +38,9 @@ std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting
 
 /// What every rank but the first does: makes the steps that rank 0 makes, until it tells the end. Returns the exit code
 /// of the process: 0, 1 where something failed or ranks::kOthersMissing, which rank 0 tells. `device`: as
-/// core::open_device takes it; "" for what rank 0 says. `known`: the data, where they are here already.
+/// core::open_device takes it; "" for what rank 0 says. `known`: the data, where they are here already. `given`: what
+/// this rank was told itself; where that differs from what rank 0 was given, no rank begins.
 int follow(ranks::Meeting& meeting, const std::string& device = "",
-           std::shared_ptr<const data::DataSet> known = nullptr);
+           std::shared_ptr<const data::DataSet> known = nullptr, const Configuration& given = {});
 
 }  // namespace warpscope::training

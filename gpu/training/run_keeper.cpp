@@ -68,7 +68,10 @@ void RunKeeper::open_checkpoints() {
   // Nothing of the curve before a checkpoint is lost with the process that goes on from it.
   CheckpointStore store(settings().run_dir, settings().model, settings().keep_checkpoints);
   store.goes_on_with(publishing_.view.generation);
-  checkpoints_ = std::make_unique<CheckpointWriter>(std::move(store), [this] { recorder_->write(); });
+  checkpoints_ = std::make_unique<CheckpointWriter>(std::move(store), [this] {
+    recorder_->write();
+    tell_wanted_views();
+  });
 }
 
 void RunKeeper::watch() {
@@ -117,6 +120,10 @@ void RunKeeper::write_checkpoint(const Steering& steering, bool is_best) {
 void RunKeeper::begin_training() {
   written_step_ = kNoStep;
   epoch_due_ = false;
+}
+
+void RunKeeper::go_on() {
+  if (recorder_) recorder_->set("status", "running");
 }
 
 void RunKeeper::follow(const models::Model& network) {

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "gpu/core/phases.h"
@@ -67,6 +69,11 @@ class RunKeeper {
   bool is_written(std::uint64_t step) const { return step == written_step_; }
   /// Another training, whose steps are not those that were written.
   void begin_training();
+  /// After the end.
+  void go_on();
+  /// After a way back to another line windows have forgotten what views showed there: with the next checkpoint they
+  /// get what the run has of it.
+  void tell_views_again();
   /// Checkpoints are of this network from now on.
   void follow(const models::Model& network);
   /// Waits until what was handed over is on the disk; where it cannot be, that is told.
@@ -92,11 +99,16 @@ class RunKeeper {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
+  struct Line {
+    std::filesystem::path run;
+    std::uint64_t generation = 0, network = 0;
+  };
 
   void open_checkpoints();
   void record_views();
   void go_on_with_views();
   void tell_views();
+  void tell_wanted_views();
   void begin_views(const std::function<std::unique_ptr<runs::ViewFile>(std::size_t most)>& open);
   void keep_points(nlohmann::json begun);
   void record_by_itself(std::shared_ptr<Feed> feed, const nlohmann::json& begun);
@@ -125,6 +137,8 @@ class RunKeeper {
   std::filesystem::path own_folder_;  ///< below Surroundings::record_dir; "" for none
   bool gave_up_ = false;              ///< recording has ended because something could not be written
   std::unique_ptr<RunRecorder> recorder_;
+  std::mutex wanting_;
+  std::optional<Line> wanted_;  ///< whose views windows shall get, from the thread of `checkpoints_`
   std::unique_ptr<CheckpointWriter> checkpoints_;
   std::string told_error_;                ///< of the checkpoints
   std::uint64_t written_step_ = kNoStep;  ///< of the last checkpoint handed to the writer

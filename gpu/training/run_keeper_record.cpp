@@ -2,6 +2,7 @@
 // where the folder cannot be written.
 
 #include <ctime>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -110,6 +111,10 @@ void RunKeeper::give_up(const std::string& why) {
 
 /// Recording has ended. A training without any step leaves no folder.
 void RunKeeper::let_go() {
+  {
+    const std::lock_guard lock(wanting_);
+    wanted_.reset();
+  }
   const bool recorded = recorder_ != nullptr;
   checkpoints_.reset();  // its thread writes the recorder's points
   recorder_.reset();

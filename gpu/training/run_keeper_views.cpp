@@ -1,10 +1,15 @@
 // What views show at earlier steps, in the run's folder: where that begins, and what a run that goes on has of it.
 
+#include <exception>
+#include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/runs/view_file.h"
 #include "gpu/training/run_keeper.h"
 
@@ -46,6 +51,34 @@ void RunKeeper::tell_views() {
   publishing_.send();
   if (const std::string objection = reader.objection(true); !objection.empty())
     publishing_.log(LogLevel::warning, objection);
+}
+
+void RunKeeper::tell_views_again() {
+  if (!recorder_ || settings().keep_history_mib == 0) return;
+  const std::lock_guard lock(wanting_);
+  wanted_ = Line{settings().run_dir, publishing_.view.generation, number_of(settings().model)};
+}
+
+/// On the thread that writes checkpoints, since it reads a whole file, and no step waits for it. Points that were
+/// published are with the recorder by then, the way back among them.
+void RunKeeper::tell_wanted_views() {
+  std::optional<Line> line;
+  {
+    const std::lock_guard lock(wanting_);
+    line.swap(wanted_);
+  }
+  if (!line) return;
+  try {
+    recorder_->views().write();
+    runs::ViewReader reader(line->run);
+    std::vector<FeedItem> views;
+    for (KeptView& kept : reader.take(line->generation, line->network)) views.emplace_back(std::move(kept));
+    publishing_.tell_again(views);
+  } catch (const std::exception& error) {
+    publishing_.log_at_once(
+        LogLevel::warning,
+        fmt::format("what views showed at earlier steps cannot be read: {}", core::sentence_of(error)));
+  }
 }
 
 }  // namespace warpscope::training

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "gpu/jobs/desks.h"
-#include "gpu/training/worker.h"
+#include "gpu/training/worker/worker.h"
 
 namespace warpscope::training {
 namespace {
@@ -14,7 +14,8 @@ bool ended(const Snapshot& now) {
 
 }  // namespace
 
-Trainer::Trainer(TrainerOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+Trainer::Trainer(TrainerOptions options)
+    : shared_(options.shared), worker_(std::make_unique<Worker>(std::move(options))) {}
 Trainer::~Trainer() = default;
 
 void Trainer::queue(Command command, std::uint64_t number) {
@@ -36,7 +37,7 @@ Observations Trainer::observations() const {
   return worker_->publishing().observations();
 }
 jobs::Jobs* Trainer::jobs() {
-  std::call_once(jobs_begun_, [this] { jobs_ = std::make_unique<jobs::Desks>(*this); });
+  std::call_once(jobs_begun_, [this] { jobs_ = std::make_unique<jobs::Desks>(*this, "", shared_); });
   return jobs_.get();
 }
 Ending Trainer::ending() const {

@@ -15,6 +15,7 @@
 #include "gpu/messages/source.h"
 #include "gpu/ranks/group.h"
 #include "gpu/runs/run_kernels.h"
+#include "gpu/settings/configuration.h"
 #include "gpu/settings/training_settings.h"
 #include "gpu/user_kernels/workshop.h"
 
@@ -46,6 +47,8 @@ struct Surroundings {
   std::shared_ptr<const data::DataSet> data_set;      ///< used instead of `data` if set
   data::KnownData
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
+  Configuration
+      given;  ///< by a person: what ranks with a command line of their own are given must agree with it
   /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
   bool clip_chosen = false;
   std::string settings_file;           ///< TOML file that SaveSettings replaces; "" for none
@@ -118,6 +121,7 @@ class Trainer : public Source {
   class Worker;
   void queue(Command command, std::uint64_t number) override;
 
+  const std::shared_ptr<SharedDevices> shared_;
   std::unique_ptr<Worker> worker_;
   std::once_flag jobs_begun_;
   std::unique_ptr<jobs::Jobs> jobs_;  ///< ends before the worker does

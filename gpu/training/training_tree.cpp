@@ -81,10 +81,10 @@ std::string TrainingTree::changes_at(std::uint64_t training, std::uint64_t step,
 }
 
 std::optional<TrainingTree::Fork> TrainingTree::fork(std::uint64_t training, std::uint64_t other) const {
-  const std::vector<Part> line = line_of(training), beside = line_of(other);
+  const std::vector<Part> line = line_of(training), other_line = line_of(other);
   for (std::size_t i = 0; i < line.size(); ++i) {
-    const auto shared = std::ranges::find(beside, line[i].first, &Part::first);
-    if (shared == beside.end()) continue;
+    const auto shared = std::ranges::find(other_line, line[i].first, &Part::first);
+    if (shared == other_line.end()) continue;
     const Place mine = line[i].second, place = std::min(mine, shared->second);
     // What it has of the shared one that the other has not, then what those noted at that step that lead to it.
     std::string changed = changes_at(line[i].first, place.step, place.changes, mine.changes);

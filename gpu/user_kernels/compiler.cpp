@@ -20,6 +20,8 @@
 #include "gpu/files/paths.h"
 #include "gpu/files/sha256.h"
 #include "gpu/files/text.h"
+#include "gpu/user_kernels/cache.h"
+#include "gpu/user_kernels/kept_headers.h"
 #include "gpu/user_kernels/nvrtc.h"
 #include "gpu/user_kernels/process.h"
 
@@ -32,6 +34,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 constexpr std::size_t kMostHeader = std::size_t{16} << 20;
 constexpr auto kLongestCompile = std::chrono::minutes(10);
+
+/// Nothing waits for the disk: what a power cut leaves of it fits no checksum.
+void write_for_now(const fs::path& path, std::string_view text) {
+  files::AtomicFile file(path);
+  file.write(text);
+  file.commit(false);
+}
 
 std::string sha256_of(std::string_view text) {
   files::Sha256 sum;
@@ -194,7 +203,7 @@ fs::path keep(const Scratch& scratch, const fs::path& note) {
   std::error_code error;
   fs::rename(scratch.code, code, error);
   if (error) throw core::Error(fmt::format("cannot write {}: {}", code.string(), error.message()));
-  files::write_file_atomically(note, rows);
+  write_for_now(note, rows);
   return code;
 }
 
@@ -222,9 +231,15 @@ Build build(const Source& source, const CompileOptions& options, const Compiler&
   static std::atomic<int> number = 0;
   const std::string key = key_of(source, options, compiler, include, checked);
   const fs::path note = options.cache / (key + ".made");
-  if (auto before = made_before(note)) return {std::move(*before), {}, true};
+  {
+    const CacheUse use(options.cache);
+    if (auto before = made_before(note)) {
+      for (const fs::path& each : {note, *before}) CacheUse::note(each);
+      return {std::move(*before), {}, true};
+    }
+  }
   const Scratch scratch(options.cache, fmt::format("{}.{}-{}", key, ::getpid(), ++number));
-  files::write_file_atomically(scratch.text, fmt::format("#line 1 \"{}\"\n{}\n", kShownFile, source.text));
+  write_for_now(scratch.text, fmt::format("#line 1 \"{}\"\n{}\n", kShownFile, source.text));
   std::vector<std::string> words = options_of(checked);
   // A tab is one column.
   words.insert(words.end(), {"-fdiagnostics-color=never", "-ftabstop=1", "-isystem", include.string(),
@@ -241,6 +256,31 @@ Build build(const Source& source, const CompileOptions& options, const Compiler&
         fmt::format("the compiler {} has made no code", files::sayable(compiler.program.string())));
   }
   return {keep(scratch, note), {}, false};
+}
+
+Compilation compile_for_cpu(const Source& source, const CompileOptions& options) {
+  const auto begin = Clock::now();
+  const Compiler compiler = find_compiler();
+  const fs::path include = include_folder(options.cache);
+  auto other =
+      std::async(std::launch::async, [&] { return build(source, options, compiler, include, true); });
+  Build fast;
+  try {
+    fast = build(source, options, compiler, include, false);
+  } catch (...) {
+    other.wait();
+    throw;
+  }
+  Build checked = other.get();
+  Compilation made;
+  made.errors = fast.errors.empty() ? std::move(checked.errors) : std::move(fast.errors);
+  made.cached = fast.cached && checked.cached;
+  if (made.errors.empty()) {
+    made.fast = fast.code;
+    made.checked = checked.code;
+  }
+  made.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  return made;
 }
 
 }  // namespace
@@ -269,7 +309,11 @@ fs::path include_folder(const fs::path& cache) {
   for (const auto& [name, text] : headers) all.append(name).append("\n").append(text);
   const fs::path folder = cache / ("include-" + sha256_of(all).substr(0, 16));
   std::error_code error;
-  if (fs::exists(folder / "complete", error)) return folder;
+  const CacheUse use(cache);
+  if (fs::exists(folder / "complete", error)) {
+    CacheUse::note(folder / "complete");
+    return folder;
+  }
   fs::create_directories(folder / "warpscope", error);
   for (const auto& [name, text] : headers) files::write_file_atomically(folder / "warpscope" / name, text);
   files::write_file_atomically(folder / "complete", "");
@@ -278,28 +322,11 @@ fs::path include_folder(const fs::path& cache) {
 
 Compilation compile(const Source& source, CompileOptions options) {
   if (options.cache.empty()) options.cache = kernel_cache();
-  if (source.language == Language::cuda) return compile_for_gpu(source, options);
-  const auto begin = Clock::now();
-  const Compiler compiler = find_compiler();
-  const fs::path include = include_folder(options.cache);
-  auto other =
-      std::async(std::launch::async, [&] { return build(source, options, compiler, include, true); });
-  Build fast;
-  try {
-    fast = build(source, options, compiler, include, false);
-  } catch (...) {
-    other.wait();
-    throw;
-  }
-  Build checked = other.get();
-  Compilation made;
-  made.errors = fast.errors.empty() ? std::move(checked.errors) : std::move(fast.errors);
-  made.cached = fast.cached && checked.cached;
-  if (made.errors.empty()) {
-    made.fast = fast.code;
-    made.checked = checked.code;
-  }
-  made.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  if (std::error_code error; fs::is_directory(kept_headers_of(source.file), error))
+    options.includes.push_back(kept_headers_of(source.file));
+  Compilation made =
+      source.language == Language::cuda ? compile_for_gpu(source, options) : compile_for_cpu(source, options);
+  if (!made.cached) prune(options.cache);
   return made;
 }
 

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include "gpu/user_kernels/code.h"
+#include "gpu/user_kernels/watch.h"
 
 namespace warpscope::user_kernels {
 
 Kernel try_kernel(const std::filesystem::path& file, const CompileOptions& compiling,
                   const TrialOptions& trial) {
   Kernel kernel{read_source(file), {}, {}};
+  kernel.headers = headers_of(file, compiling.includes);
   kernel.compiled = compile(kernel.source, compiling);
   if (kernel.compiled.errors.empty()) kernel.verdict = prove(kernel.source, kernel.compiled, trial);
   return kernel;

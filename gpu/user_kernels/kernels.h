@@ -10,6 +10,7 @@
 
 #include "gpu/ops/variant.h"
 #include "gpu/user_kernels/compiler.h"
+#include "gpu/user_kernels/kept_headers.h"
 #include "gpu/user_kernels/trial.h"
 
 namespace warpscope::user_kernels {
@@ -18,7 +19,8 @@ namespace warpscope::user_kernels {
 struct Kernel {
   Source source;
   Compilation compiled;
-  Verdict verdict;  ///< not proved where it does not compile
+  Verdict verdict;                   ///< not proved where it does not compile
+  std::vector<Header> headers = {};  ///< of the person's own, as a run keeps them
 
   bool usable() const { return compiled.errors.empty() && verdict.proved; }
 };

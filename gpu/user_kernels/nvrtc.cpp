@@ -15,6 +15,7 @@
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/paths.h"
 #include "gpu/files/sha256.h"
+#include "gpu/user_kernels/cache.h"
 
 namespace warpscope::user_kernels {
 namespace {
@@ -150,9 +151,13 @@ GpuBuild build_for_gpu(const Source& source, const CompileOptions& options, bool
   GpuBuild made;
   if (!own_headers) {
     made.code = place();
+    const CacheUse use(options.cache);
     std::error_code error;
     made.cached = std::filesystem::exists(made.code, error);
-    if (made.cached) return made;
+    if (made.cached) {
+      CacheUse::note(made.code);
+      return made;
+    }
   }
   OwnProgram program(source.text);
   if (!program.compile(words)) {

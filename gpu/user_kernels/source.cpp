@@ -30,7 +30,10 @@ std::optional<std::string> op_included(const std::string& line) {
 }  // namespace
 
 std::string variant_name_of(std::string_view file) {
-  std::string name = files::lower_case(std::filesystem::path(file).stem().string());
+  std::filesystem::path stem = std::filesystem::path(file).stem();
+  const std::string number = stem.extension().string();
+  if (number.size() > 1 && number.find_first_not_of("0123456789", 1) == std::string::npos) stem = stem.stem();
+  std::string name = files::lower_case(stem.string());
   for (char& c : name) c = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
   return std::string(ops::kUsers) + (name.empty() ? "kernel" : name);
 }

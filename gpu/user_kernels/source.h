@@ -24,7 +24,7 @@ struct Source {
 };
 
 /// "user:my_conv" of "a/My conv.cpp": of the file's name without its end, in small letters, with _ for what names of
-/// variants do not have.
+/// variants do not have. "my_conv.2.cpp", as runs keep a second version, is the same variant.
 std::string variant_name_of(std::string_view file);
 
 /// That which the end of the file's name tells: .cpp, .cc and .cxx, or .cu. Throws core::BadInput.

@@ -4,7 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <future>
+#include <optional>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -27,6 +32,18 @@ using Seconds = std::chrono::duration<double>;
 constexpr double kClockOverCpu = 10;
 constexpr double kClockOverCpuOfGpu = 2;  // where a call takes milliseconds of a processor that waits or not
 constexpr Seconds kLongestTrial(600);     // with the reference, on a machine that has much else to do
+
+/// On the PATH or in CUDA's usual folder; "" where it is not.
+std::string sanitizer() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(
+      fmt::format("{}:/usr/local/cuda/bin:/opt/cuda/bin", path == nullptr ? "" : path));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = folder + "/compute-sanitizer";
+    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
 
 /// Memory that the trial process sees too.
 class SharedBoard {
@@ -168,17 +185,22 @@ std::string outcome(const Source& source, const End& end, const Board& board, do
   return fmt::format("ends its process, with exit code {}{}", end.code, place_of(board, ", after "));
 }
 
+std::vector<std::string> trial_words(const Source& source, const std::filesystem::path& code,
+                                     const std::vector<std::string>& words, const TrialOptions& options) {
+  std::vector<std::string> arguments{kTrialCommand,        code.string(),
+                                     source.file.string(), to_string(source.task()),
+                                     options.device,       fmt::format("{}", options.seed)};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  return arguments;
+}
+
 /// A trial of one build, by what it is to do: "checked", "fast", or kTimesWord with other code. Returns what was wrong,
 /// and what the board said at its end.
 std::pair<std::string, Board> run_build(const Source& source, const std::filesystem::path& code,
                                         const std::vector<std::string>& words, const TrialOptions& options) {
   SharedBoard board;
   board.show(options.shapes);
-  std::vector<std::string> arguments{kTrialCommand,        code.string(),
-                                     source.file.string(), to_string(source.task()),
-                                     options.device,       fmt::format("{}", options.seed)};
-  arguments.insert(arguments.end(), words.begin(), words.end());
-  Process process(options.program, arguments, -1, board.file());
+  Process process(options.program, trial_words(source, code, words, options), -1, board.file());
   Patience patience(board, options.call_seconds,
                     source.language == Language::cuda ? kClockOverCpuOfGpu : kClockOverCpu);
   bool cancelled = false;
@@ -191,10 +213,39 @@ std::pair<std::string, Board> run_build(const Source& source, const std::filesys
   return {outcome(source, end, told, options.call_seconds), told};
 }
 
+/// What run_build() returns.
+using Outcome = std::pair<std::string, Board>;
+
+Outcome try_checked(const Source& source, const Compilation& compiled, const TrialOptions& options) {
+  return run_build(source, compiled.checked, {"checked"}, options);
+}
+
+Outcome try_fast(const Source& source, const Compilation& compiled, const TrialOptions& options) {
+  return run_build(source, compiled.fast, {"fast"}, options);
+}
+
+/// Both builds at the same time, each on a core of its own; nothing of the fast one where the checked one is wrong,
+/// which ends it.
+std::pair<Outcome, std::optional<Outcome>> try_both(const Source& source, const Compilation& compiled,
+                                                    const TrialOptions& options) {
+  std::atomic<bool> needed = true;
+  TrialOptions beside = options;
+  beside.go_on = [&] { return needed && (!options.go_on || options.go_on()); };
+  auto fast = std::async(std::launch::async, [&] { return try_fast(source, compiled, beside); });
+  try {  // whatever happens, `fast` is waited for at the end of its life
+    Outcome checked = try_checked(source, compiled, options);
+    needed = checked.first.empty();
+    if (!needed) return {std::move(checked), std::nullopt};
+    return {std::move(checked), fast.get()};
+  } catch (...) {
+    needed = false;
+    throw;
+  }
+}
+
 /// One build.
-void try_build(const Source& source, const std::filesystem::path& code, bool checked,
-               const TrialOptions& options, Verdict& verdict) {
-  const auto [what, told] = run_build(source, code, {checked ? "checked" : "fast"}, options);
+void judge(const Source& source, bool checked, const Outcome& outcome, Verdict& verdict) {
+  const auto& [what, told] = outcome;
   verdict.proved = what.empty();
   if (!verdict.proved) {
     verdict.sentence = fmt::format("{} {} {}{}", ops::to_string(source.op), source.variant, what,
@@ -206,13 +257,99 @@ void try_build(const Source& source, const std::filesystem::path& code, bool che
   verdict.tolerance = told.tolerance;
 }
 
+/// Runs the fast build under the tool: what that wrote. Throws core::Error if the calls were not all made.
+std::string output_of_racecheck(const std::string& tool, const Source& source, const Compilation& compiled,
+                                const TrialOptions& options) {
+  SharedBoard board;
+  std::error_code unknown;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", unknown);  // the tool is another program
+  const bool is_own = options.program == "/proc/self/exe" && !unknown;
+  std::vector<std::string> words{"--tool",
+                                 "racecheck",
+                                 "--target-processes",
+                                 "all",
+                                 "--print-limit",
+                                 "20",
+                                 "--show-backtrace",
+                                 "no",
+                                 is_own ? own.string() : options.program};
+  for (std::string& each : trial_words(source, compiled.fast, {"fast"}, options))
+    words.push_back(std::move(each));
+  const ranks::Descriptor output = memory_file("warpscope_racecheck");
+  Process process(tool, words, output.number(), board.file());
+  const auto last = Clock::now() + kLongestTrial;
+  bool cancelled = false;
+  const End end = process.wait([&] {
+    cancelled = options.go_on && !options.go_on();
+    return !cancelled && Clock::now() < last;
+  });
+  if (cancelled) throw core::Error("the search for races was ended before it was done");
+  if (end.killed) throw core::Error("compute-sanitizer does not end");
+  std::string written = contents_of(output, std::size_t{1} << 20);
+  if (board.stage() != static_cast<std::uint32_t>(Stage::proved) && races_in(written).empty())
+    throw core::Error(
+        "the calls did not come to their end under compute-sanitizer, so nothing is known of races");
+  return written;
+}
+
 }  // namespace
+
+std::string races_in(std::string_view output) {
+  constexpr std::string_view kSummary = "RACECHECK SUMMARY: ", kRace = "Race reported between ",
+                             kMore = "=========";
+  std::istringstream lines{std::string(output)};
+  std::string first, last;
+  std::optional<int> hazards;
+  bool goes_on = false;  // what a race is between stands in two lines
+  for (std::string line; std::getline(lines, line);) {
+    if (const std::size_t at = line.find(kSummary); at != std::string::npos) {
+      const std::string_view rest = std::string_view(line).substr(at + kSummary.size());
+      hazards = files::number_in<int>(rest.substr(0, rest.find(' ')));
+    }
+    std::string_view text = line;
+    if (text.starts_with(kMore)) text.remove_prefix(kMore.size());
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (const std::size_t at = text.find(kRace); at != std::string_view::npos && first.empty()) {
+      first = text.substr(at + kRace.size());
+      goes_on = true;
+    } else if (std::exchange(goes_on, false)) {
+      first.append(" ").append(text);
+    }
+    if (!text.empty()) last = text;
+  }
+  if (!hazards)
+    throw core::Error(fmt::format("compute-sanitizer has not done its work: {}",
+                                  last.empty() ? "it is silent" : files::sayable(last)));
+  if (*hazards == 0) return "";
+  return fmt::format("races in shared memory: {}",
+                     first.empty() ? "it is not told where" : files::sayable(first));
+}
+
+std::string no_racecheck() {
+  return sanitizer().empty() ? "compute-sanitizer, which comes with CUDA's toolkit, is not installed" : "";
+}
+
+Races racecheck(const Source& source, const Compilation& compiled, const TrialOptions& options) {
+  if (source.language != Language::cuda)
+    throw core::BadInput("races in shared memory are looked for in kernels for a GPU only");
+  if (const std::string why = no_racecheck(); !why.empty()) throw core::BadInput(why);
+  const std::string races = races_in(output_of_racecheck(sanitizer(), source, compiled, options));
+  return {!races.empty(),
+          fmt::format("{} {} {}", ops::to_string(source.op), source.variant,
+                      races.empty() ? "has no races in shared memory" : fmt::format("has {}", races))};
+}
 
 Verdict prove(const Source& source, const Compilation& compiled, const TrialOptions& options) {
   const auto begin = Clock::now();
   Verdict verdict;
-  try_build(source, compiled.checked, true, options, verdict);
-  if (verdict.proved) try_build(source, compiled.fast, false, options, verdict);
+  if (source.language == Language::cpp) {
+    const auto [checked, fast] = try_both(source, compiled, options);
+    judge(source, true, checked, verdict);
+    if (fast) judge(source, false, *fast, verdict);
+  } else {  // a GPU's time is shared: one that hangs would take that of the other
+    judge(source, true, try_checked(source, compiled, options), verdict);
+    if (verdict.proved) judge(source, false, try_fast(source, compiled, options), verdict);
+  }
   if (verdict.proved) {
     verdict.sentence = fmt::format(
         "{} {} is right in {} calls; the worst relative error is {:.2g}, and may be {:.2g}",

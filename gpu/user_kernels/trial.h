@@ -1,12 +1,13 @@
 #pragma once
-// Proof of a kernel that a person wrote, in a process of its own: the checked build first, then the fast one, on shapes
-// that the op's contract offers, held against the double-precision reference as all variants are (verify/op_check.h).
-// Whatever the kernel does ends that process only.
+// Proof of a kernel that a person wrote, in processes of its own: the checked build and the fast one, on a GPU one
+// after the other, on shapes that the op's contract offers, held against the double-precision reference as all variants
+// are (verify/op_check.h). Whatever the kernel does ends these processes only.
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/user_kernels/compiler.h"
@@ -21,7 +22,7 @@ struct TrialOptions {
   /// than kMostShapes (board.h) count.
   std::vector<ops::OpShape> shapes = {};
   double call_seconds = 2;      ///< of CPU time that one call may take; it may sleep for ten times that
-  std::function<bool()> go_on;  ///< asked meanwhile; no: core::Error
+  std::function<bool()> go_on;  ///< asked meanwhile, from several threads; no: core::Error
 };
 
 struct Verdict {
@@ -68,6 +69,22 @@ struct Times {
 /// Throws core::Error where no process can be started.
 Times time_kernel(const Source& source, const Compilation& compiled, const std::vector<OtherKernel>& others,
                   const TrialOptions& options);
+
+/// Why races cannot be looked for, in a sentence; "" if they can.
+std::string no_racecheck();
+
+struct Races {
+  bool found = false;
+  std::string sentence;
+};
+
+/// What compute-sanitizer's racecheck says of the calls of a proof. Throws core::BadInput for a kernel
+/// on the CPU and where the tool is not installed, core::Error where it does not do its work.
+Races racecheck(const Source& source, const Compilation& compiled, const TrialOptions& options = {});
+
+/// "races in shared memory: Write access at ... and Read access at ..." in what the tool wrote; "" if it has found
+/// none. Throws core::Error where it says neither.
+std::string races_in(std::string_view output);
 
 /// What main() does where its first argument is kTrialCommand (board.h): the trial of one build. Does not return.
 [[noreturn]] void run_trial(int argc, char** argv);

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostFiles = 200;
 constexpr std::size_t kMostKernels = 100;
 constexpr std::size_t kMostWatchedBytes = std::size_t{16} << 20;
+constexpr std::size_t kMostKeptBytes = std::size_t{4} << 20;
 
 /// A header as a line includes it.
 struct Include {
@@ -48,37 +49,76 @@ std::optional<Include> include_in(std::string_view line) {
   return Include{std::string(line.substr(1, end - 1)), quoted};
 }
 
+/// A file behind a kernel, or where it would be.
+struct Behind {
+  fs::path place;
+  fs::path name;  ///< as in Header; "" of the kernel's file
+};
+
 /// Where `include` is looked for by a line of `includer`, in this order.
-std::vector<fs::path> places_of(const Include& include, const fs::path& includer, const fs::path& file,
-                                const std::vector<fs::path>& includes) {
-  std::vector<fs::path> places;
+std::vector<Behind> places_of(const Include& include, const Behind& includer, const fs::path& file,
+                              const std::vector<fs::path>& includes) {
+  std::vector<Behind> places;
   if (include.quoted) {
-    places.push_back(includer.parent_path() / include.name);
-    if (includer != file) places.push_back(file.parent_path() / include.name);
+    places.push_back({includer.place.parent_path() / include.name,
+                      (includer.name.parent_path() / include.name).lexically_normal()});
+    if (includer.place != file) places.push_back({file.parent_path() / include.name, include.name});
   }
-  for (const fs::path& folder : includes) places.push_back(folder / include.name);
+  for (const fs::path& folder : includes) places.push_back({folder / include.name, include.name});
+  const fs::path kept = kept_headers_of(file);
+  if (std::error_code error; fs::is_directory(kept, error))
+    places.push_back({kept / include.name, include.name});
   return places;
+}
+
+std::vector<Behind> all_behind(const fs::path& file, const std::vector<fs::path>& includes) {
+  std::vector<Behind> found{{file, ""}};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Behind includer = found[i];
+    std::istringstream lines(files::read_small_file(includer.place, kMostWatchedBytes).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      const auto include = include_in(line);
+      if (!include || include->name.starts_with("warpscope/")) continue;
+      for (Behind& each : places_of(*include, includer, file, includes)) {
+        std::error_code error;
+        const bool there = fs::is_regular_file(each.place, error);
+        if (found.size() < kMostFiles && std::ranges::find(found, each.place, &Behind::place) == found.end())
+          found.push_back(std::move(each));
+        if (there) break;
+      }
+    }
+  }
+  return found;
+}
+
+/// Whether a run can keep it beside the kernel's file.
+bool can_be_kept(const fs::path& name) {
+  const fs::path normal = name.lexically_normal();
+  return !normal.empty() && normal.is_relative() && !normal.string().starts_with("../../");
 }
 
 }  // namespace
 
 std::vector<fs::path> files_behind(const fs::path& file, const std::vector<fs::path>& includes) {
-  std::vector<fs::path> found{file};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const fs::path includer = found[i];
-    std::istringstream lines(files::read_small_file(includer, kMostWatchedBytes).value_or(""));
-    for (std::string line; std::getline(lines, line);) {
-      const auto include = include_in(line);
-      if (!include || include->name.starts_with("warpscope/")) continue;
-      for (const fs::path& place : places_of(*include, includer, file, includes)) {
-        std::error_code error;
-        if (found.size() < kMostFiles && std::ranges::find(found, place) == found.end())
-          found.push_back(place);
-        if (fs::is_regular_file(place, error)) break;
-      }
-    }
+  std::vector<fs::path> places;
+  for (Behind& each : all_behind(file, includes)) places.push_back(std::move(each.place));
+  return places;
+}
+
+std::vector<Header> headers_of(const fs::path& file, const std::vector<fs::path>& includes) {
+  std::vector<Header> headers;
+  std::size_t bytes = 0;
+  for (const Behind& each : all_behind(file, includes)) {
+    if (!can_be_kept(each.name)) continue;
+    auto text = files::read_small_file(each.place, kMostKeptBytes);
+    std::string name = each.name.lexically_normal().string();
+    if (!text || bytes + text->size() > kMostKeptBytes) continue;
+    if (std::ranges::find(headers, name, &Header::name) != headers.end())
+      continue;  // the first place is taken
+    bytes += text->size();
+    headers.push_back({std::move(name), std::move(*text)});
   }
-  return found;
+  return headers;
 }
 
 std::vector<FileLook> look_at(const std::vector<fs::path>& files) {

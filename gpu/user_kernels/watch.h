@@ -6,12 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "gpu/user_kernels/kept_headers.h"
+
 namespace warpscope::user_kernels {
 
 /// `file`, the headers that it includes, those that they include, and where such would be found that are not there yet;
 /// none of the program's own. No more than 200.
 std::vector<std::filesystem::path> files_behind(const std::filesystem::path& file,
                                                 const std::vector<std::filesystem::path>& includes);
+
+/// What a run keeps of these beside the file: the headers that are there, up to 4 MiB in all. None that is named by its
+/// whole path or lies more than one folder above where it is looked for.
+std::vector<Header> headers_of(const std::filesystem::path& file,
+                               const std::vector<std::filesystem::path>& includes);
 
 /// How a file looks from outside: cheap to ask for.
 struct FileLook {

@@ -30,9 +30,18 @@ struct TriedKernel {
   bool usable() const { return problem.empty() && kernel.usable(); }
 };
 
+/// A file, or a folder of such, that a person has named while a training ran.
+struct NamedPlace {
+  std::string path;
+  bool apply_when_proved = false;
+  bool operator==(const NamedPlace&) const = default;
+};
+
 struct LiveKernels {
   std::vector<std::filesystem::path> includes;  ///< folders of the person's own headers
   std::vector<TriedKernel> tried;  ///< watched from the beginning; those that are usable are variants already
+  std::vector<NamedPlace> files = {};    ///< loaded once the training has begun
+  std::vector<NamedPlace> folders = {};  ///< watched from then on
   Workshop workshop;
 };
 

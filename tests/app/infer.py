@@ -315,7 +315,11 @@ class Infer(ProgramCase):
         os.mkdir(empty)
         for arguments, words in (([empty], f"the folder {empty} holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM)"),
                                  ([self.path("nowhere")], "there is no folder"),
+                                 ([""], "DATA is empty; leave it out for the run's own data"),
+                                 (["--data", ""], "DATA is empty"),
+                                 (["/dev/null"], "/dev/null is neither a file nor a folder"),
                                  (["builtin", "--out", self.path("a.pdf")], "there is no format 'pdf' of answers"),
+                                 (["builtin", "--out", self.path("y" * 260 + ".csv")], "is too long a name"),
                                  (["builtin", "--format", "csv"], "--format is that of --out"),
                                  (["builtin", "--out", "-", "--json", "-"], "both go to standard output"),
                                  (["builtin", "--select", "linear.forward=none"], "no variant"),

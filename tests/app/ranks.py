@@ -126,6 +126,12 @@ class Ranks(ProgramCase):
         self.assertRegex(ended.err, r"rank [12] was killed by SIGKILL")
         wait_until(lambda: not any(is_alive(other) for other in others), "the end of the other rank")
 
+    def test_a_training_whose_rank_was_killed_ends_with_the_weights_of_an_undisturbed_one(self):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "gpu", "rank_kills.py")
+        ended = self.run_program(script, self.program, "--times", "3", "--ranks", "2", "--steps", "400",
+                                 program=sys.executable, environment=self.environment(TMPDIR=self.folder))
+        self.assertEqual(ended.code, 0, ended.out + ended.err)
+
     def test_a_rank_that_stands_still_is_named_and_waited_for(self):
         process, others, run_dir = self.start_long()
         os.kill(others[1], signal.SIGSTOP)
@@ -142,6 +148,12 @@ class Ranks(ProgramCase):
         process.kill()
         self.finish(process)
         wait_until(lambda: not any(is_alive(other) for other in others), "the end of the other ranks")
+
+    def test_a_rank_that_was_given_other_settings_is_refused(self):
+        other = self.start(*self.arguments("--rank", "1", "--lr", "0.25", "--meet", self.folder))
+        ended = self.run_program(*self.arguments("--rank", "0", "--ranks", "2", "--lr", "0.5", "--meet", self.folder))
+        self.assert_one_sentence(ended, 2, "rank 1: learning rate is 0.25 here and 0.5 at rank 0")
+        self.assertEqual(self.finish(other).code, 1)
 
     def test_what_cannot_be_is_refused(self):
         self.assert_refused(self.arguments("--ranks", "0"), "--ranks")

@@ -1,5 +1,6 @@
 """Kernels that people write: from a file to a training, whose run keeps it and goes on without it."""
 import os
+import shutil
 import signal
 import sys
 
@@ -36,6 +37,8 @@ class UserKernels(ProgramCase):
         self.assert_refused(["kernel", "new", "relu.forward", "mine.cpp"], "mine.cpp is there already")
         self.assert_refused(["kernel", "new", "step.record", "other.cpp"], "valid: conv2d.forward")
         self.assert_refused(["kernel", "check", "nothing.cpp"], "nothing.cpp")
+        self.assert_refused(["kernel", "check", "mine.cpp", "--races"],
+                            "--races: a kernel for the CPU has no shared memory")
         ended = self.run_program("kernel", "check", "mine.cpp")
         self.assert_succeeded(ended)
         for word in ("compiled ", "proved ", "user:mine is right in ", "loops", "times yours"):
@@ -99,6 +102,30 @@ class UserKernels(ProgramCase):
         self.assertEqual(os.listdir(os.path.join(run, "kernels")), ["my_conv.cpp"])
         self.assert_refused(self.train_arguments("--kernel", "my_conv.cpp", "--ranks", "2"), "--kernel: ",
                             "one process")
+
+    def test_a_run_keeps_headers_too_and_goes_on_by_what_it_kept_where_file_and_headers_are_gone(self):
+        self.write("small.toml", NETWORK)
+        os.mkdir(self.path("mine"))
+        os.mkdir(self.path("far"))
+        self.new("relu.forward", "mine/my_relu.cpp")
+        text = self.read("mine", "my_relu.cpp")
+        self.write("mine/my_relu.cpp",
+                   '#include "zero.h"\n#include <far.h>\n' + text.replace("x < 0 ? 0", "x < kZero ? 0"))
+        self.write("mine/zero.h", "constexpr float kZero = 0;\n")
+        self.write("far/far.h", "// nothing\n")
+        run = self.path("run")
+        ended = self.train("--kernel", "mine/my_relu.cpp", "--include", "far", "--select", "relu.forward=user:my_relu",
+                           "--model", self.path("small.toml"), "--precision", "fp32", "--run-dir", run, steps=3)
+        self.assert_succeeded(ended)
+        kept = read_run(run)["kernels"][-1]
+        self.assertEqual(kept["headers"], ["kernels/my_relu.headers/beside/zero.h",
+                                           "kernels/my_relu.headers/beside/far.h"])
+        shutil.rmtree(self.path("mine"))
+        shutil.rmtree(self.path("far"))
+        ended = self.run_program("train", "--resume", run, "--steps", "5", "--kernel", os.path.join(run, kept["file"]))
+        self.assert_succeeded(ended)
+        self.assertEqual(read_run(run)["current"]["chosen"], {"relu.forward": "user:my_relu"})
+        self.assertEqual(read_run(run)["kernels"], [kept])
 
     def test_a_kernel_that_is_saved_while_it_trains_is_swapped_in_and_a_wrong_one_is_only_told(self):
         self.write("small.toml", NETWORK)

@@ -13,16 +13,12 @@
 #include "gpu/core/error.h"
 #include "gpu/data/digit_strokes.h"
 #include "gpu/data/set_kinds.h"
+#include "tests/data/hash_of_bytes.h"
 
 namespace warpscope::data::builtin_digits_test {
 namespace {
 
-/// FNV-1a, 64 bits.
-std::uint64_t hash(std::span<const std::uint8_t> bytes) {
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  for (const std::uint8_t byte : bytes) value = (value ^ byte) * 0x100000001b3ULL;
-  return value;
-}
+using tests::hash_of_bytes;
 
 TEST(BuiltinDigits, HaveTheShapeOfMnist) {
   const DataSet set = make_builtin_digits(30, 20);
@@ -38,9 +34,9 @@ TEST(BuiltinDigits, HaveTheShapeOfMnist) {
 
 TEST(BuiltinDigits, HaveTheSameBitsEverywhere) {
   const DataSet set = make_builtin_digits(1000, 500);
-  EXPECT_EQ(hash(set.train.pixels), 0x8db1ec4eb4cd031fULL);
-  EXPECT_EQ(hash(set.train.labels), 0x3caead200fbd1051ULL);
-  EXPECT_EQ(hash(set.test.pixels), 0x98aa6d4ea62b4d0bULL);
+  EXPECT_EQ(hash_of_bytes(set.train.pixels), 0x8db1ec4eb4cd031fULL);
+  EXPECT_EQ(hash_of_bytes(set.train.labels), 0x3caead200fbd1051ULL);
+  EXPECT_EQ(hash_of_bytes(set.test.pixels), 0x98aa6d4ea62b4d0bULL);
 }
 
 TEST(BuiltinDigits, HaveTheSameBitsForAnyNumberOfThreads) {
@@ -80,7 +76,7 @@ TEST(BuiltinDigits, AreAllDifferent) {
   std::set<std::uint64_t> seen;
   for (const ImageSet* images : {&set.train, &set.test}) {
     for (std::int64_t i = 0; i < images->count; ++i) {
-      seen.insert(hash(std::span(images->pixels).subspan(static_cast<std::size_t>(i * 784), 784)));
+      seen.insert(hash_of_bytes(std::span(images->pixels).subspan(static_cast<std::size_t>(i * 784), 784)));
     }
   }
   EXPECT_EQ(seen.size(), 3000u);

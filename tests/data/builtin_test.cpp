@@ -14,16 +14,12 @@
 #include "gpu/core/error.h"
 #include "gpu/data/scene_canvas.h"
 #include "gpu/data/set_kinds.h"
+#include "tests/data/hash_of_bytes.h"
 
 namespace warpscope::data::builtin_test {
 namespace {
 
-/// FNV-1a, 64 bits.
-std::uint64_t hash(std::span<const std::uint8_t> bytes) {
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  for (const std::uint8_t byte : bytes) value = (value ^ byte) * 0x100000001b3ULL;
-  return value;
-}
+using tests::hash_of_bytes;
 
 TEST(Builtin, HasTheShapeOfCifar10) {
   const DataSet set = make_builtin(30, 20);
@@ -42,10 +38,10 @@ TEST(Builtin, HasTheShapeOfCifar10) {
 
 TEST(Builtin, HasTheSameBitsEverywhere) {
   const DataSet set = make_builtin(1000, 500);
-  EXPECT_EQ(hash(set.train.pixels), 0x9949723b2c363c5cULL);
-  EXPECT_EQ(hash(set.train.labels), 0x96950fe569dee74dULL);
-  EXPECT_EQ(hash(set.test.pixels), 0x8ef2254727e8ba30ULL);
-  EXPECT_EQ(hash(set.test.labels), 0x1f4725b19b413891ULL);
+  EXPECT_EQ(hash_of_bytes(set.train.pixels), 0x9949723b2c363c5cULL);
+  EXPECT_EQ(hash_of_bytes(set.train.labels), 0x96950fe569dee74dULL);
+  EXPECT_EQ(hash_of_bytes(set.test.pixels), 0x8ef2254727e8ba30ULL);
+  EXPECT_EQ(hash_of_bytes(set.test.labels), 0x1f4725b19b413891ULL);
 }
 
 TEST(Builtin, HasTheSameBitsForAnyNumberOfThreads) {
@@ -85,7 +81,7 @@ TEST(Builtin, NoTwoImagesAreEqual) {
   for (const ImageSet* images : {&set.train, &set.test}) {
     for (std::int64_t i = 0; i < images->count; ++i) {
       const std::span<const std::uint8_t> all(images->pixels);
-      hashes.insert(hash(all.subspan(static_cast<std::size_t>(i * 3072), 3072)));
+      hashes.insert(hash_of_bytes(all.subspan(static_cast<std::size_t>(i * 3072), 3072)));
     }
   }
   EXPECT_EQ(hashes.size(), 6000U);

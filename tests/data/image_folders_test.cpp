@@ -358,6 +358,24 @@ TEST_F(ImageFolders, LinksAreFollowedButNotInCircles) {
   EXPECT_TRUE(holds(set.notice, {"1 of 5 files was left out: cannot open " + at("a/broken.png").string()}));
 }
 
+TEST_F(ImageFolders, ALinkToAFolderAroundAClassBringsItNoPicturesOfOthers) {
+  write("a", 10, 2);
+  write("b", 20, 2);
+  fs::create_directory_symlink(at(""), at("a/up"));
+  fs::create_directory_symlink(at("").parent_path().parent_path(), at("b/further"));
+  const DataSet set = load();
+  EXPECT_EQ(set.train.pixels, (Labels{10, 20}));
+  EXPECT_EQ(set.test.pixels, (Labels{11, 21}));
+}
+
+TEST_F(ImageFolders, WhatTheSystemTellsOfItselfIsNotLookedThrough) {
+  EXPECT_FALSE(holds_class_folders("/proc"));
+  write("a", 10, 2);
+  write("b", 20, 2);
+  fs::create_directory_symlink("/proc", at("a/system"));
+  EXPECT_EQ(load().train.pixels, (Labels{10, 20}));
+}
+
 TEST_F(ImageFolders, OneClassIsTooFew) {
   write("a", 0, 3);
   EXPECT_TRUE(holds_class_folders(folder_.path()));

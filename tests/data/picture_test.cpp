@@ -246,8 +246,8 @@ TEST_F(Pictures, TheChecksumOfPackedPixelsCountsToo) {
 
 TEST_F(Pictures, ThatWereCutOffAreDamaged) {
   const std::string photo = jpeg();
-  for (const std::size_t size : {photo.size() / 2, photo.size() - 2, std::size_t{20}}) {
-    EXPECT_TRUE(holds(refusal(photo.substr(0, size)), {"is damaged"})) << size;
+  for (const std::size_t size : {photo.size() / 2, photo.size() - 2, std::size_t{20}, std::size_t{4}}) {
+    EXPECT_TRUE(holds(refusal(photo.substr(0, size)), {"is damaged: it ends before its pixels do"})) << size;
   }
   Bytes noise(64 * 64 * 3);
   for (std::size_t i = 0; i < noise.size(); ++i)
@@ -265,6 +265,17 @@ TEST_F(Pictures, ThatWereCutOffAreDamaged) {
   std::string top_down = bitmap;
   EXPECT_EQ(read(top_down.replace(22, 4, "\xFD\xFF\xFF\xFF"), kUpright).pixels.size(), 6U);
   EXPECT_TRUE(holds(refusal(top_down.replace(22, 4, "\0\0\0\x80"s)), {"pixels large"}));
+}
+
+TEST_F(Pictures, WithoutPixelsAreDamaged) {
+  ASSERT_NE(stbi_write_bmp((folder_ / "made.bmp").c_str(), 2, 3, 3, rgb_of(kGrey).data()), 0);
+  const std::string good = read_text(folder_ / "made.bmp");
+  constexpr std::size_t kWidth = 18, kHeight = 22;
+  for (const std::size_t place : {kWidth, kHeight}) {
+    std::string bytes = good;
+    bytes.replace(place, 4, 4, '\0');
+    EXPECT_TRUE(holds(refusal(bytes), {"is damaged: it has no pixels"})) << place;
+  }
 }
 
 TEST_F(Pictures, WhatIsNotReadIsNamed) {

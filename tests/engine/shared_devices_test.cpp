@@ -1,10 +1,12 @@
 // Two trainings of one process on one device.
 
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "gpu/core/error.h"
 #include "gpu/engine/engine.h"
 #include "tests/support/tiny_classifier.h"
 #include "tests/support/tiny_engine.h"
@@ -86,6 +88,56 @@ TEST_F(TwoTrainings, KnowWhetherADeviceIsTheirOwn) {
   second.reset();
   EXPECT_TRUE(shared->by_itself_on(cpu).has_value());
   EXPECT_NE(shared->by_itself_on(cpu), before) << "somebody was there in between";
+}
+
+/// Peaks that tell how often they were measured.
+class CountedPeaks {
+ public:
+  profiling::Peaks operator()() {
+    profiling::Peaks peaks;
+    peaks.bytes = ++times_;
+    return peaks;
+  }
+
+ private:
+  int times_ = 0;
+};
+
+TEST_F(TwoTrainings, MeasureThePeaksOfADeviceOnce) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  core::DeviceInfo other = cpu;
+  other.kind = core::DeviceKind::cuda;
+  CountedPeaks measure;
+  const auto measured = std::ref(measure);
+  EXPECT_EQ(shared->peaks(cpu, measured).bytes, 1);
+  EXPECT_EQ(shared->peaks(cpu, measured).bytes, 1) << "of the first who asked";
+  EXPECT_EQ(shared->peaks(other, measured).bytes, 2) << "each device has its own";
+  EXPECT_EQ(shared->peaks(cpu, measured).bytes, 1);
+  EXPECT_EQ(SharedDevices().peaks(cpu, measured).bytes, 3) << "who shares nothing measures";
+}
+
+TEST_F(TwoTrainings, KeepNoPeaksThatWereMeasuredBesideATraining) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  CountedPeaks measure;
+  auto runs = shared->run_on(cpu);
+  EXPECT_EQ(shared->peaks(cpu, std::ref(measure)).bytes, 1);
+  runs.reset();
+  const auto disturbed = [&] {
+    shared->run_on(cpu);  // comes and goes meanwhile
+    return measure();
+  };
+  EXPECT_EQ(shared->peaks(cpu, disturbed).bytes, 2);
+  EXPECT_EQ(shared->peaks(cpu, std::ref(measure)).bytes, 3);
+  runs = shared->run_on(cpu);
+  EXPECT_EQ(shared->peaks(cpu, std::ref(measure)).bytes, 3) << "these are kept";
+}
+
+TEST_F(TwoTrainings, ThatCannotMeasureTryAgain) {
+  const core::DeviceInfo cpu = core::open_device("cpu")->info();
+  const auto fail = []() -> profiling::Peaks { throw core::Error("no peaks"); };
+  EXPECT_THROW(shared->peaks(cpu, fail), core::Error);
+  CountedPeaks measure;
+  EXPECT_EQ(shared->peaks(cpu, std::ref(measure)).bytes, 1);
 }
 
 }  // namespace

@@ -18,23 +18,15 @@
 #include "gpu/models/parameters.h"
 #include "tests/support/stream_kinds.h"
 #include "tests/support/tiny_classifier.h"
+#include "tests/support/untrained.h"
 
 namespace warpscope::features::feature_desk_test {
 namespace {
 
+using tests::untrained;
+
 std::shared_ptr<const data::DataSet> patches(std::int64_t train = 120, std::int64_t test = 45) {
   return std::make_shared<data::DataSet>(tests::labelled_data(train, test));
-}
-
-Subject untrained(std::shared_ptr<const data::DataSet> data, std::uint64_t seed = 3) {
-  Subject subject;
-  subject.device = "cpu";
-  subject.model = tests::tiny_classifier();
-  subject.parameters =
-      std::make_shared<const std::vector<float>>(models::initial_parameters(subject.model, seed));
-  subject.step = 70 + seed;
-  subject.data = training::view_of(std::move(data));
-  return subject;
 }
 
 TrialRequest request_of(const Subject& subject, const std::string& classifier = "rbf") {

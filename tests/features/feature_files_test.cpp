@@ -10,8 +10,10 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/features/npy.h"
 #include "gpu/files/safetensors.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/support/feature_rows.h"
 
 namespace warpscope::features::feature_files_test {
 namespace {
@@ -45,7 +47,8 @@ class FeatureFiles : public testing::Test {
 TEST_F(FeatureFiles, OfNumPyAreReadBack) {
   const FeatureTable table = table_of(23, 7);
   write_features(file("a.npy"), FeatureFormat::npy, table);
-  const FeatureTable again = read_features(file("a.npy"));
+  const tests::FeatureRows again =
+      tests::read_feature_rows(file("a.npy").string(), labels_file(file("a.npy")).string());
   EXPECT_EQ(again.values, table.values);
   EXPECT_EQ(again.labels, table.labels);
   EXPECT_EQ(again.columns, 7);
@@ -104,7 +107,7 @@ TEST_F(FeatureFiles, ThatAreDamagedAreRefusedByName) {
   write_features(file("a.npy"), FeatureFormat::npy, table_of(9, 2));
   const auto refusal = [&] {
     try {
-      read_features(file("a.npy"));
+      read_npy(file("a.npy"), "<f4");
     } catch (const core::BadInput& error) {
       return std::string(error.what());
     }

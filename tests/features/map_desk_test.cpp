@@ -15,25 +15,17 @@
 #include "gpu/features/extractor.h"
 #include "gpu/models/parameters.h"
 #include "tests/support/tiny_classifier.h"
+#include "tests/support/untrained.h"
 
 namespace warpscope::features::map_desk_test {
 namespace {
+
+using tests::untrained;
 
 using Pictures = std::vector<std::shared_ptr<const MapPicture>>;
 
 std::shared_ptr<const data::DataSet> patches(std::int64_t test = 60) {
   return std::make_shared<const data::DataSet>(tests::labelled_data(10, test));
-}
-
-Subject untrained(std::shared_ptr<const data::DataSet> data, std::uint64_t seed = 3) {
-  Subject subject;
-  subject.device = "cpu";
-  subject.model = tests::tiny_classifier();
-  subject.parameters =
-      std::make_shared<const std::vector<float>>(models::initial_parameters(subject.model, seed));
-  subject.step = 70 + seed;
-  subject.data = training::view_of(std::move(data));
-  return subject;
 }
 
 MapRequest request_of(const Subject& subject, const std::string& method = "tsne") {

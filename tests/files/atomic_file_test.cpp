@@ -44,6 +44,16 @@ TEST(AtomicFile, LeavesNothingWithoutCommit) {
   EXPECT_EQ(count_entries(folder.path()), 1);
 }
 
+TEST(AtomicFile, ANameMayBeAsLongAsTheFileSystemTakesIt) {
+  const TemporaryFolder folder;
+  const fs::path longest = folder / std::string(255, 'y'), beyond = folder / std::string(256, 'y');
+  write_file_atomically(longest, "text");
+  EXPECT_EQ(read_text(longest), "text");
+  EXPECT_TRUE(holds(message_of<core::Error>([&] { const AtomicFile file(beyond); }), {"name too long"}))
+      << "before anything is written";
+  EXPECT_EQ(count_entries(folder.path()), 1);
+}
+
 TEST(AtomicFile, WritesEmptyAndLargeFiles) {
   const TemporaryFolder folder;
   const std::string large(5'000'000, 'x');

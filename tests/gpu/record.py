@@ -4,7 +4,8 @@
     record.py CSV KIND [--cell COLUMN=TEXT ...] [--seeds 1,2,3] -- COMMAND [ARGUMENT...]
 
 What the command prints passes through; its exit code is this one's, and only 0 writes a row. The cells tell the row
-apart. --seeds: the command runs once for each, with `--seed N` behind it. An empty CSV only runs the command.
+apart. --seeds: the command runs once for each, with it in the place of {}, or with `--seed N` behind it. An empty CSV
+only runs the command.
 
     proof     result: the last line that is printed
     accuracy  accuracy; seconds from start: of a training, or an evaluation, that classifies
@@ -14,9 +15,16 @@ apart. --seeds: the command runs once for each, with `--seed N` behind it. An em
     maps      of maps_bench: the beginning, an iteration, the purity before and after
     linear    of linear_bench: seconds to fit, the objective, whether it converged
     batches   images a second and ms a step of a training
+    views     the accuracy of each run of the command, and their mean
+    whole     seconds from start to end of each run
+    plan      of a run's status.json (`-- cat FILE`): MiB of its plan, in --column
+    augmentation  of two such files, of a run without and of one with it: images/s without, the share of the time of a
+              step that it takes, in --column
     take      what patterns find: --take "COLUMN=PATTERN" for each column, the last match's first group
     steps     of a file that `bench --json` wrote (`-- cat FILE`): a row for each whole step
     variants  of such a file: a row for each variant of an op
+    layers    of such a file: a row for each convolution, what its calls take
+    floor     of such a file with whole steps: how near calls and steps come to their floor
     shares    of such a file: a row for each op, the share of the floor that its fastest variant reaches, in --column
 """
 import argparse
@@ -29,6 +37,7 @@ import sys
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import bench_tables  # noqa: E402
 import measurements  # noqa: E402
 
 MNIST_IMAGES = 60000
@@ -66,6 +75,11 @@ def accuracy_cells(texts, seconds):
 def errors_cells(texts, _):
     errors = [100 - value for value in accuracies(texts)]
     return {"errors of Warpscope": in_a_list(errors), "their mean, %": f"{statistics.mean(errors):.2f}"}
+
+
+def views_cells(texts, _):
+    found = accuracies(texts)
+    return {"accuracy": in_a_list(found), "mean": f"{statistics.mean(found):.2f} %"}
 
 
 def digits_cells(texts, _):
@@ -132,11 +146,20 @@ KINDS = {
     "digits": digits_cells,
     "maps": maps_cells,
     "linear": linear_cells,
+    "views": views_cells,
+    "whole": lambda _, seconds: {"seconds": in_a_list(seconds, "")},
     "batches": batches_cells,
 }
 KINDS_OF_ROWS = {
     "steps": (("preset", "precision"), steps_rows),
     "variants": (("op", "layer", "precision", "variant"), variants_rows),
+    "layers": (("µs at batch 1024",), bench_tables.layers_rows),
+    "floor": (("BF16, batch 1024",), bench_tables.floor_rows),
+}
+KINDS_OF_A_COLUMN = {
+    "speed": lambda text, column: {column: f"{speed([text]):.0f}"},
+    "plan": bench_tables.plan_cells,
+    "augmentation": bench_tables.augmentation_cells,
 }
 
 
@@ -151,11 +174,17 @@ def rows_of(arguments, seeds, texts, seconds):
     if seeds and arguments.kind == "accuracy":
         row["seeds"] = ", ".join(seeds)
     key = list(row)
-    if arguments.kind == "speed":
-        return key, [{**row, arguments.column: f"{speed(texts):.0f}"}]
+    if arguments.kind in KINDS_OF_A_COLUMN:
+        return key, [{**row, **KINDS_OF_A_COLUMN[arguments.kind](texts[-1], arguments.column)}]
     if arguments.kind == "take":
         return key, [{**row, **taken(arguments.take, texts)}]
     return key, [{**row, **KINDS[arguments.kind](texts, seconds)}]
+
+
+def of_seeds(command, seeds):
+    if any("{}" in word for word in command):
+        return [[word.replace("{}", seed) for word in command] for seed in seeds]
+    return [[*command, "--seed", seed] for seed in seeds] or [command]
 
 
 def run(command):
@@ -172,7 +201,7 @@ def run(command):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file")
-    parser.add_argument("kind", choices=[*KINDS, *KINDS_OF_ROWS, "speed", "shares", "take"])
+    parser.add_argument("kind", choices=[*KINDS, *KINDS_OF_ROWS, *KINDS_OF_A_COLUMN, "shares", "take"])
     parser.add_argument("--cell", action="append", default=[], metavar="COLUMN=TEXT")
     parser.add_argument("--take", action="append", default=[], metavar="COLUMN=PATTERN")
     parser.add_argument("--column", default="images or texts a second")
@@ -190,8 +219,8 @@ def main():
     arguments, command = parse()
     seeds = [seed for seed in arguments.seeds.split(",") if seed]
     texts, seconds = [], []
-    for more in [["--seed", seed] for seed in seeds] or [[]]:
-        code, text, spent = run([*command, *more])
+    for each in of_seeds(command, seeds):
+        code, text, spent = run(each)
         if code != 0:
             return code
         texts.append(text)

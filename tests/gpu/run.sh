@@ -194,6 +194,14 @@ torch_accuracy() {
   python3 "$here"/tests/peers/torch_accuracy.py "$build"/warpscope "${@:2}" --seeds $((${#seeds} + 1)) --csv "$(table "$1")" 2>&1 | tail -n 1
 }
 
+# by_views HOW WEIGHTS DATA [OPTION...]: resnet9 with each seed, by so many views of a held-out image.
+by_views() {
+  local file=""
+  [[ $2 == *resnet9* ]] && file=$(table cifar10_views)
+  COMMAND="warpscope infer RUN DATA --test-mirrored --test-shift N" "${record[@]}" "$file" views --seeds "${SEEDS:-1}" \
+    --cell "resnet9 evaluated by=$1" -- "$build"/warpscope infer "$2" "$3" --device cuda:0 --precision bf16 "${@:4}"
+}
+
 accuracy_of_images() { # data
   local code=0 how
   local recipe=(--precision bf16 --batch 512 --optimizer nesterov --schedule cosine:warmup=5 --flip --crop 4 --cutout 12
@@ -201,15 +209,23 @@ accuracy_of_images() { # data
   for how in "resnet9 0.4 100 0" "vgg 0.3 120 0" "classifier_bn 0.05 75 0.1"; do
     local name rate epochs jitter
     read -r name rate epochs jitter <<<"$how"
-    local saved=$out/accuracy-$name.safetensors
+    local saved=$out/accuracy-$name-{}.safetensors
     local told=$name
     [ "$jitter" = 0 ] || told+=", \`--jitter $jitter\`"
     COMMAND="warpscope train --data FOLDER --device cuda:0 ${recipe[*]}" "${record[@]}" "$(table cifar10)" accuracy \
       --seeds "${SEEDS:-1}" --cell network="$told" --cell "\`--lr\`=$rate" --cell "\`--epochs\`=$epochs" -- \
       "$build"/warpscope train --model "$name" --data "$1" --device cuda:0 "${recipe[@]}" --lr "$rate" --jitter "$jitter" \
-      --epochs "$epochs" --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
-    "$build"/warpscope infer "$saved" "$1" --device cuda:0 --precision bf16 >"$out/accuracy-$name-single.log" 2>&1 || code=1
-    rm -f "$saved"
+      --epochs "$epochs" --seed {} --save "$saved" >"$out/accuracy-$name.log" 2>&1 || code=1
+    by_views "each image by itself" "$saved" "$1" >"$out/accuracy-$name-single.log" 2>&1 || code=1
+    if [ "$name" = resnet9 ]; then
+      by_views "and its mirror image" "$saved" "$1" --test-mirrored >>"$out/accuracy-$name.log" 2>&1 || code=1
+      by_views "ten views, \`--test-shift 1\`" "$saved" "$1" --test-mirrored --test-shift 1 >>"$out/accuracy-$name.log" 2>&1 || code=1
+      local shift
+      for shift in 2 3 4; do
+        by_views "\`--test-shift $shift\`" "$saved" "$1" --test-mirrored --test-shift $shift >>"$out/accuracy-$name.log" 2>&1 || code=1
+      done
+    fi
+    rm -f "$out/accuracy-$name"-*.safetensors
     echo "$how: $(grep -E '^(steps|speed|test)' "$out/accuracy-$name.log" | tr -s ' ' | tr '\n' ' ')"
     echo "  each image by itself: $(grep -E '^accuracy' "$out/accuracy-$name-single.log" | tr -s ' ')"
   done
@@ -245,6 +261,19 @@ part_bench() {
   local kind
   for kind in steps variants; do
     COMMAND="warpscope bench --device cuda:0 --batch 256" "${record[@]}" "$(table bench_$kind)" $kind -- cat "$out/bench.json" >/dev/null || code=1
+  done
+  "$build"/warpscope bench --device cuda:0 --batch 1024 --op conv2d.forward,conv2d.backward_weights,conv2d.backward_input --steps \
+    --json "$out/bench-layers.json" >"$out/bench-layers.log" 2>&1 || code=1
+  local -x COMMAND="warpscope bench --device cuda:0 --batch 1024 --op conv2d.forward,conv2d.backward_weights,conv2d.backward_input"
+  "${record[@]}" "$(table layers)" layers -- cat "$out/bench-layers.json" >/dev/null || code=1
+  "${record[@]}" "$(table floor)" floor -- cat "$out/bench-layers.json" >/dev/null || code=1
+  local precision
+  for precision in bf16 tf32 fp32; do
+    "$build"/warpscope train --device cuda:0 --data builtin --batch 1024 --steps 20 --precision $precision \
+      --run-dir "$out/memory-$precision" >"$out/memory-of-plans.log" 2>&1 || code=1
+    COMMAND="plan_bytes in status.json" "${record[@]}" "$(table memory)" plan --column ${precision^^} \
+      --cell "batch 1024=MiB of the plan and all else but the data set" -- cat "$out/memory-$precision/status.json" >/dev/null || code=1
+    rm -rf "$out/memory-$precision"
   done
   return $code
 }
@@ -446,7 +475,13 @@ part_features() {
   done
   local data=builtin
   [ -d "${WARPSCOPE_DATA:-}/cifar-10-batches-bin" ] && data=$WARPSCOPE_DATA/cifar-10-batches-bin
-  "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --then svm >"$out/then.log" 2>&1 || code=1
+  local file=""
+  [ $data = builtin ] || file=$(table features_whole_way)
+  local then="warpscope train --data FOLDER --precision bf16 --epochs 20 --then svm"
+  COMMAND=$then "${record[@]}" "$file" whole --seeds 1,2,3 --cell "from start to accuracy=at the defaults, batch 64, three times" -- \
+    "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --then svm >"$out/then.log" 2>&1 || code=1
+  COMMAND="$then --batch 256" "${record[@]}" "$file" whole --cell "from start to accuracy=batch 256" -- \
+    "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --batch 256 --then svm >>"$out/then.log" 2>&1 || code=1
   tail -n 12 "$out/then.log"
   return $code
 }
@@ -458,8 +493,93 @@ classified() {
     "$build"/warpscope classify "$out"/tables.safetensors "${@:3}" >>"$out/tables.log" 2>&1
 }
 
-# Tables that no other part writes: normalization by itself, batches on the CPU, pictures after ten seconds, classifiers of
-# CIFAR-10's features, and of those that a head has shaped.
+# fitted ROW LAYER [OPTION...]: seconds of a classifier of features of the weights $out/tables.safetensors.
+fitted() {
+  COMMAND="warpscope classify w.safetensors --data FOLDER --classifier C" "${record[@]}" "$(table features_seconds)" take \
+    --cell "CIFAR-10=$1" --take "seconds=$2" -- "$build"/warpscope classify "$out"/tables.safetensors --device cuda:0 "${@:3}" \
+    >>"$out/tables.log" 2>&1
+}
+
+# What features and classifiers of CIFAR-10 take.
+seconds_of_features() { # data
+  local code=0 fit='^fitted +in ([\d.]+) s'
+  "$build"/warpscope train --data "$1" --device cuda:0 --precision bf16 --epochs 20 --batch 256 --lr 0.0005 --schedule cosine \
+    --save "$out/tables.safetensors" >>"$out/tables.log" 2>&1 || code=1
+  fitted "60,000 images to 8,192 standardized features" '^features .* in ([\d.]+) s on' --data "$1" || code=1
+  fitted "prediction of 10,000" '^predicted +\d+ rows in ([\d.]+) s' --data "$1" || code=1
+  fitted "RBF SVM, C = 10, gamma = scale, 50,000 x 8,192" "$fit" --data "$1" || code=1
+  fitted "the same within 8 GiB of device memory" "$fit" --data "$1" --memory-limit $((8 << 30)) || code=1
+  fitted "linear SVM (squared hinge), C = 1e-4" "$fit" --data "$1" --classifier linear -C 1e-4 || code=1
+  fitted "linear SVM (hinge), C = 1e-3" "$fit" --data "$1" --classifier hinge -C 1e-3 || code=1
+  fitted "softmax regression, C = 1e-3" "$fit" --data "$1" --classifier softmax -C 1e-3 || code=1
+  return $code
+}
+
+# What trainings do to the features: the accuracy of the RBF machine by each of some layers.
+features_of_trainings() { # data
+  local code=0 how layer
+  for how in "adam 0.0003, batch 64 (the defaults)|bf16|--batch 64" "the same in TF32|tf32|--batch 64" \
+    "adam 0.0001, batch 64|bf16|--batch 64 --lr 0.0001" "adam 0.0005, batch 256, cosine|bf16|--batch 256 --lr 0.0005 --schedule cosine" \
+    "adam 0.001, batch 256, cosine|bf16|--batch 256 --lr 0.001 --schedule cosine"; do
+    local training precision options
+    IFS='|' read -r training precision options <<<"$how"
+    # shellcheck disable=SC2086 # options
+    "$build"/warpscope train --data "$1" --device cuda:0 --epochs 20 --precision "$precision" $options \
+      --save "$out/tables.safetensors" >>"$out/tables.log" 2>&1 || code=1
+    for layer in pool2 pool1:max=4 pool2:mean=4 pool1:max=4+pool2 pool1:max=8 conv1:max=4; do
+      COMMAND="warpscope train --data FOLDER --epochs 20 ... --save F; warpscope classify F --data FOLDER --layer L" \
+        "${record[@]}" "$(table features_trainings)" take --cell "features=\`$layer\`" \
+        --take "$training=^accuracy +([\d.]+ %)" -- "$build"/warpscope classify "$out/tables.safetensors" --data "$1" \
+        --device cuda:0 --layer $layer >>"$out/tables.log" 2>&1 || code=1
+    done
+  done
+  return $code
+}
+
+# What each augmentation adds to the time of a step, BF16, batch 512.
+cost_of_augmentation() {
+  local code=0 network how
+  for network in classifier resnet9; do
+    local run=("$build"/warpscope train --model "$network" --data builtin --device cuda:0 --precision bf16 --batch 512 --time 3s)
+    "${run[@]}" --run-dir "$out/augment-none" >>"$out/tables.log" 2>&1 || code=1
+    for how in "flip|--flip" "crop|--crop 4" "cutout|--cutout 12" "jitter|--jitter 0.1" "MixUp|--mixup 0.2" \
+      "all|--flip --crop 4 --cutout 12 --jitter 0.1 --mixup 0.2"; do
+      # shellcheck disable=SC2086 # options
+      "${run[@]}" ${how#*|} --run-dir "$out/augment-some" >>"$out/tables.log" 2>&1 || code=1
+      COMMAND="warpscope train --model M --precision bf16 --batch 512 --time 3s" "${record[@]}" "$(table augmentation)" augmentation \
+        --column "${how%%|*}" --cell "share of the training's time (limit 2 % each)=$network" -- \
+        cat "$out/augment-none/status.json" "$out/augment-some/status.json" >/dev/null || code=1
+      rm -rf "$out/augment-some"
+    done
+    rm -rf "$out/augment-none"
+  done
+  return $code
+}
+
+# Frames of the window's slowest views, by the processor.
+frames_of_views() {
+  local code=0 row
+  if [ -x "$build"/tests/curve_frames ]; then
+    for row in "a frame with two curves of ten million points, all in view|everything" "the same, a fifth in view|a fifth of it"; do
+      "${record[@]}" "$(table frames)" take --cell "on the processor=${row%|*}" \
+        --take "median or mean=^  ${row#*|} .*median +([\d.]+ ms)" --take "most or 99 % below=^  ${row#*|} .*p99 +([\d.]+ ms)" -- \
+        "$build"/tests/curve_frames 10000000 >>"$out/tables.log" 2>&1 || code=1
+    done
+    for row in "another smoothing" "another metric"; do
+      "${record[@]}" "$(table frames)" take --cell "on the processor=the longest while $row is made" \
+        --take "most or 99 % below=^  $row +longest frame +([\d.]+ ms)" -- "$build"/tests/curve_frames 10000000 \
+        >>"$out/tables.log" 2>&1 || code=1
+    done
+  fi
+  [ -n "${DISPLAY:-}" ] || { echo "no display for the frames of a map"; return $code; }
+  "${record[@]}" "$(table frames)" take --cell "on the processor=a lasso over a map of 3,000 pictures, 1920x1080" \
+    --take 'median or mean=^  lasso .*median +([\d.]+ ms)' --take 'most or 99 % below=^  lasso .*p99 +([\d.]+ ms)' -- \
+    python3 "$here"/tests/timing/latent_frames.py "$build"/warpscope >>"$out/tables.log" 2>&1 || code=1
+  return $code
+}
+
+# Tables that no other part writes: normalization by itself, augmentation, frames, batches on the CPU, pictures after ten
+# seconds, features and classifiers of CIFAR-10, and features that a head has shaped.
 part_tables() {
   local code=0 shape network options batch joint
   : >"$out/tables.log"
@@ -471,6 +591,8 @@ part_tables() {
     COMMAND="warpscope bench --op OP --shape SHAPE" "${record[@]}" "$(table norms)" shares --column $shape -- \
       cat "$out/norms-$shape.json" >/dev/null || code=1
   done
+  cost_of_augmentation || code=1
+  frames_of_views || code=1
   for options in "mlp builtin 3s" "classifier builtin 5s" "autoencoder builtin 6s" "char_cnn builtin 10s"; do
     read -r network data seconds <<<"$options"
     for batch in 8 16 32 64; do
@@ -483,6 +605,8 @@ part_tables() {
     --precision bf16 --batch 64 >>"$out/tables.log" 2>&1 || code=1
   local data=${WARPSCOPE_DATA:-}/cifar-10-batches-bin
   [ -d "$data" ] || { echo "no CIFAR-10 for features"; return $code; }
+  seconds_of_features "$data" || code=1
+  features_of_trainings "$data" || code=1
   "$build"/warpscope train --data "$data" --device cuda:0 --precision bf16 --epochs 20 --save "$out/tables.safetensors" \
     >>"$out/tables.log" 2>&1 || code=1
   for options in "RBF, \`pool1:max=4\`|--classifier rbf --layer pool1:max=4" "RBF, \`pool1:max=4+pool2\`|--classifier rbf --layer pool1:max=4+pool2" \
@@ -512,6 +636,8 @@ part_ranks() {
   "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_two_shot,nccl_plain,nccl --csv "$(table ranks_buckets)" || code=1
   "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_one_shot,p2p_two_shot,nccl_plain --csv "$(table ranks_sums)" || code=1
   "${ranks[@]}" "$build"/tests/allreduce_bench --sum --csv "$(table ranks_sums)" || code=1
+  python3 "$here"/tests/gpu/rank_kills.py "$build"/warpscope --gpus 2 --times 20 --model autoencoder --data builtin \
+    --batch 256 --steps 4000 || code=1
   "${ranks[@]}" "$build"/warpscope --infer --csv "$(table ranks_inference)" || code=1
   return $code
 }

@@ -14,7 +14,7 @@ def rate(command, steps):
 
 
 def compare(before, now, batch, first_steps, seconds):
-    """(rates of before, now, now, before; steps of each), fewer rates if one failed. All make as many steps as `before`
+    """(rates before, now, now, before; steps of each), fewer rates if one failed. All make as many steps as `before`
     makes in `seconds`, found by a run of first_steps."""
     first = rate(before, first_steps)
     if not first:

@@ -1,21 +1,34 @@
 #!/usr/bin/env python3
-"""user_kernels.py WARPSCOPE [--seconds N] [--keep FOLDER]: kernels of one's own on a GPU, in one go.
+"""user_kernels.py WARPSCOPE [--seconds N] [--faults N] [--seed N] [--first N] [--keep FOLDER]: kernels of one's own on
+a GPU, in one go.
 
-Proves the kernel that each operation begins with and the lesson's kernels, gives wrong kernels to trials and looks at
-the sentence that each is told, while a training runs on the same GPU; then times the lesson. Prints a line for each,
-PASS or FAIL with what was told; the exit code is the number of those that failed. What does not begin within N seconds
-(130) is left out."""
+While a training runs on the same GPU: proves the kernel that each operation begins with and the lesson's kernels, side
+by side; gives wrong kernels to trials, one at a time, since a GPU's time is shared and a hanging one would take that of
+the others, and looks at the sentence that each is told: those below and N of a table (tests/support/kernel_faults.py;
+--first leaves out those before it, so that many come in several calls); takes the time from a save to a verdict and
+the training's images/s before and meanwhile. Then times the lesson. Prints a line for each, PASS or FAIL with what was
+told; the exit code is the number of those that failed. What does not begin within N seconds (130) is left out."""
 import argparse
 import concurrent.futures
+import json
 import os
 import re
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+import kernel_faults  # noqa: E402
+
+PROOF_TARGET_MS, COMPILE_TARGET_MS = 1000, 300
+SPEED_TARGET = 0.9  # of the training's images/s
+VERDICTS = 12
+
 HEAD = """#include <warpscope/relu.forward.h>
-constexpr int kThreads = 256;
+constexpr int kThreads = 256; static __device__ volatile int never = 0;
 WARPSCOPE_LAUNCH(call, kThreads, (call.output.size() + kThreads - 1) / kThreads)
 WARPSCOPE_KERNEL(call) {
   const Index e = Index{blockIdx.x} * kThreads + threadIdx.x;
@@ -54,14 +67,15 @@ FAULTS = [
      r"wrote before the operand 'output'" + ON),
     ("hangs_reading", body("volatile int go = 1;\nwhile (go != 0) call.output[e] = call.input[e];"),
      r"does not end within 1 s, last at line 8" + ON),
-    ("hangs_alone", body("if (e == 0) for (volatile int go = 1; go != 0;) {}\n" + RIGHT),
+    ("hangs_alone", body("if (e == 0) while (never == 0) {}\n" + RIGHT),
      r"does not end within 2 s" + ON),
     ("hangs_at_a_barrier", INCLUDE + """WARPSCOPE_LAUNCH(call, 64, 1)
 static __device__ volatile int ready = 0;
 WARPSCOPE_KERNEL(call) { while (ready == 0) {} call.output[threadIdx.x] = 1; }
 """, r"does not end within 2 s" + ON),
     ("hangs_in_its_launch", launched("WARPSCOPE_LAUNCH(call, 256, forever())",
-                                     "__device__ int forever() { for (volatile int i = 1; i != 0;) {} return 1; }\n"),
+                                     "static __device__ volatile int never = 0;\n"
+                                     "__device__ int forever() { while (never == 0) {} return 1; }\n"),
      r"does not end within 2 s" + ON),
     ("traps", body("__trap();"), r"runs into .*a trap.*" + ON),
     ("misaligned", body("call.output[e] = *reinterpret_cast<const float*>(reinterpret_cast<const char*>("
@@ -70,8 +84,9 @@ WARPSCOPE_KERNEL(call) { while (ready == 0) {} call.output[threadIdx.x] = 1; }
     ("misaligned_vector", body("const float4 x = *reinterpret_cast<const float4*>(call.input.data() + 1);\n"
                                "call.output[e] = x.x + x.y + x.z + x.w;"),
      r"touches memory at an address that is no multiple of what it reads or writes there" + ON),
+    # Within the window of shared memory (16 MiB): beyond it lies that of another block of the cluster.
     ("leaves_shared_memory", body("__shared__ float tile[256];\nvolatile float* far = tile;\n"
-                                  "far[threadIdx.x + (1 << 22)] = 1;\ncall.output[e] = far[threadIdx.x];"),
+                                  "far[threadIdx.x + (1 << 18)] = 1;\ncall.output[e] = far[threadIdx.x];"),
      r"(touches memory that is not its own|runs into a trap, or touches shared memory that is not its own|"
      r"touches memory of another kind than its instruction is for)" + ON),
     ("shared_race", INCLUDE + """WARPSCOPE_LAUNCH(call, 256, (call.output.size() + 255) / 256)
@@ -128,30 +143,13 @@ WARPSCOPE_KERNEL(call) { __shared__ float x[1 << 16]; x[threadIdx.x] = 1; call.o
      r"typo.cu, line 7 does not compile: identifier \"inptu\" is undefined"),
 ]
 
-# Right, but with more values than registers: what is told is the local memory.
-SPILLS = INCLUDE + """WARPSCOPE_LAUNCH(call, 1024, (call.output.size() + 1023) / 1024)
-WARPSCOPE_KERNEL(call) {
-  const Index e = Index{blockIdx.x} * 1024 + threadIdx.x;
-  if (e >= call.output.size()) return;
-  float v[200];
-#pragma unroll
-  for (int i = 0; i < 200; ++i) v[i] = call.input[(e + i) % call.input.size()];
-  float sum = 0, zero = 0;
-#pragma unroll
-  for (int i = 0; i < 200; ++i) sum += v[i];
-#pragma unroll
-  for (int i = 0; i < 200; ++i) zero += 0 * fmaxf(v[i], sum);
-  const float x = call.input[e] + zero;
-  call.output[e] = x < 0 ? 0 : x;
-}
-"""
-
 
 class Checks:
     def __init__(self, program, folder, seconds):
         self.program, self.folder = program, folder
         self.end = time.monotonic() + seconds
         self.failed, self.passed = [], 0
+        self.verdicts = []  # milliseconds of compiling and of proof
 
     def run(self, *arguments, timeout=60):
         try:
@@ -185,18 +183,23 @@ class Checks:
         right, told = job()
         return right, f"{told} [{time.monotonic() - begin:.1f} s]"
 
-    def fault(self, name, text, pattern):
+    def one_by_one(self, jobs):
+        for name, job in jobs:
+            right, told = self.within_time(job)
+            self.say(right, name, told)
+
+    def fault(self, name, text, pattern, op="relu.forward"):
         self.write(f"{name}.cu", text)
         code, out, error = self.run("kernel", "check", f"{name}.cu", "--no-time")
-        sentence = error.removeprefix("warpscope: ")
-        behind = sentence.removeprefix(f"relu.forward user:{name} ")
-        fits = re.fullmatch(pattern + r"( \(the fast build; .*\))?", behind)
-        right = code == 1 and "\n" not in error and fits is not None
-        return right, sentence if right else f"exit {code}; told {error!r}; wanted {pattern!r}; printed {out[-300:]!r}"
+        right = code == 1 and kernel_faults.fits(kernel_faults.Fault(name, text, pattern, False), op, error)
+        return right, error if right else f"exit {code}; told {error!r}; wanted {pattern!r}; printed {out[-300:]!r}"
 
     def proved(self, file, wanted=""):
         code, out, error = self.run("kernel", "check", file, "--no-time")
         right = code == 0 and " is right in " in out and re.search(wanted, out) is not None
+        if right:
+            self.verdicts.append([float(re.search(rf"^{word} +(\d+) ms", out, re.MULTILINE)[1])
+                                  for word in ("compiled", "proved")])
         told = "; ".join(line for line in out.splitlines()
                          if line.startswith(("compiled", "built", "made of", "proved")))
         return right, told if right else f"exit {code}; {error}; {out[-600:]}"
@@ -206,6 +209,43 @@ class Checks:
         return self.proved(file) if code == 0 else (False, f"exit {code}; {error} {out}")
 
 
+class Training:
+    """A training on the GPU, whose run tells images/s step by step."""
+
+    def __init__(self, checks):
+        self.log = os.path.join(checks.folder, "training.txt")
+        self.run = os.path.join(checks.folder, "run")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [checks.program, "train", "--device", "cuda:0", "--data", "builtin", "--steps", str(10**7),
+                 "--test-images", "64", "--run-dir", self.run], stdout=log, stderr=log, cwd=checks.folder)
+
+    def speeds(self):
+        try:
+            with open(os.path.join(self.run, "metrics.jsonl"), encoding="utf-8") as file:
+                rows = [json.loads(line) for line in file.read().splitlines()[:-1]]
+        except FileNotFoundError:
+            return []
+        return [row["images_per_second"] for row in rows if row.get("images_per_second")]
+
+    def wait_for_speed(self, steps):
+        end = time.monotonic() + 40
+        while len(self.speeds()) < steps and time.monotonic() < end and self.process.poll() is None:
+            time.sleep(0.2)
+
+    def finish(self):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            code = self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        with open(self.log, encoding="utf-8") as log:
+            told = [line for line in log.read().splitlines()
+                    if line.startswith(("speed", "steps", "warpscope", "test loss"))]
+        return code, " ".join(" | ".join(told[-4:]).split())
+
+
 def listed(checks):
     """The operations and chains that files can be of, and the lesson's files."""
     ops = checks.run("kernel", "new", "nothing", "x.cu")[2].split("valid: ")[-1].split(", ")
@@ -213,10 +253,72 @@ def listed(checks):
     return ops, [line.split()[0] for line in out.splitlines() if line.split()[0].endswith(".cu")]
 
 
+def time_verdicts(checks, ops, begin):
+    """From a save to a verdict, of files that were never compiled, one at a time beside the training."""
+    checks.verdicts.clear()
+    for number, op in enumerate(ops[:VERDICTS]):
+        name = f"template_{number}.cu"
+        with open(os.path.join(checks.folder, name), encoding="utf-8") as file:
+            checks.write(name, file.read() + f"// {begin}\n")
+        right, told = checks.within_time(lambda n=name: checks.proved(n))
+        if not right:
+            print("not timed:", op, told, flush=True)
+    for what, target, times in [("compile", COMPILE_TARGET_MS, [row[0] for row in checks.verdicts]),
+                                ("proof", None, [row[1] for row in checks.verdicts]),
+                                ("save to verdict", PROOF_TARGET_MS, [sum(row) for row in checks.verdicts])]:
+        if times:
+            print(f"{what}: median {statistics.median(times):.0f} ms, worst {max(times):.0f} ms of {len(times)}"
+                  + (f"; target {target} ms" if target else ""), flush=True)
+
+
+def faults_of(checks, ops, arguments):
+    """The jobs of the table's faults."""
+    texts = {}
+    for number, op in enumerate(ops if arguments.faults else []):
+        checks.run("kernel", "new", op, f"right_{number}.cu")
+        with open(os.path.join(checks.folder, f"right_{number}.cu"), encoding="utf-8") as file:
+            texts[op] = file.read()
+    made = kernel_faults.made(arguments.faults, arguments.seed, ".cu", texts) if texts else []
+    return [(f"{fault.name} of {op}", lambda o=op, f=fault: checks.fault(f.name, f.text, f.sentence, o))
+            for op, fault in made[arguments.first:]]
+
+
+def prove_all(checks, ops, examples, arguments):
+    """Everything beside a training, but times of the lesson."""
+    training = Training(checks)
+    training.wait_for_speed(200)
+    before = training.speeds()
+    jobs = [(f"example {file}", lambda f=file: checks.new(["--example", f[:-3]], f)) for file in examples]
+    for numbers in (160, 200, 240):
+        checks.write(f"spills_{numbers}.cu", kernel_faults.spilling(numbers))
+        jobs.append((f"spills {numbers}", lambda n=numbers: checks.proved(
+            f"spills_{n}.cu", r"built .* bytes of local memory a thread")))
+    jobs += [(f"template {op}", lambda o=op, n=number: checks.new([o], f"template_{n}.cu"))
+             for number, op in enumerate(ops)]
+    checks.whole(jobs if arguments.first == 0 else [])
+    steps = len(training.speeds())
+    checks.one_by_one([(f"fault {name}", lambda n=name, t=text, p=pattern: checks.fault(n, t, p))
+                       for name, text, pattern in (FAULTS if arguments.first == 0 else [])])
+    checks.one_by_one(faults_of(checks, ops, arguments))
+    meanwhile = training.speeds()[steps:]
+    if arguments.first == 0:
+        time_verdicts(checks, ops, time.time())
+    code, told = training.finish()
+    checks.say(code == 0, "a training beside them", told)
+    if before and meanwhile:
+        share = statistics.median(meanwhile) / statistics.median(before)
+        print(f"images/s of the training: {statistics.median(before):.0f} before, {statistics.median(meanwhile):.0f} "
+              f"(mean {statistics.mean(meanwhile):.0f}) during trials one by one: {100 * share:.1f} %; "
+              f"target {100 * SPEED_TARGET:.0f} %", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--seconds", type=float, default=130)
+    parser.add_argument("--faults", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -230,30 +332,9 @@ def main():
 
         checks = Checks(os.path.abspath(arguments.program), folder, arguments.seconds - 45)
         ops, examples = listed(checks)
-        print(f"{len(ops)} operations and chains, {len(examples)} examples, {len(FAULTS)} faults; {os.cpu_count()} "
-              "cores", flush=True)
-        with open(os.path.join(folder, "training.txt"), "w", encoding="utf-8") as log:
-            training = subprocess.Popen([checks.program, "train", "--device", "cuda:0", "--data", "builtin",
-                                         "--steps", "4000", "--test-images", "64"], stdout=log, stderr=log, cwd=folder)
-        jobs = [(f"example {file}", lambda f=file: checks.new(["--example", f[:-3]], f)) for file in examples]
-        jobs += [(f"fault {name}", lambda n=name, t=text, p=pattern: checks.fault(n, t, p))
-                 for name, text, pattern in FAULTS]
-        checks.write("spills.cu", SPILLS)
-        jobs.append(("spills", lambda: checks.proved("spills.cu", r"built .* bytes of local memory a thread")))
-        jobs += [(f"template {op}", lambda o=op, n=number: checks.new([o], f"template_{n}.cu"))
-                 for number, op in enumerate(ops)]
-        checks.whole(jobs)
-        print(f"-- {time.monotonic() - begin:.0f} s", flush=True)
-        try:
-            code = training.wait(timeout=max(1, checks.end + 10 - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            training.kill()
-            training.wait()
-            code = 0  # it runs on
-        with open(os.path.join(folder, "training.txt"), encoding="utf-8") as log:
-            told = [line for line in log.read().splitlines()
-                    if line.startswith(("speed", "steps", "warpscope", "test loss"))]
-        checks.say(code == 0, "a training beside them", " ".join(" | ".join(told[-4:]).split()) or "it runs on")
+        print(f"{len(ops)} operations and chains, {len(examples)} examples, {len(FAULTS)} faults and "
+              f"{arguments.faults} of the table; {os.cpu_count()} cores", flush=True)
+        prove_all(checks, ops, examples, arguments)
         print(f"-- {time.monotonic() - begin:.0f} s; times of the lesson, alone on the GPU", flush=True)
         for file in examples[-2:]:
             code, out, error = checks.run("kernel", "check", file, timeout=left(30))

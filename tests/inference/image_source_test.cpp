@@ -166,6 +166,20 @@ TEST_F(Pictures, OfAnEmptyFolderAreRefusedInASentence) {
                                      "no MNIST or Fashion-MNIST in"}));
 }
 
+TEST_F(Pictures, OfAFolderThatMayNotBeReadAreRefusedOnce) {
+  namespace fs = std::filesystem;
+  const fs::path closed = folder.path() / "closed";
+  fs::create_directory(closed);
+  fs::permissions(folder.path(), fs::perms(0755));
+  fs::permissions(closed, fs::perms::none);
+  {
+    const tests::OrdinaryUser user;
+    EXPECT_EQ(tests::message_of<core::BadInput>([&] { open(closed); }),
+              fmt::format("cannot read the folder {}: Permission denied", closed.string()));
+  }
+  fs::permissions(closed, fs::perms::owner_all);
+}
+
 TEST(ImagesTest, OfADataSetAreItsTestImagesWithTheirLabels) {
   std::string notice;
   const auto source = open_images("builtin", {{28, 28, 1}, 10}, {}, notice);
@@ -325,17 +339,6 @@ TEST(TextFiles, AreRefusedInASentence) {
   EXPECT_EQ(refusal(folder / "empty.txt"), (folder / "empty.txt").string() + " holds no texts");
   tests::write_text(folder / "open.csv", "a\n\"b\n");
   EXPECT_EQ(refusal(folder / "open.csv"), (folder / "open.csv").string() + ":2: a quote is not closed");
-}
-
-TEST(TextFiles, OneTextIsEncodedForAModel) {
-  models::Model model;
-  model.height = model.channels = 1;
-  model.width = 4;
-  model.alphabet = "abcdefgh";
-  const data::ImageSet set = encode_text(model, "Hi, a");
-  EXPECT_EQ(set.pixels, (std::vector<std::uint8_t>{0, 0, 0, 8}));
-  EXPECT_EQ(set.texts, std::vector<std::string>{"Hi, a"});
-  EXPECT_EQ(set.count, 1);
 }
 
 TEST(TextFiles, ADataSetTellsItsTestTexts) {

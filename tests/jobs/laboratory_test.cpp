@@ -83,6 +83,18 @@ TEST(Laboratory, MeasuresTheBaseline) {
   EXPECT_GT(laboratory.state()->baseline_images_per_second, 0);
 }
 
+TEST(Laboratory, OfTwoTrainingsMeasuresThePeaksOfTheirDeviceOnce) {
+  const auto shared = std::make_shared<training::SharedDevices>();
+  Laboratory first(nullptr, shared), second(nullptr, shared);
+  for (Laboratory* laboratory : {&first, &second}) {
+    laboratory->start_bench("cpu", scene(), quick());
+    ASSERT_TRUE(wait_for_end(*laboratory));
+  }
+  EXPECT_GT(first.state()->peaks.fp32, 0);
+  EXPECT_EQ(first.state()->peaks.fp32, second.state()->peaks.fp32);
+  EXPECT_EQ(first.state()->peaks.bytes, second.state()->peaks.bytes);
+}
+
 TEST(Laboratory, CancelsAndReplaces) {
   Laboratory laboratory;
   laboratory.start_bench("cpu", scene(), endless());
@@ -160,7 +172,7 @@ TEST(Laboratory, BenchesAndPublishesRowsAndPeaksWhileTheTrainingPauses) {
   EXPECT_EQ(state->failure, "");
   EXPECT_FALSE(state->cancelled);
   EXPECT_EQ(state->bench_batch, 2);
-  EXPECT_FALSE(state->bench_beside);
+  EXPECT_FALSE(state->bench_disturbed);
   EXPECT_EQ(state->done, state->total);
   EXPECT_GT(state->peaks.fp32, 0);
   EXPECT_FALSE(state->bench.empty());
@@ -185,7 +197,7 @@ TEST(Laboratory, ATrainingThatGoesOnDisturbsTheComparison) {
   ASSERT_EQ(laboratory.state()->advice.size(), 1u);
   EXPECT_EQ(laboratory.state()->advice.front().contest.outcome, Outcome::disturbed);
   EXPECT_FALSE(laboratory.state()->advice.front().faster());
-  EXPECT_TRUE(laboratory.state()->bench_beside) << "the window says so";
+  EXPECT_TRUE(laboratory.state()->bench_disturbed) << "the window says so";
 }
 
 TEST(Laboratory, LeavesTheTrainingAloneWhileItVerifies) {

@@ -252,6 +252,22 @@ TEST_F(DistributionLooks, AtATrainingThatStandsStillHaveNoUpdates) {
   EXPECT_FALSE(moment.update_ratio(1).has_value());
 }
 
+TEST_F(DistributionLooks, AtARestoredStateHaveNoGradientsBeforeItsNextStep) {
+  run_steps(engine_, 4);
+  engine_.restore(engine_.state());
+  observer_->ask(wanted(true));
+  observer_->start(engine_.scene());
+  ASSERT_TRUE(observer_->start(engine_.scene()));
+  EXPECT_EQ(wait_for(*observer_).distributions->moments.back()->find(1, Quantity::gradients), nullptr)
+      << "those that are there belong to another step";
+  observer_->start(engine_.scene());
+  run_steps(engine_, 1);
+  ASSERT_TRUE(observer_->start(engine_.scene()));
+  const Observations seen = wait_for(*observer_);
+  EXPECT_EQ(seen.distributions->moments.back()->step, 5u);
+  EXPECT_NE(seen.distributions->moments.back()->find(1, Quantity::gradients), nullptr);
+}
+
 TEST_F(DistributionLooks, ThatComeLateDivideTheUpdateByTheStepsBetween) {
   observer_->ask(wanted(true));
   observer_->start(engine_.scene());

@@ -36,45 +36,46 @@ class ActionsTest : public testing::Test {
   }
 
   ActionScene scene() {
-    return {
-        .snapshot = snapshot,
-        .selection = snapshot.selection,
-        .settings = *snapshot.settings,
-        .why_no_steering = why_no_steering,
-        .plot = plot,
-        .seen = {},
-        .follows = true,
-        .panels = {{"kernels", "Kernels", true, true, false},
-                   {"verify", "Verify", true, false, true},
-                   {"determinism", "Determinism", false, false, false}},
-        .layouts = {{"train", true, true}, {"talk", false, false}},
-        .training_tabs = kTrainingTabs,
-        .training_tab = 0,
-        .undoable = undoable,
-        .only_setting = only_setting,
-        .redoable = {},
-        .send = [this](training::Command command) { sent.push_back(std::move(command)); },
-        .press = [this](const KeyPress& key) { pressed.push_back(key); },
-        .show_panel = [this](const std::string& id) { shown = id; },
-        .close_panel = [this](const std::string& id) { done = "close " + id; },
-        .float_panel = [this](const std::string& id) { done = "float " + id; },
-        .use_layout = [this](const std::string& name) { done = "use " + name; },
-        .save_layout = [this](const std::string& name) { done = "save " + name; },
-        .delete_layout = [this](const std::string& name) { done = "delete " + name; },
-        .show_training_tab = [this](int tab) { shown_training = tab; },
-        .set_plot = [this](const PlotSettings& changed) { plot = changed; },
-        .look = look,
-        .set_look = [this](const Look& changed) { look = changed; },
-        .follow = [this](bool follows) { followed = follows; },
-        .copy_curves = [this] { ++copied; },
-        .take_tour = [this] { done = "tour"; },
-        .tell = [this](const std::string& text) { done = text; },
-        .judge_features = [this] { done = "judge"; },
-        .why_no_features = why_no_features,
-        .map_latents = [this](const std::string& method) { done = "map by " + method; },
-        .edit_network = [this](bool file) { done = file ? "open a network" : "edit the network"; },
-        .why_no_map = why_no_map,
-        .own_kernels = {.make = [this] { done = "new kernel"; }, .load = [this] { done = "load a kernel"; }}};
+    return {.snapshot = snapshot,
+            .selection = snapshot.selection,
+            .settings = *snapshot.settings,
+            .why_no_steering = why_no_steering,
+            .plot = plot,
+            .seen = {},
+            .follows = true,
+            .panels = {{"kernels", "Kernels", true, true, false},
+                       {"verify", "Verify", true, false, true},
+                       {"determinism", "Determinism", false, false, false}},
+            .layouts = {{"train", true, true}, {"talk", false, false}},
+            .training_tabs = kTrainingTabs,
+            .training_tab = 0,
+            .undoable = undoable,
+            .only_setting = only_setting,
+            .redoable = {},
+            .send = [this](training::Command command) { sent.push_back(std::move(command)); },
+            .press = [this](const KeyPress& key) { pressed.push_back(key); },
+            .show_panel = [this](const std::string& id) { shown = id; },
+            .close_panel = [this](const std::string& id) { done = "close " + id; },
+            .float_panel = [this](const std::string& id) { done = "float " + id; },
+            .use_layout = [this](const std::string& name) { done = "use " + name; },
+            .save_layout = [this](const std::string& name) { done = "save " + name; },
+            .delete_layout = [this](const std::string& name) { done = "delete " + name; },
+            .show_training_tab = [this](int tab) { shown_training = tab; },
+            .set_plot = [this](const PlotSettings& changed) { plot = changed; },
+            .look = look,
+            .set_look = [this](const Look& changed) { look = changed; },
+            .follow = [this](bool follows) { followed = follows; },
+            .copy_curves = [this] { ++copied; },
+            .take_tour = [this] { done = "tour"; },
+            .tell = [this](const std::string& text) { done = text; },
+            .judge_features = [this] { done = "judge"; },
+            .why_no_features = why_no_features,
+            .map_latents = [this](const std::string& method) { done = "map by " + method; },
+            .edit_network = [this](bool file) { done = file ? "open a network" : "edit the network"; },
+            .why_no_map = why_no_map,
+            .own_kernels = {.make = [this] { done = "new kernel"; },
+                            .load = [this] { done = "load a kernel"; },
+                            .learn = [this] { done = "lesson"; }}};
   }
 
   Action find(const std::string& id) {
@@ -144,6 +145,24 @@ TEST_F(ActionsTest, RefusalsAreSentences) {
   }
 }
 
+TEST_F(ActionsTest, ATrainingThatHasEndedSaysHowOneGoesOn) {
+  snapshot.state = TrainerState::finished;
+  const std::string why_not = typed("batch 8").why_not;
+  EXPECT_NE(why_not.find("goes back"), std::string::npos) << why_not;
+  EXPECT_NE(why_not.find("Ctrl N"), std::string::npos) << why_not;
+}
+
+TEST_F(ActionsTest, ATrainingThatHasEndedTakesOtherLimits) {
+  snapshot.state = TrainerState::finished;
+  typed("epochs 20").run();
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_TRUE(std::get<training::Change>(sent[0]).settings.has("epochs"));
+  EXPECT_EQ(find("set.steps").why_not, "");
+  EXPECT_NE(find("set.batch").why_not, "");
+  why_no_steering = "It cannot be steered.";
+  EXPECT_EQ(typed("epochs 30").why_not, why_no_steering);
+}
+
 TEST_F(ActionsTest, WhatHasAKeyPressesIt) {
   find("reset").run();
   find("metric.gradient_norm").run();
@@ -199,6 +218,8 @@ TEST_F(ActionsTest, OwnKernelsAreMadeLoadedAppliedAndForgotten) {
   EXPECT_EQ(done, "new kernel");
   find("own_kernels.load").run();
   EXPECT_EQ(done, "load a kernel");
+  find("own_kernels.lesson").run();
+  EXPECT_EQ(done, "lesson");
   EXPECT_NE(find("own_kernels.my_relu.leave").why_not, "") << "it does not run";
   for (const char* const what : {"apply", "forget", "apply_when_proved"}) {
     const Action action = find(std::string("own_kernels.my_relu.") + what);

@@ -71,6 +71,7 @@ TEST(Challenges, TenTimesAsFastIsHeldAgainstTheSlowKernels) {
   with(900);
   EXPECT_FALSE(challenge.done()) << challenge.told();
   EXPECT_NEAR(challenge.part(), 0.9, 1e-9);
+  EXPECT_EQ(challenge.line(), "Make this 10 times faster: 9.0 times as fast, of 10.0");
   with(1001);
   EXPECT_TRUE(challenge.done()) << challenge.told();
 }
@@ -104,6 +105,20 @@ TEST(Challenges, ADivergedTrainingIsBroughtBelowTheLossThatItHad) {
   EXPECT_FALSE(challenge.done()) << challenge.told();
   train(challenge, snapshot, 500, 0.4f);
   EXPECT_TRUE(challenge.done()) << challenge.told();
+}
+
+TEST(Challenges, LossesFromBeforeItWentBackDoNotCount) {
+  Snapshot snapshot = running(0, 0.0003f);
+  Challenge challenge(row("diverge"), snapshot);
+  train(challenge, snapshot, 100, 0.0003f);
+  snapshot.divergence.id = 1;
+  snapshot.state = TrainerState::paused;
+  train(challenge, snapshot, 120, 2000);
+  snapshot.state = TrainerState::running;
+  challenge.follow(snapshot);  // as it was shown while it was paused
+  train(challenge, snapshot, 160, 0.0002f);
+  EXPECT_TRUE(challenge.done()) << challenge.told();
+  EXPECT_EQ(challenge.line(), "Why did it diverge? Done: the loss is 0.00020");
 }
 
 TEST(Challenges, AdamIsBeatenByItsLossInFewerSteps) {

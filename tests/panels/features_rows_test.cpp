@@ -68,19 +68,19 @@ TEST(FeatureChoices, PutLayersSideBySide) {
   const models::Model model = models::find_model("autoencoder");
   FeatureChoice choice;
   choice.layer = "pool2";
-  EXPECT_EQ(beside_text("conv1", model), "conv1:max=4");
-  EXPECT_EQ(beside_text("fc1", tests::tiny_classifier()), "fc1");
-  choice.beside = {beside_text("pool1", model), "conv9", "pool2"};
+  EXPECT_EQ(further_text("conv1", model), "conv1:max=4");
+  EXPECT_EQ(further_text("fc1", tests::tiny_classifier()), "fc1");
+  choice.further = {further_text("pool1", model), "conv9", "pool2"};
   EXPECT_EQ(layers_text(choice, model), "pool2+pool1:max=4")
       << "neither what the model lacks nor the same again";
   EXPECT_EQ(layer_note(layers_text(choice, model), model),
             "8 x 8 x 128 + 4 x 4 x 256 = 12,288 numbers an image");
   FeatureChoice again;
   take_choice(tried(layers_text(choice, model), "rbf", 10), model, again);
-  EXPECT_EQ(again.beside, std::vector<std::string>{"pool1:max=4"});
+  EXPECT_EQ(again.further, std::vector<std::string>{"pool1:max=4"});
   EXPECT_EQ(layers_text(again, model), layers_text(choice, model));
   take_choice(tried("pool1", "rbf", 10), model, again);
-  EXPECT_TRUE(again.beside.empty());
+  EXPECT_TRUE(again.further.empty());
 }
 
 TEST(FeatureChoices, TellGammaAsTheClassifierReadsIt) {

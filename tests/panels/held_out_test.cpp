@@ -173,6 +173,7 @@ TEST(Matching, CountsImagesThatAreNotKnownToo) {
 TEST(PredictionTexts, AViewTellsThatItKnowsOnlyTheWorst) {
   EXPECT_EQ(count_text(four_images(), {}, 4), "Shown here, of 4 test images that the network looked at.");
   EXPECT_EQ(count_unit(four_images(), 3), "images");
+  EXPECT_EQ(count_unit(four_images(), 1), "image");
   EXPECT_EQ(count_unit(two_of_four(), 2), "worst of 4 images");
   EXPECT_EQ(count_unit(two_of_four(), 1), "of the 2 worst of 4 images");
   EXPECT_EQ(

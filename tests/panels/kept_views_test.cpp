@@ -66,7 +66,22 @@ class KeptViewsTest : public ::testing::Test {
     cursor.step = step;
     return kept.at(cursor, snapshot, seen);
   }
+  Frame frame_of(const StepView& past) {
+    Frame frame{snapshot, send, fonts, palette};
+    frame.cursor = &cursor;
+    frame.seen = past.seen;
+    frame.past = &past;
+    return frame;
+  }
+  static void expect_all_show(const Frame& frame, std::uint64_t pinned) {
+    for (const auto step :
+         {step_of_calls, step_of_evaluation, step_of_inspection, step_of_latents, step_of_distributions})
+      EXPECT_EQ(step(frame), pinned);
+  }
 
+  const std::function<void(training::Command)> send;
+  const Fonts fonts;
+  const Palette palette{};
   training::Snapshot snapshot;
   training::Observations seen;
   Cursor cursor;
@@ -77,16 +92,8 @@ TEST_F(KeptViewsTest, EveryViewThatFollowsAStepShowsThePinnedOne) {
   for (const std::uint64_t step : {100u, 200u, 400u, 800u}) see(step);
   const std::optional<StepView> past = at(210);
   ASSERT_TRUE(past);
-  const std::function<void(training::Command)> send;
-  const Fonts fonts;
-  const Palette palette{};
-  Frame frame{snapshot, send, fonts, palette};
-  frame.cursor = &cursor;
-  frame.seen = past->seen;
-  frame.past = &*past;
-  for (const auto step :
-       {step_of_calls, step_of_evaluation, step_of_inspection, step_of_latents, step_of_distributions})
-    EXPECT_EQ(step(frame), 200u);
+  const Frame frame = frame_of(*past);
+  expect_all_show(frame, 200);
   EXPECT_EQ(past->seen.activations->step, 200u);
   EXPECT_EQ(shown_timings(frame).front().microseconds, 200);
   EXPECT_TRUE(past->seen.latents->values.empty()) << "only places are kept";
@@ -241,17 +248,22 @@ TEST_F(KeptViewsTest, ARunThatIsOpenedShowsInAllViewsWhatItRecordedOfThePinnedSt
   seen = kept.note(snapshot, seen);
   const std::optional<StepView> past = at(210);
   ASSERT_TRUE(past);
-  const std::function<void(training::Command)> send;
-  const Fonts fonts;
-  const Palette palette{};
-  Frame frame{snapshot, send, fonts, palette};
-  frame.cursor = &cursor;
-  frame.seen = past->seen;
-  frame.past = &*past;
-  for (const auto step :
-       {step_of_calls, step_of_evaluation, step_of_inspection, step_of_latents, step_of_distributions})
-    EXPECT_EQ(step(frame), 200u);
+  const Frame frame = frame_of(*past);
+  expect_all_show(frame, 200);
   EXPECT_TRUE(shows_activations(frame)) << "though nothing can be looked into";
+}
+
+TEST_F(KeptViewsTest, ALineThatIsReturnedToShowsWhatItsRunTellsAgain) {
+  for (const std::uint64_t step : {100u, 200u, 400u}) see(step);
+  kept.follow({training::Restart{++snapshot.generation}});
+  see(10);
+  kept.follow({training::Return{++snapshot.generation, 0, 400}});
+  see(410);
+  EXPECT_EQ(at(210)->seen.inspection->step, 410u) << "the reset has forgotten all";
+  kept.follow(recorded(200, snapshot.generation - 1));
+  EXPECT_EQ(at(210)->seen.inspection->step, 410u) << "that is of another line";
+  kept.follow(recorded(200, snapshot.generation));
+  EXPECT_EQ(at(210)->seen.inspection->step, 200u);
 }
 
 TEST_F(KeptViewsTest, RecordedDistributionsAreJoinedWithThoseThatAreSeen) {

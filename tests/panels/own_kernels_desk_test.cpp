@@ -162,5 +162,31 @@ TEST(NewKernel, SaysWhyItCannotBeMade) {
   EXPECT_NE(why_not({Op::relu_forward, false, "/tmp", "a.cpp"}, {}, {}), "");
 }
 
+TEST_F(OwnKernelsDeskTest, MakesAFileOfTheLessonAndAsksAboutOneThatWasThere) {
+  KernelServices lesson = services();
+  const fs::path folder = folder_.path();
+  lesson.write_example = [folder](const std::string& name, const fs::path&, bool& is_new) {
+    is_new = !fs::exists(folder / name);
+    if (is_new) tests::write_text(folder / name, "an example");
+    return folder / name;
+  };
+  desk_.serve(lesson);
+  desk_.make_example("1_naive.cpp");
+  settle();
+  const std::vector<training::Command> commands = desk_.take_commands();
+  ASSERT_EQ(commands.size(), 1u);
+  EXPECT_EQ(std::get<training::LoadKernel>(commands[0]).file, (folder / "1_naive.cpp").string());
+  EXPECT_TRUE(std::get<training::LoadKernel>(commands[0]).apply_when_proved);
+  EXPECT_EQ(desk_.take_made(), folder / "1_naive.cpp");
+  file("2_order.cpp");
+  desk_.make_example("2_order.cpp");
+  settle();
+  EXPECT_TRUE(desk_.question().starts_with("2_order.cpp is code")) << "somebody else may have written it";
+  EXPECT_EQ(loaded(), Names{});
+  EXPECT_FALSE(desk_.take_made());
+  desk_.answer(true);
+  EXPECT_EQ(loaded(), Names{(folder / "2_order.cpp").string()});
+}
+
 }  // namespace
 }  // namespace warpscope::ui::own_kernels_desk_test

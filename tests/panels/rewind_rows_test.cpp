@@ -62,5 +62,12 @@ TEST(RewindRows, ABranchTellsItsRoot) {
   EXPECT_EQ(root_text(branch), "from first weights of its own");
 }
 
+TEST(RunRows, ANameIsToldWithoutTheTimeThatStandsBesideIt) {
+  EXPECT_EQ(row_name("2026-11-29_13-38-23_mlp_digits"), "mlp_digits");
+  EXPECT_EQ(row_name("2026-11-29_13-38-23_"), "2026-11-29_13-38-23_");
+  EXPECT_EQ(row_name("2026-11-29_mlp_digits_of_a_friend"), "2026-11-29_mlp_digits_of_a_friend");
+  EXPECT_EQ(row_name("1"), "1");
+}
+
 }  // namespace
 }  // namespace warpscope::ui::rewind_rows_test

@@ -1,10 +1,14 @@
 #include "ui/panels/start_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
@@ -80,6 +84,24 @@ TEST(StartRows, AGoalThatIsNoneSaysWhy) {
   EXPECT_NE(goal_refusal(choices, autoencoder).find("does not classify"), std::string::npos);
 }
 
+TEST(StartRows, ACardSaysHowItsTrainingEndedOrThatItIsHere) {
+  runs::RecentTraining recent;
+  recent.run.model = "mlp";
+  recent.end = "running";
+  EXPECT_NE(card_text(recent, 0).result.find("running"), std::string::npos);
+  const std::string here = card_text(recent, 0, true).result;
+  EXPECT_EQ(here.find("running"), std::string::npos) << here;
+  EXPECT_NE(here.find("in this window"), std::string::npos) << here;
+}
+
+TEST(StartRows, OnlyATrainingWithStepsIsKept) {
+  training::Snapshot snapshot;
+  snapshot.run_dir = "runs/1";
+  EXPECT_EQ(leaving_text(snapshot), "The window opens anew.");
+  snapshot.step = 1;
+  EXPECT_NE(leaving_text(snapshot).find("stays in the list of runs"), std::string::npos);
+}
+
 TEST(StartRows, NetworksThatDoNotSuitTheDataSayWhy) {
   data::Inventory inventory;
   inventory.option = "mnist";
@@ -120,6 +142,42 @@ TEST(StartRows, PathsAreToldApartByWhatTheyHold) {
   EXPECT_EQ(kind_of(folder.path() / "texts"), PathKind::data);
   EXPECT_EQ(kind_of(folder.path() / "empty"), PathKind::pictures);
   EXPECT_EQ(kind_of(folder.path() / "gone"), PathKind::nothing);
+}
+
+TEST(StartRows, ThePathOfNothingIsToldAsWhatItIs) {
+  const tests::TemporaryFolder folder;
+  const std::string gone = (folder / "gone").string(), loop = (folder / "loop").string(),
+                    pipe = (folder / "pipe").string();
+  std::filesystem::create_symlink(loop, loop);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(kind_of(pipe), PathKind::nothing);
+  EXPECT_EQ(tell_nothing(gone), "there is no " + gone);
+  EXPECT_EQ(tell_nothing(pipe), pipe + " is neither a file nor a folder");
+  EXPECT_TRUE(tests::holds(tell_nothing(loop), {"cannot read " + loop + ": "}));
+}
+
+TEST(StartRows, AHomeFolderMayBeTypedAsInAShell) {
+  const std::string home = std::getenv("HOME") == nullptr ? "~" : std::getenv("HOME");
+  EXPECT_EQ(typed_path("~/a b").string(), home + "/a b");
+  EXPECT_EQ(typed_path("~").string(), home);
+  for (const char* const typed : {"~a/b", "a/~", "/a", ""}) EXPECT_EQ(typed_path(typed).string(), typed);
+}
+
+TEST(StartRows, ACardNamesItsFiguresAsTablesOfRunsDo) {
+  runs::RecentTraining training;
+  training.run.test_loss = 0.286711;
+  training.run.accuracy = 0.93174;
+  training.run.validation_loss = 0.5;
+  training.run.validation_accuracy = 0.25;
+  training.end = "finished";
+  training.run.model = "mlp";
+  training.run.epochs = 3.489;
+  EXPECT_EQ(card_text(training, 0).title, "mlp, 3.49 epochs");
+  EXPECT_TRUE(tests::holds(card_text(training, 0).result,
+                           {"finished", ", test loss 0.28671, test accuracy 93.17 %"}));
+  training.run.test_loss = training.run.accuracy = NAN;
+  EXPECT_TRUE(
+      tests::holds(card_text(training, 0).result, {", validation loss 0.5", "validation accuracy 25.00 %"}));
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace {
 TEST(Tour, HasSevenStopsAboutPanelsThatThereAre) {
   ASSERT_EQ(tour_stops().size(), 7U);
   for (const TourStop& stop : tour_stops()) {
-    if (*stop.panel != '\0') {
+    if (!stop.panel.empty()) {
       EXPECT_NE(find_panel(stop.panel), nullptr) << stop.panel;
     }
-    EXPECT_EQ(std::string(stop.text).back(), '.') << stop.title;
+    EXPECT_EQ(stop.text.back(), '.') << stop.title;
   }
 }
 
@@ -43,6 +43,19 @@ TEST(Tour, IsSkippedAndTakenAgain) {
   EXPECT_EQ(tour.stop(), nullptr);
   tour.start();
   EXPECT_EQ(tour.place(), 0U);
+}
+
+TEST(Tour, OfOtherStopsGoesThroughThoseAndTheTourIsTheSameAfterwards) {
+  Tour tour;
+  tour.start({{"one", "First.", "kernels"}, {"two", "Second.", "own_kernels", "1_naive.cpp"}});
+  ASSERT_EQ(tour.stops().size(), 2u);
+  EXPECT_EQ(tour.stop()->title, "one");
+  tour.next();
+  EXPECT_EQ(tour.stop()->example, "1_naive.cpp");
+  tour.next();
+  EXPECT_FALSE(tour.is_under_way());
+  tour.start();
+  EXPECT_EQ(tour.stop(), &tour_stops()[0]);
 }
 
 }  // namespace

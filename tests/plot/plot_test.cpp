@@ -88,6 +88,16 @@ TEST_F(PlotMouse, ARightDragMovesTheView) {
   EXPECT_FALSE(view_.follow);
 }
 
+TEST_F(PlotMouse, ARightClickThatComesFromFarAwayOpensTheMenuAndMovesNothing) {
+  frame(content_, ImVec2(600, 300));
+  ImGui::GetIO().MouseDown[1] = true;
+  frame(content_, ImVec2(300, 250));  // it came there in the frame of the press
+  frame(content_, ImVec2(301, 250));
+  ImGui::GetIO().MouseDown[1] = false;
+  EXPECT_TRUE(frame(content_, ImVec2(301, 250)).menu);
+  EXPECT_TRUE(view_.fit_x);
+}
+
 TEST_F(PlotMouse, ADragOverTheValueAxisZoomsTheValues) {
   drag(content_, ImVec2(20, 200), ImVec2(20, 300));
   EXPECT_FALSE(view_.fit_y);

@@ -47,6 +47,19 @@ TEST(View, ZoomAtTheRightEdgeFollowsWithTheSameWidth) {
   EXPECT_DOUBLE_EQ(view.x1 - view.x0, 200);
 }
 
+TEST(View, FollowingATrainingThatWentBackShowsNothingBeforeItsFirstStep) {
+  View view;
+  track_x(view, 0, 1000);
+  zoom_x(view, 1000, 0.5, 0, 1000);
+  ASSERT_TRUE(view.follow);
+  track_x(view, 0, 100);
+  EXPECT_DOUBLE_EQ(view.x0, 0);
+  EXPECT_DOUBLE_EQ(view.x1, 500);
+  track_x(view, 0, 600);
+  EXPECT_DOUBLE_EQ(view.x0, 100);
+  EXPECT_DOUBLE_EQ(view.x1, 600) << "it follows again";
+}
+
 TEST(View, ZoomingOutBeyondTheDataFitsAgain) {
   View view;
   track_x(view, 0, 1000);

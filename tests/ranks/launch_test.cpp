@@ -209,6 +209,17 @@ TEST(StartedRanks, LeaveAnInterruptToRankZero) {
   order(*followers.orders, "end");
 }
 
+TEST(StartedRanks, OneThatStandsStillBeforeItBeginsIsKilled) {
+  Followers followers(2);  // nobody looks there
+  ::kill(followers.ranks->processes().front(), SIGSTOP);
+  followers.meeting->look(std::chrono::hours(1));
+  EXPECT_EQ(followers.meeting->missing(), "") << "it was killed, though it may stand still";
+  followers.meeting->set_patience_to_begin(std::chrono::hours(1));
+  followers.meeting->look(std::chrono::hours(1));
+  EXPECT_THROW(followers.ask("who", 0), RankMissing);
+  EXPECT_EQ(followers.meeting->fate(1), "rank 1 stood still for 7200.0 s and was killed");
+}
+
 TEST(StartedRanks, OneThatIsKilledIsNamedByAllOthers) {
   testing::internal::CaptureStderr();
   {

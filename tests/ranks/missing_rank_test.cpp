@@ -142,7 +142,7 @@ TEST(MissingRank, OneThatIsSlowIsToldAndAgainWhenItComes) {
     come(*group);
     if (!meeting.place().leads()) return;
     ASSERT_EQ(told, (std::vector<std::vector<int>>{{1}, {}}));
-    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for 1."))
+    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for 0."))
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];
@@ -158,7 +158,7 @@ TEST(MissingRank, NobodyIsSlowWhileRankZeroHasNoOrders) {
     const auto sums =
         meeting.group(kSums, [&](const std::vector<int>&, const std::string&) { other_told.happen(); });
     if (meeting.place().leads()) {
-      // Longer than a second: as long as it takes rank 0 to be told of a slow rank in the other group.
+      // Longer than it takes to tell: as long as it takes rank 0 to be told of a slow rank in the other group.
       const std::jthread waiting([&] { come(*sums); });
       other_told.wait();
       orders->send({});

@@ -143,6 +143,24 @@ TEST(TcpGroup, OneThatHasEndedIsNamedWithWhatItWasToComeTo) {
   });
 }
 
+TEST(TcpGroup, ThoseThatEndForWantOfAnotherAreNotNamed) {
+  std::latch other_ends(1);
+  as_tcp_ranks(3, [&](Meeting& meeting) {
+    const auto group = meeting.group(kSums, {});
+    come(*group);
+    if (meeting.place().rank == 2) return other_ends.count_down();
+    if (meeting.place().rank == 1) {
+      meeting.leave_after_others();
+      return other_ends.wait();
+    }
+    group->note_purpose("the gradients of step 12");
+    const auto error = thrown_by<RankMissing>([&] { come(*group); });
+    EXPECT_EQ(error.ranks(), std::vector{2});
+    EXPECT_STREQ(error.what(), "rank 2 ended; it was to come to the gradients of step 12");
+    EXPECT_EQ(meeting.missing(), "rank 2 ended");
+  });
+}
+
 TEST(TcpGroup, WhatItGaveBeforeItEndedStillArrives) {
   as_tcp_ranks(3, [](Meeting& meeting) {
     const auto group = meeting.group(kOrders, {});
@@ -169,7 +187,7 @@ TEST(TcpGroup, OneThatIsSlowIsToldAndAgainWhenItComes) {
     come(*group);
     if (!meeting.place().leads()) return;
     ASSERT_EQ(sentences.size(), 2U);
-    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for 1."))
+    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for 0."))
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
 #include "gpu/runs/run_folder.h"
+#include "gpu/runs/trained_network.h"
 #include "tests/runs/run_maker.h"
 
 namespace warpscope::runs::run_reader_test {
@@ -66,6 +69,38 @@ TEST_F(RunReaderTest, AFolderThatHoldsNoRunIsRefusedInOneSentence) {
                            {(folder / "none").string(), "there is no folder"}));
   tests::write_text(folder / "file", "text");
   tests::message_of<core::BadInput>([&] { read_run(folder / "file"); });
+  std::filesystem::create_directories(folder / "strange/run.json");
+  EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { read_run(folder / "strange"); }),
+                           {"holds no run: its run.json is not a file"}));
+}
+
+TEST_F(RunReaderTest, AFolderThatMayNotBeReadIsNotSaidToHoldNoRun) {
+  const std::filesystem::path closed = folder / "closed", inside = closed / "run";
+  tests::write_text(inside / "run.json", "{}");
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  {
+    const tests::OrdinaryUser user;
+    for (const std::filesystem::path& path : {closed, inside}) {
+      EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { read_run(path); }),
+                               {"cannot read " + path.string(), "ermission denied"}));
+      EXPECT_TRUE(tests::holds(tests::message_of<core::BadInput>([&] { load_trained_network(path, "", ""); }),
+                               {"cannot read " + path.string(), "ermission denied"}));
+    }
+  }
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+}
+
+TEST_F(RunReaderTest, AnEmptyHeadIsDamagedAsOneThatWasCut) {
+  make(step_line(1, 0.5));
+  for (const auto& [text, told] : {std::pair{"", "is damaged: it is empty"},
+                                   std::pair{"{\"model\":", "is damaged: it is no JSON object"}}) {
+    tests::write_text(path() / "run.json", text);
+    const auto run = read_run(path());
+    ASSERT_EQ(run.notes.size(), 1u) << text;
+    EXPECT_TRUE(tests::holds(run.notes[0], {(path() / "run.json").string() + " ", told}));
+    EXPECT_EQ(losses(run).size(), 1u) << "what else there is stays";
+  }
 }
 
 TEST_F(RunReaderTest, ALineWithoutItsEndWaits) {

@@ -298,6 +298,19 @@ TEST_F(Viewed, AFailedRunSaysWhy) {
   EXPECT_EQ(source->snapshot()->notice, "the loss is not finite");
 }
 
+TEST_F(Viewed, WhatWasToldBeforeSomebodyLooksIsNoNews) {
+  make_run(run(), run_head("finished"), step_line(1, 0.5));
+  training::Snapshot status = status_at(1);
+  status.state = TrainerState::finished;
+  status.notice = "the network has forgotten what it had learned";
+  status.notice_id = 3;
+  write_status(status);
+  open();
+  ASSERT_TRUE(wait_for_state(TrainerState::finished));
+  EXPECT_EQ(source->snapshot()->notice, "");
+  EXPECT_EQ(source->snapshot()->notice_id, 0u);
+}
+
 TEST_F(Viewed, CommandsAreRefusedWithASentence) {
   make_run(run(), run_head("finished"), step_line(1, 0.5));
   open();

@@ -22,8 +22,10 @@ for missing in ("torch", "numpy"):
     if importlib.util.find_spec(missing) is None:
         sys.modules[missing] = mock.MagicMock(__version__="2.11.0")
 
+import bench_tables  # noqa: E402
 import measurements  # noqa: E402
 import ranks  # noqa: E402
+import record  # noqa: E402
 import torch_accuracy  # noqa: E402
 import torch_autoencoder  # noqa: E402
 import torch_epochs  # noqa: E402
@@ -54,9 +56,9 @@ BENCH = {"rows": [{"op": "relu.forward", "layer": "relu1", "precision": "bf16", 
                    {"name": "hopper", "precision": "fp32", "batch": 256, "skipped": "needs compute capability 9.0"}]}
 
 
-# Tables that people fill: what they hold is no line that a program prints.
-BY_HAND = {"augmentation", "cifar10_views", "features_seconds", "features_trainings", "features_whole_way", "floor",
-           "frames", "layers", "linear_machine", "memory", "ranks_trials"}
+# Tables that people fill, and why no script does.
+BY_HAND = {"linear_machine": "the network whose features they are is not kept",
+           "ranks_trials": "ranks are killed, networks cut, launchers tried one by one; words tell what happened"}
 
 
 def rows_in(path):
@@ -148,6 +150,76 @@ class MeasurementsTest(unittest.TestCase):
         row, = rows_in(self.file)
         self.assertEqual((row["BF16, share of the floor"], row["512x8x8x256"]), ("batch_norm.infer", "86 %"))
         self.fits("norms", row)
+
+    @staticmethod
+    def call(op, layer, channels, covered, microseconds, floor):
+        return {"op": op, "layer": layer, "precision": "bf16", "median_us": microseconds, "floor_us": floor,
+                "least_flops": 1e9, "bytes": 2e6,
+                "shape": {"in_channels": channels[0], "out_channels": channels[1], "covered": covered}}
+
+    def bench_of_layers(self):
+        forward, weights, backward = "conv2d.forward", "conv2d.backward_weights", "conv2d.backward_input"
+        pooled = ["bias.forward", "relu.forward", "max_pool2d.forward"]
+        return {"batch": 100, "peaks": {"bf16_flops": 1e15, "bytes_per_second": 1e12},
+                "steps": [{"precision": "bf16", "images_per_second": 1e7}, {"precision": "tf32", "skipped": "no"}],
+                "rows": [self.call(forward, "conv1", (3, 256), [], 5, 1),
+                         self.call(forward, "conv1", (3, 256), pooled, 10, 8),
+                         self.call(forward, "conv1", (3, 256), pooled, 9, 9),
+                         self.call(weights, "conv1", (3, 256), [], 10, 5),
+                         self.call(forward, "conv2", (256, 128), ["upsample2d.forward"], 20000, 10000),
+                         self.call(backward, "conv2", (256, 128), [], 40, 30),
+                         {"op": forward, "layer": "conv2", "precision": "fp16", "skipped": "no"}]}
+
+    def test_calls_of_layers_are_the_fastest_of_those_that_cover_most(self):
+        self.recorded("layers", "--", self.program(json.dumps(self.bench_of_layers())))
+        first, second = rows_in(self.file)
+        self.assertEqual((first["µs at batch 1024"], first["forward bf16"], first["weights bf16"], first["input bf16"]),
+                         ("conv1 3-256, pooled", "9", "10", ""))
+        self.assertEqual((second["µs at batch 1024"], second["forward bf16"], second["input bf16"]),
+                         ("conv2 256-128, upsampled", "20000", "40"))
+        self.fits("layers", first)
+
+    def test_the_floor_is_that_of_products_of_calls_and_of_each_pass(self):
+        self.recorded("floor", "--", self.program(json.dumps(self.bench_of_layers())))
+        rows = {row["BF16, batch 1024"]: row for row in rows_in(self.file)}
+        shares = {name: row["share of the floor reached"] for name, row in rows.items()}
+        self.assertEqual(shares, {"products only, whole step": "40 %", "all calls of the layers": "50 %",
+                                  "forward": "50 to 100 %", "gradients of the inputs": "conv2 75 %",
+                                  "gradients of the weights": "50 %",
+                                  "layers with three channels, bound by memory": "50 to 100 %"})
+        self.assertEqual((rows["products only, whole step"]["floor"], rows["all calls of the layers"]["floor"]),
+                         ("25,000,000 images/s", "10,044 µs"))
+        self.fits("floor", rows["forward"])
+        self.assertEqual(set(shares), {row["BF16, batch 1024"] for row in rows_in(TABLES / "floor.csv")})
+
+    def test_what_a_run_tells_of_itself_becomes_memory_and_the_cost_of_augmentation(self):
+        def status(making):
+            return json.dumps({"plan_bytes": 495 << 20, "images_per_second": 831800.4, "timings": [
+                {"op": "batch.gather", "microseconds": making}, {"op": "relu.forward", "microseconds": None},
+                {"op": "conv2d.forward", "microseconds": 98.0}]})
+        self.assertEqual(bench_tables.plan_cells(status(1.0), "BF16"), {"BF16": "495"})
+        self.recorded("augmentation", "--cell", "share of the training's time (limit 2 % each)=classifier",
+                      "--column", "crop", "--", self.program(status(1.0) + "\n" + status(2.0)))
+        row, = rows_in(self.file)
+        self.assertEqual((row["images/s without"], row["crop"]), ("831800", "1.0 %"))
+        self.fits("augmentation", row)
+
+    def test_several_views_and_whole_trainings_are_told_for_each_seed(self):
+        told = self.program("accuracy     92.41 %\n")
+        self.recorded("views", "--seeds", "1,2", "--cell", "resnet9 evaluated by=x", "--", told, "infer", "w-{}")
+        row, = rows_in(self.file)
+        self.assertEqual((row["accuracy"], row["mean"]), ("92.41, 92.41 %", "92.41 %"))
+        self.fits("cifar10_views", row)
+        self.file.unlink()
+        self.recorded("whole", "--seeds", "1,2,3", "--cell", "from start to accuracy=x", "--", told)
+        row, = rows_in(self.file)
+        self.assertRegex(row["seconds"], r"^\d+\.\d\d, \d+\.\d\d, \d+\.\d\d$")
+        self.fits("features_whole_way", row)
+
+    def test_seeds_stand_in_their_place_or_behind_the_command(self):
+        self.assertEqual(record.of_seeds(["infer", "w-{}.x"], ["1", "2"]), [["infer", "w-1.x"], ["infer", "w-2.x"]])
+        self.assertEqual(record.of_seeds(["train"], ["7"]), [["train", "--seed", "7"]])
+        self.assertEqual(record.of_seeds(["train"], []), [["train"]])
 
     def test_batches_tell_images_a_second_and_the_time_of_a_step(self):
         self.recorded("batches", "--cell", "network=mlp", "--cell", "batch=256", "--", self.program(TRAINING))

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import warpscope_program  # noqa: E402

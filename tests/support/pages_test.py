@@ -93,12 +93,13 @@ for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
                       if re.search(r"(?<!: )\bwarpscope( |$)", remark))
 
 # A page answers in a minute.
-for page, most in (("docs/performance.md", 130), ("docs/history.md", 60), ("docs/architecture.md", 150)):
+for page, most in (("docs/performance.md", 126), ("docs/history.md", 58), ("docs/architecture.md", 121),
+                   ("docs/ranks.md", 128), ("docs/adding.md", 191), ("README.md", 133)):
     lines = text_of(page).count("\n")
     if lines > most:
         faults.append(f"{page} has {lines} lines, more than {most}: rules go into headers, old figures go")
-if tour.strip().count("\n") >= 40:
-    faults.append("the README's tour has more than 40 lines")
+if tour.strip().count("\n") >= 38:
+    faults.append("the README's tour has more than 38 lines")
 
 # What pages and comments point to: files that are there, from the root or from tests/.
 FOLDERS = ("app", "gpu", "ui", "tests", "docs", "assets", "third_party")

@@ -11,6 +11,7 @@
 
 #include "gpu/training/trainer.h"
 #include "tests/support/tiny.h"
+#include "tests/support/tiny_classifier.h"
 #include "tests/support/waiting.h"
 
 namespace warpscope::tests {
@@ -31,6 +32,17 @@ inline training::TrainerOptions tiny_trainer_options() {
   options.seed = 5;
   options.shown_images = 0;
   options.test_images = 12;
+  return options;
+}
+
+/// A paused training of the tiny classifier by Adam with a warmup: one whose state is more than its weights.
+inline training::TrainerOptions paused_classifier_options() {
+  training::TrainerOptions options = tiny_trainer_options();
+  options.model = tiny_classifier();
+  options.data_set = std::make_shared<data::DataSet>(labelled_data(48, 12));
+  options.optimizer = training::defaults_of(ops::UpdateRule::adam);
+  options.schedule = training::parse_schedule("constant:warmup=1");
+  options.start_paused = true;
   return options;
 }
 

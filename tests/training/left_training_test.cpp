@@ -30,20 +30,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using tests::FeedLog;
+using tests::paused_classifier_options;
 using tests::wait_for_state;
 using tests::wait_for_step;
 using tests::wait_until;
-
-/// With a dropout's worth of state: Adam, shuffled images, a schedule.
-TrainerOptions paused_options() {
-  TrainerOptions options = tests::tiny_trainer_options();
-  options.model = tests::tiny_classifier();
-  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(48, 12));
-  options.optimizer = defaults_of(ops::UpdateRule::adam);
-  options.schedule = parse_schedule("constant:warmup=1");
-  options.start_paused = true;
-  return options;
-}
 
 void take_steps(Trainer& trainer, int count) {
   const std::uint64_t step = trainer.snapshot()->step;
@@ -90,7 +80,7 @@ std::vector<nlohmann::json> read_lines(const fs::path& run) {
 }
 
 TEST(LeftTraining, AnUndoneResetGoesOnBitForBit) {
-  const TrainerOptions options = paused_options();
+  const TrainerOptions options = paused_classifier_options();
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   take_steps(trainer, 9);
@@ -115,7 +105,7 @@ TEST(LeftTraining, AnUndoneResetGoesOnBitForBit) {
 }
 
 TEST(LeftTraining, AnUndoneResetOfOneThatRunsGoesOnRunning) {
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.start_paused = false;
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
@@ -130,7 +120,7 @@ TEST(LeftTraining, AnUndoneResetOfOneThatRunsGoesOnRunning) {
 }
 
 TEST(LeftTraining, AnUndoneNetworkComesBackWithItsWeights) {
-  const TrainerOptions options = paused_options();
+  const TrainerOptions options = paused_classifier_options();
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   take_steps(trainer, 9);
@@ -144,7 +134,7 @@ TEST(LeftTraining, AnUndoneNetworkComesBackWithItsWeights) {
 }
 
 TEST(LeftTraining, ComesBackWithItsSettings) {
-  const TrainerOptions options = paused_options();
+  const TrainerOptions options = paused_classifier_options();
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   take_steps(trainer, 9);
@@ -167,7 +157,7 @@ TEST(LeftTraining, ComesBackWithItsSettings) {
 }
 
 TEST(LeftTraining, ComesBackWithItsSettingsFromBesideAnotherNetwork) {
-  const TrainerOptions options = paused_options();
+  const TrainerOptions options = paused_classifier_options();
   Trainer trainer(options);
   FeedLog feed(trainer.subscribe());
   take_steps(trainer, 9);
@@ -190,7 +180,7 @@ bool diverge(Trainer& trainer) {
 }
 
 TEST(LeftTraining, ASecondDivergenceFindsHowFarItWasAtTheOlderCopy) {
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.pause_on_divergence = true;
   options.optimizer.learning_rate = 0.001f;
   Trainer trainer(options);
@@ -219,7 +209,7 @@ TEST(LeftTraining, ASecondDivergenceFindsHowFarItWasAtTheOlderCopy) {
 }
 
 TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.pause_on_divergence = true;
   options.start_paused = false;
   Trainer trainer(options);
@@ -244,7 +234,7 @@ TEST(LeftTraining, DivergenceLeavesTheWeightsFromBefore) {
 
 TEST(LeftTraining, StepsThatAReturnDropsCountInNoFigure) {
   const tests::TemporaryFolder folder;
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.run_dir = (folder / "run").string();
   options.pause_on_divergence = true;
   options.start_paused = false;
@@ -272,7 +262,7 @@ TEST(LeftTraining, StepsThatAReturnDropsCountInNoFigure) {
 }
 
 TEST(LeftTraining, TheNewestEightAreKept) {
-  Trainer trainer(paused_options());
+  Trainer trainer(paused_classifier_options());
   for (int i = 0; i < 10; ++i) {
     take_steps(trainer, 1);
     ASSERT_TRUE(reset(trainer));
@@ -287,7 +277,7 @@ TEST(LeftTraining, TheNewestEightAreKept) {
 
 TEST(LeftTraining, NothingRecordedIsLostByAResetAndItsReturn) {
   const tests::TemporaryFolder folder;
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.run_dir = (folder / "run").string();
   {
     Trainer trainer(options);
@@ -328,7 +318,7 @@ TEST(LeftTraining, NothingRecordedIsLostByAResetAndItsReturn) {
 
 /// One that has trained for long enough to be kept.
 TrainerOptions unsaved_options(const fs::path& folder) {
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.start_paused = false;
   options.unsaved_dir = (folder / "unsaved").string();
   options.unsaved_seconds = 0.1;
@@ -425,7 +415,7 @@ TEST(Unsaved, GoesOnWithItsCurveWhereverAReturnLeads) {
 
 TEST(LeftTraining, ARunThatGoesOnTellsOfTheTrainingsThatItLeft) {
   const tests::TemporaryFolder folder;
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.run_dir = (folder / "run").string();
   std::vector<std::vector<float>> curves;
   {

@@ -1,5 +1,6 @@
 // Kernels of users in a training that runs: swapped between two steps, refused, left, forgotten, gone back to.
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +11,7 @@
 #include "gpu/files/sha256.h"
 #include "gpu/files/text.h"
 #include "gpu/runs/references.h"
+#include "gpu/training/kernel_version.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/fake_workshop.h"
@@ -261,6 +263,36 @@ TEST_F(LiveKernels, RefusedBeforeTheFirstStepRunOnceTheyAreRight) {
   ASSERT_TRUE(wait_for_use(trainer, 2));
   steps(trainer, 2);
   EXPECT_EQ(feed.curves().at(0), plain(4));
+}
+
+TEST_F(LiveKernels, AreCarriedIntoTheNextTrainingOfTheSameWindow) {
+  save(file_, relu_kernel("one"));
+  const std::string folder = (folder_ / "watched").string();
+  std::filesystem::create_directory(folder);
+  save(folder + "/other.cpp", relu_kernel("other"));
+  TrainerOptions next = options();
+  {
+    Trainer trainer(options());
+    trainer.send(LoadKernel{file_, true});
+    trainer.send(WatchKernels{folder, true, false});
+    ASSERT_TRUE(
+        wait_until(trainer, [](const Snapshot& now) { return now.user_kernels->kernels.size() == 2; }));
+    carry_on(next.live_kernels, trainer.snapshot()->user_kernels.get());
+  }
+  EXPECT_EQ(next.live_kernels.files, (std::vector<user_kernels::NamedPlace>{{file_, true}}));
+  EXPECT_EQ(next.live_kernels.folders, (std::vector<user_kernels::NamedPlace>{{folder, false}}));
+  UserKernels none;
+  none.why_not = "kernels of your own run in one process";
+  carry_on(next.live_kernels, &none);
+  carry_on(next.live_kernels, nullptr);
+  EXPECT_EQ(next.live_kernels.files.size(), 1u) << "what could not be loaded there is not forgotten";
+  Trainer trainer(next);
+  ASSERT_TRUE(wait_for_use(trainer, 1));
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) {
+    const auto& kernels = now.user_kernels->kernels;
+    return kernels.size() == 2 && kernels[1].in_table == 1;
+  }));
+  EXPECT_EQ(trainer.snapshot()->notice, "");
 }
 
 }  // namespace

@@ -474,6 +474,47 @@ TEST(Ranks, WhoseDataDifferAreRefused) {
   other.join();
 }
 
+/// The exit code of a rank that was given `other`, where rank 0 was given `own` and ends so, and what rank 0 says.
+std::pair<int, std::string> told_of(const Configuration& own, const Configuration& other, TrainerState end) {
+  TrainerOptions options = options_of(3);
+  const auto founded = ranks::found_meeting(2);
+  const auto meeting = ranks::join_meeting(*founded, 1);
+  int code = 0;
+  std::thread rank([&] { code = follow(*meeting, "", options.data_set, other); });
+  options.ranks = founded;
+  options.given = own;
+  std::string notice;
+  {
+    const Trainer trainer(options);
+    EXPECT_TRUE(wait_for_state(trainer, end));
+    notice = trainer.snapshot()->notice;
+  }
+  rank.join();
+  return {code, notice};
+}
+
+TEST(Ranks, WhoseSettingsDifferAreRefusedWithTheDifference) {
+  Configuration own, other;
+  own.set("batch", std::int64_t{16});
+  other.set("batch", std::int64_t{8});
+  other.set("shuffle", false);
+  EXPECT_EQ(
+      told_of(own, other, TrainerState::failed),
+      std::pair(1, std::string("rank 1: shuffle is off here and on at rank 0, batch is 8 here and 16 at "
+                               "rank 0; give all ranks the same settings, or only rank 0 any")));
+}
+
+TEST(Ranks, TrainByTheSettingsOfRankZeroWhereTheyWereGivenTheSameOrFewerOrWhereToWrite) {
+  Configuration own, other;
+  own.set("batch", std::int64_t{16});
+  own.set("steps", std::int64_t{3});
+  other.set("batch", std::int64_t{16});
+  other.set("shuffle", true);  // as nobody says otherwise
+  other.set("device", "cpu");
+  other.set("steps", std::int64_t{5});
+  EXPECT_EQ(told_of(own, other, TrainerState::finished).first, 0);
+}
+
 TEST(Ranks, OfWhichThereAreTooManyAreRefused) {
   TrainerOptions options = options_of(3);
   options.batch = 2;

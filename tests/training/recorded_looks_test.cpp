@@ -236,6 +236,50 @@ TEST_F(Recorded, AResetBeginsAnew) {
   EXPECT_TRUE(recorded_in(run(), 0).contains(ViewKind::latents)) << "an undone reset finds its own again";
 }
 
+/// The steps of latents that were told of a generation.
+std::set<std::uint64_t> latents_told(tests::FeedLog& log, std::uint64_t generation) {
+  std::set<std::uint64_t> steps;
+  for (const KeptView& view : log.all<KeptView>()) {
+    if (view.generation == generation && key_of(view.seen).first == ViewKind::latents)
+      steps.insert(step_of(view.seen));
+  }
+  return steps;
+}
+
+TEST_F(Recorded, ATrainingThatIsReturnedToTellsItsViewsAgainAndRecordsThemOnce) {
+  TrainerOptions left = options(0);
+  left.start_paused = true;
+  std::set<std::uint64_t> before;
+  {
+    Trainer trainer(left);
+    tests::FeedLog log(trainer.subscribe());
+    trainer.send(Resume{});
+    ASSERT_TRUE(tests::eventually([&] { return latents_told(log, 0).size() > 2; }));
+    trainer.send(Pause{});
+    ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+    const std::uint64_t training = trainer.snapshot()->training;
+    trainer.send(Reset{});
+    ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.generation == 1; }));
+    before = latents_told(log, 0);
+    trainer.send(StepOnce{});
+    ASSERT_TRUE(wait_for_step(trainer, 1));
+    trainer.send(StepOnce{});  // so that the reset is a line of its own
+    ASSERT_TRUE(wait_for_step(trainer, 2));
+    trainer.send(Reset{});
+    ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.generation == 2; }));
+    trainer.send(ReturnTo{training});
+    ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.generation == 3; }));
+    EXPECT_TRUE(tests::eventually([&] {
+      const std::set<std::uint64_t> again = latents_told(log, 3);
+      return std::ranges::includes(again, before);
+    }));
+    trainer.send(Leave{});
+    ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.may_close; }));
+  }
+  const auto recorded = recorded_in(run(), 3).at(ViewKind::latents);
+  EXPECT_EQ(std::ranges::count(recorded, *before.begin()), 1) << "it is not recorded once more";
+}
+
 TEST_F(Recorded, WhereTheFileCannotBeMadeTheRunIsRecordedWithout) {
   fs::create_directories(runs::views_file(run()));  // a folder stands where the file would
   train(options(20));

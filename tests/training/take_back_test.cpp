@@ -20,18 +20,9 @@ namespace warpscope::training::take_back_test {
 namespace {
 
 using tests::FeedLog;
+using tests::paused_classifier_options;
 using tests::wait_for_step;
 using tests::wait_until;
-
-TrainerOptions paused_options() {
-  TrainerOptions options = tests::tiny_trainer_options();
-  options.model = tests::tiny_classifier();
-  options.data_set = std::make_shared<data::DataSet>(tests::labelled_data(48, 12));
-  options.optimizer = defaults_of(ops::UpdateRule::adam);
-  options.schedule = parse_schedule("constant:warmup=1");
-  options.start_paused = true;
-  return options;
-}
 
 void take_steps(Trainer& trainer, std::uint64_t until) {
   for (std::uint64_t step = trainer.snapshot()->step; step < until; ++step) trainer.send(StepOnce{});
@@ -56,10 +47,10 @@ float rate(const Trainer& trainer) {
 }
 
 TEST(TakeBack, GoesToBeforeTheChangeWeightsAndAllAndWhatCameAfterIsKept) {
-  Trainer undisturbed(paused_options());
+  Trainer undisturbed(paused_classifier_options());
   FeedLog whole(undisturbed.subscribe());
   take_steps(undisturbed, 25);
-  Trainer trainer(paused_options());
+  Trainer trainer(paused_classifier_options());
   FeedLog feed(trainer.subscribe());
   take_steps(trainer, 10);
   const float before = rate(trainer);
@@ -85,7 +76,7 @@ TEST(TakeBack, GoesToBeforeTheChangeWeightsAndAllAndWhatCameAfterIsKept) {
 }
 
 TEST(TakeBack, WhatWasChangedBeforeItAtTheSameStepStays) {
-  Trainer trainer(paused_options());
+  Trainer trainer(paused_classifier_options());
   take_steps(trainer, 5);
   change(trainer, "learning_rate", 0.02);
   const std::uint64_t second = change(trainer, "weight_decay", 0.25);
@@ -99,7 +90,7 @@ TEST(TakeBack, WhatWasChangedBeforeItAtTheSameStepStays) {
 }
 
 TEST(TakeBack, OneAfterAnotherLeadsBackThroughBranches) {
-  Trainer trainer(paused_options());
+  Trainer trainer(paused_classifier_options());
   FeedLog feed(trainer.subscribe());
   std::vector<std::uint64_t> changes;
   const float first = rate(trainer);
@@ -122,7 +113,7 @@ TEST(TakeBack, OneAfterAnotherLeadsBackThroughBranches) {
 }
 
 TEST(TakeBack, WithoutMomentsNothingIsOfferedAndItSaysWhy) {
-  TrainerOptions options = paused_options();
+  TrainerOptions options = paused_classifier_options();
   options.moments_mib = 0;
   Trainer trainer(options);
   take_steps(trainer, 3);
@@ -135,7 +126,7 @@ TEST(TakeBack, WithoutMomentsNothingIsOfferedAndItSaysWhy) {
 }
 
 TEST(TakeBack, AClassifierIsEvaluatedForWhoLooksAtThatStepAndNothingIsRecorded) {
-  Trainer trainer(paused_options());
+  Trainer trainer(paused_classifier_options());
   FeedLog feed(trainer.subscribe());
   take_steps(trainer, 7);
   trainer.send(RewindTo{5});

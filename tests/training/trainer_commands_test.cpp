@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include "gpu/core/random.h"
 #include "gpu/models/parameters.h"
+#include "gpu/runs/references.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/changes.h"
@@ -361,7 +363,7 @@ TEST(Command, FinishThatCannotSaveFails) {
   EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"/nonexistent/folder/weights.safetensors"}));
 }
 
-TEST(Command, AFinishedTrainingTakesResetAndSaveAlone) {
+TEST(Command, AFinishedTrainingTakesNoCommandThatTrains) {
   const tests::TemporaryFolder folder;
   TrainerOptions options = tiny_trainer_options();
   options.steps = 10;
@@ -396,6 +398,65 @@ TEST(Command, AFinishedTrainingTakesResetAndSaveAlone) {
   ASSERT_EQ(curves.size(), 2u);
   EXPECT_EQ(curves[0].size(), 10u);
   EXPECT_EQ(curves[1], curves[0]);
+}
+
+TEST(Command, AFinishedTrainingGoesOnWithMoreSteps) {
+  const auto losses_of = [](const std::vector<std::uint64_t>& limits, const std::string& run) {
+    TrainerOptions options = tiny_trainer_options();
+    options.steps = limits.front();
+    options.run_dir = run;
+    Trainer trainer(options);
+    FeedLog feed(trainer.subscribe());
+    EXPECT_TRUE(trainer.wait(tests::kPatience));
+    for (std::size_t i = 1; i < limits.size(); ++i) {
+      trainer.send(tests::change("steps", static_cast<std::int64_t>(limits[i])));
+      EXPECT_TRUE(wait_for_state(trainer, TrainerState::paused)) << trainer.snapshot()->notice;
+      trainer.send(Resume{});
+      EXPECT_TRUE(wait_for_step(trainer, limits[i]));
+      EXPECT_TRUE(wait_for_state(trainer, TrainerState::finished));
+    }
+    return feed.curves();
+  };
+  const tests::TemporaryFolder folder;
+  const std::string run = (folder / "run").string();
+  EXPECT_EQ(losses_of({10, 16, 25}, run), losses_of({25}, ""));
+  const nlohmann::json head = runs::read_head(run);
+  EXPECT_EQ(head.at("status"), "finished");
+  EXPECT_EQ(head.at("steps"), 25);
+}
+
+TEST(Command, AFinishedTrainingThatIsLeftIsNoFinishedRun) {
+  for (const Command& command : {Command{Reset{}}, Command{RewindTo{5}}}) {
+    const tests::TemporaryFolder folder;
+    TrainerOptions options = tiny_trainer_options();
+    options.steps = 10;
+    options.keeps_moments = true;
+    options.run_dir = (folder / "run").string();
+    Trainer trainer(options);
+    ASSERT_TRUE(trainer.wait(tests::kPatience));
+    trainer.send(command);
+    ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused)) << trainer.snapshot()->notice;
+    EXPECT_TRUE(wait_until(trainer, [&](const Snapshot&) {
+      return runs::read_head(options.run_dir).at("status") == "running";
+    }));
+  }
+}
+
+TEST(Command, AFinishedTrainingWithoutMoreStepsStaysFinished) {
+  TrainerOptions options = tiny_trainer_options();
+  options.steps = 10;
+  Trainer trainer(options);
+  ASSERT_TRUE(trainer.wait(tests::kPatience));
+  trainer.send(tests::change("steps", 5));
+  trainer.send(tests::change("test_every", 3));
+  ASSERT_TRUE(wait_for_commands(trainer));
+  EXPECT_EQ(trainer.snapshot()->state, TrainerState::finished);
+  EXPECT_EQ(trainer.snapshot()->settings->test_every, 3u);
+  trainer.send(tests::change("batch", 4));
+  ASSERT_TRUE(wait_for_commands(trainer));
+  EXPECT_EQ(trainer.snapshot()->settings->batch, 8);
+  EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"has ended", "batch", "more epochs"}))
+      << trainer.snapshot()->notice;
 }
 
 TEST(Command, SavesWhileTraining) {

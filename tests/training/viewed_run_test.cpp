@@ -106,7 +106,8 @@ TEST_F(Viewed, LookingAtARunChangesNothingInItsFolder) {
     }));
     const DistributionMoment& moment = *view.observations().distributions->moments.back();
     EXPECT_EQ(moment.step, 3u);
-    EXPECT_TRUE(moment.distributions.contains({1, Quantity::gradients}));
+    ASSERT_TRUE(moment.distributions.contains({1, Quantity::gradients}));
+    EXPECT_GT(moment.find(1, Quantity::gradients)->squares, 0);
     EXPECT_FALSE(moment.distributions.contains({1, Quantity::updates})) << "there was no step";
     view.send(CheckDeterminism{});
     ASSERT_TRUE(wait_until(view, [](const Snapshot& now) { return now.determinism != nullptr; }));

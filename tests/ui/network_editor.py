@@ -72,7 +72,7 @@ layers = [{layers} {{type = "global_average_pool"}}, {{type = "linear", features
         self.open_view("edit", "--steps", "2", until="finished")
         self.enter("network.edit.0.features", "64")
         now = self.wait_for("the edit", changed=True)
-        self.assertEqual(now["summary"], "The training takes no changes now; Reset starts it again.")
+        self.assertIn("The training has ended: more epochs, steps or time let it go on", now["summary"])
         self.assertEqual(now["why_no_apply"], now["summary"])
 
     def test_layers_are_listed_with_their_times_and_lead_the_other_views(self):

@@ -1,4 +1,5 @@
 """Kernels that a person writes while the window trains: made, saved, proved, applied and taken back."""
+import glob
 import os
 import sys
 
@@ -113,6 +114,53 @@ class OwnKernels(WindowCase):
         self.click("own_kernels.forget")
         self.wait_for("it to be gone", lambda now: now["kernels"] == [])
         self.assertTrue(os.path.exists(self.path("made.cpp")))
+        self.assert_succeeded(self.close_window())
+
+    def test_the_lesson_makes_a_kernel_which_is_proved_and_runs(self):
+        self.open_panel(size="1600x1000")
+        self.click("toolbar.pause")  # it has the processors to itself
+        self.wait_for_state("paused")
+        self.do_by_palette("take the lesson", "Take the lesson on kernels")
+
+        def stop():
+            return (self.events("tour") or [{"stop": ""}])[-1]["stop"]
+        wait_until(lambda: stop() == "A lesson: kernels", "the first stop", self.process)
+        self.click_when_still("tour.next")
+        wait_until(lambda: stop() == "1_naive.cpp", "the first file", self.process)
+        self.click_when_still("tour.make")
+        self.wait_for_kernel("it to run", variant="user:1_naive", state="in use", timed=True)
+        self.assertTrue(os.path.exists(self.path("warpscope_lesson", "1_naive.cpp")))
+        self.click_when_still("tour.next")
+        wait_until(lambda: stop() == "2_order.cpp", "the second file", self.process)
+        self.click_when_still("tour.skip")
+        wait_until(lambda: stop() == "", "the end of the lesson", self.process)
+        self.assert_succeeded(self.close_window())
+
+    def click_when_still(self, name):
+        """Clicks in a box that has just opened or moved: it stands still from its second frame on."""
+        self.item(name)
+        frames = len(self.events("drawn"))
+        wait_until(lambda: len(self.events("drawn")) > frames + 1, "two frames", self.process)
+        self.click(name)
+
+    def test_a_loaded_kernel_is_there_in_the_next_training_of_the_same_window(self):
+        self.new("relu.forward", "mine.cpp")
+        self.open_panel()
+        self.point_away()
+        self.drop("mine.cpp")
+        self.wait_for("the question", lambda now: now["question"].startswith("mine.cpp is code"))
+        self.click("own_kernels.yes")
+        self.wait_for_kernel("the proof", state="ready", version=1)
+        self.click("own_kernels.apply")
+        self.wait_for_kernel("it to run", state="in use", used=1)
+        self.key("ctrl+n")
+        self.choose("start.network", "start.network.mlp")
+        self.choose("start.device", "start.device.cpu")
+        self.click("start.start")
+        runs = self.path("home", "data", "warpscope", "runs", "*_mlp_*")
+        wait_until(lambda: glob.glob(runs), "the next training to be recorded", self.process)
+        self.do_by_palette("show own kernels", "Show Own kernels")
+        self.wait_for_kernel("it, proved and not chosen yet", variant="user:mine", state="ready", version=1, used=0)
         self.assert_succeeded(self.close_window())
 
 

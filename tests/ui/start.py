@@ -1,12 +1,13 @@
 """The start page: a training is set up and begun in the window, folders are looked at, a challenge is begun."""
 import glob
 import os
+import shutil
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from clipboard import Clipboard  # noqa: E402
 from warpscope_program import main, read_run, wait_until  # noqa: E402
-from window_driver import WindowCase  # noqa: E402
+from window_driver import WindowCase, center  # noqa: E402
 
 
 class Start(WindowCase):
@@ -51,6 +52,23 @@ class Start(WindowCase):
             self.assertEqual(len(places), 1, f"{name} moves away from a click")
         self.key("Escape")
         self.assert_succeeded(self.close_window())
+
+    def test_a_double_click_on_a_recent_training_goes_on_with_it(self):
+        self.open_paused()
+        self.assert_succeeded(self.close_window())
+        recorded = self.path("home", "data", "warpscope", "runs", "earlier")
+        shutil.copytree(self.run_dir, recorded)
+        self.run_dir = self.path("other")
+        self.open_paused(size="1400x900")
+        self.open_page()
+        card = self.item("start.recent.1")  # the first is this window's own
+        self.point_at(*center(card))
+        self.xdotool("click", "--repeat", "2", "--delay", "60", "1")
+        wait_until(lambda: [event for event in self.events("opening") if "step" in event["text"]], "it to be read",
+                   self.process)
+        wait_until(lambda: read_run(recorded).get("resumed"), "it to go on", self.process)
+        self.process.terminate()
+        self.assert_succeeded(self.finish(self.process))
 
     def test_a_challenge_shows_its_goal_and_how_far_it_is(self):
         self.open_paused(size="1400x900")

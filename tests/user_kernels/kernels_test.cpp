@@ -3,6 +3,7 @@
 #include "gpu/user_kernels/kernels.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/plan/selection.h"
+#include "gpu/user_kernels/cache.h"
 #include "gpu/user_kernels/watch.h"
 
 namespace warpscope::user_kernels::kernels_test {
@@ -171,6 +173,27 @@ TEST_F(UserKernels, AreCompiledAnewOnlyWhereTheyOrTheirHeadersChange) {
   EXPECT_FALSE(prove(source, other, trial_).proved);
 }
 
+TEST_F(UserKernels, ThatAreFoundCompiledCountAsUsedAndThePrunedAreMadeAgain) {
+  const Source source = read_source(write(
+      "again.cpp",
+      std::string("#include <warpscope/relu.forward.h>\nWARPSCOPE_KERNEL(call) {\n") + kRight + "\n}\n"));
+  const Compilation first = compile(source, compiling_);
+  ASSERT_TRUE(first.errors.empty());
+  const auto before = fs::last_write_time(first.fast) - std::chrono::hours(24 * 40);
+  for (const fs::directory_entry& each : fs::directory_iterator(folder_)) {
+    if (each.is_regular_file()) fs::last_write_time(each.path(), before);
+  }
+  EXPECT_TRUE(compile(source, compiling_).cached);
+  prune(folder_);
+  EXPECT_TRUE(compile(source, compiling_).cached) << "it was used just before";
+  fs::last_write_time(first.fast, before);
+  prune(folder_);
+  const Compilation again = compile(source, compiling_);
+  EXPECT_FALSE(again.cached);
+  EXPECT_TRUE(again.errors.empty());
+  EXPECT_TRUE(fs::exists(again.fast));
+}
+
 TEST_F(UserKernels, AreTimedBesideTheOthersOnTheShapesOfATraining) {
   const Kernel before = tried("before", kRight);
   const Kernel kernel = tried("mine", std::string(kRight) + "  // again");
@@ -215,6 +238,43 @@ TEST_F(UserKernels, AreMadeOfTheirFileAndOfHeadersAlsoOfThoseThatAreNotThereYet)
   write("deep.h", "");
   EXPECT_NE(look_at(files), looks);
   EXPECT_NE(checksum_of_all(files), sum);
+}
+
+TEST_F(UserKernels, AreMadeOfTheHeadersThatARunKeepsBesideThem) {
+  fs::create_directories(folder_ / "mine/sub");
+  fs::create_directories(folder_ / "common");
+  fs::create_directories(folder_ / "far");
+  write("mine/sub/near.h", "#include \"deep.h\"\n");
+  write("mine/sub/deep.h", "constexpr float kOne = 1;\n");
+  write("common/zero.h", "constexpr float kZero = 0;\n");
+  write("far/far.h", "#include <vector>\n");
+  const fs::path file = write(
+      "mine/kept.cpp",
+      "#include \"sub/near.h\"\n#include \"../common/zero.h\"\n#include <far.h>\n"
+      "#include <warpscope/relu.forward.h>\nWARPSCOPE_KERNEL(call) {\n"
+      "  for (Index i = 0; i < call.output.size(); ++i) call.output[i] = call.input[i] < kZero ? kZero : "
+      "kOne * call.input[i];\n}\n");
+  const std::vector<Header> headers = headers_of(file, {folder_ / "far"});
+  ASSERT_EQ(headers.size(), 4u);
+  EXPECT_EQ(headers[0], (Header{"sub/near.h", "#include \"deep.h\"\n"}));
+  EXPECT_EQ(headers[1].name, "../common/zero.h");
+  EXPECT_EQ(headers[2].name, "far.h");
+  EXPECT_EQ(headers[3].name, "sub/deep.h");
+
+  const fs::path kept = folder_ / "run/kept.2.cpp";
+  fs::create_directories(kept_headers_of(kept));
+  fs::copy_file(file, kept);
+  for (const Header& each : headers) {
+    fs::create_directories((kept_headers_of(kept) / each.name).parent_path());
+    std::ofstream(kept_headers_of(kept) / each.name) << each.text;
+  }
+  fs::remove_all(folder_ / "mine");
+  fs::remove_all(folder_ / "common");
+  const Source source = read_source(kept);
+  const Compilation made = compile(source, compiling_);
+  EXPECT_TRUE(made.errors.empty()) << to_string(made.errors.front());
+  EXPECT_EQ(source.variant, "user:kept");
+  EXPECT_EQ(headers_of(kept, {}).size(), 4u) << "who goes on with the run keeps them as well";
 }
 
 TEST_F(UserKernels, RunWhereTheyAreChosenOnlyAndAVersionLastsAsLongAsItsTable) {
@@ -263,6 +323,8 @@ TEST_F(UserKernels, OfOtherFilesAreRefusedWithWhatIsMissing) {
   EXPECT_THROW(read_source(folder_ / "pipe.cpp"), core::BadInput) << "nobody waits for who writes into it";
   EXPECT_EQ(refused("a.cpp", "#include <warpscope/relu.forward.h>\r\n"), "");
   EXPECT_EQ(variant_name_of("a/My conv-2.cpp"), "user:my_conv_2");
+  EXPECT_EQ(variant_name_of("run/kernels/my_conv.2.cpp"), "user:my_conv") << "as a run keeps it";
+  EXPECT_EQ(variant_name_of("my_conv.v2.cpp"), "user:my_conv_v2");
 }
 
 TEST_F(UserKernels, ErrorsOfOtherCompilersAreReadToo) {
@@ -282,6 +344,26 @@ TEST_F(UserKernels, ErrorsOfOtherCompilersAreReadToo) {
             "mine.cu");
   EXPECT_EQ(diagnostics_in("ld: no space\ncollect2: error: ld returned 1 exit status\n", source)[0].message,
             "ld: no space");
+}
+
+TEST_F(UserKernels, RacesAreToldAsTheToolTellsThem) {
+  EXPECT_EQ(
+      races_in("========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 "
+               "warnings)\n"),
+      "");
+  EXPECT_EQ(
+      races_in(
+          "========= COMPUTE-SANITIZER\n"
+          "========= Error: Race reported between Write access at warpscope_kernel_run+0x90 in mine.cu:9\n"
+          "=========     and Read access at warpscope_kernel_run+0xa0 in mine.cu:10 [252 hazards]\n"
+          "=========\n"
+          "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n"),
+      "races in shared memory: Write access at warpscope_kernel_run+0x90 in mine.cu:9 and Read access at "
+      "warpscope_kernel_run+0xa0 in mine.cu:10 [252 hazards]");
+  for (const char* output : {"", "========= Error: Target application returned an error\n"})
+    EXPECT_THROW(races_in(output), core::Error) << output;
+  const Source source = source_of("mine.cpp", "#include <warpscope/relu.forward.h>\n");
+  EXPECT_THROW(racecheck(source, {}, trial_), core::BadInput) << "of a kernel for the CPU";
 }
 
 }  // namespace

@@ -1,6 +1,17 @@
 #pragma once
 // What views have shown at earlier steps, so that they can show it again: the one owner of it in a window. All views
 // ask for the step that the cursor is at and get of each kind the nearest that is kept. No drawing here.
+//
+//   Images                     the nearest pictures, since the start, in run folders too
+//   Predictions, Confusion     the nearest evaluation and tints of texts, since the start; of a typed text the newest
+//   Kernels, Time, Network     the nearest times, since the first timed step; menus wait for the newest step
+//   Network's activations      the nearest of that image or layer, since its tab was in front
+//   Distributions              the nearest moment, since its tab was in front
+//   Latent's PCA               the nearest places, since its tab was in front
+//   Memory, Features, maps, Training, comparisons with other networks   the newest
+//
+// A line over the view says what it shows: "step 1,024 (nearest kept to 1,100)". After a rewind pictures and
+// distributions begin anew, and of the others what both lines have in common stays.
 
 #include <cstddef>
 #include <cstdint>

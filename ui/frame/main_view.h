@@ -143,6 +143,8 @@ class MainView {
   void draw_palette(const Frame& frame);
   void draw_window_menu(const Frame& frame);
   void draw_tour_stop(const Frame& frame, const Area& toolbar);
+  /// Begins the lesson on kernels for the training's device.
+  void take_lesson(const Frame& frame);
   void trace_changes(const Frame& frame);
   void trace_laboratory(const Frame& frame);
 

@@ -1,10 +1,12 @@
 // The command palette in the window, and undo and redo.
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "gpu/settings/setting.h"
 #include "ui/frame/main_view.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
@@ -30,6 +32,14 @@ std::string taken_back_text(std::uint64_t step, const std::string& change) {
 void stop_rewind(const Frame& frame) {
   frame.send(training::Pause{});
   frame.send(training::Pause{});
+}
+
+/// A change of settings that shape no weights, which a training takes after its end too.
+bool is_of_limits(const training::Command& command) {
+  const auto* const change = std::get_if<training::Change>(&command);
+  return change != nullptr && std::ranges::none_of(training::settings(), [&](const training::Setting& row) {
+           return row.shapes_weights && change->settings.has(row.name);
+         });
 }
 
 bool takes_commands(const training::Snapshot& snapshot) {
@@ -100,9 +110,10 @@ void MainView::send_change_back(const Frame& frame, bool redo, bool only_setting
   const auto command = redo ? undo_.command_to_redo(snapshot) : undo_.command_to_undo(snapshot, only_setting);
   const bool takes_back = command && std::holds_alternative<training::TakeBack>(*command);
   const bool returns = takes_back || (command && std::holds_alternative<training::ReturnTo>(*command));
-  const bool finished = returns && snapshot.state == training::TrainerState::finished;
+  const bool finished =
+      (returns || (command && is_of_limits(*command))) && snapshot.state == training::TrainerState::finished;
   if (command && !finished && !takes_commands(snapshot)) {
-    return tell("the training takes no changes now; Reset starts it again", training::LogLevel::info);
+    return tell(why_it_stands(snapshot), training::LogLevel::info);
   }
   const std::optional<Change> change = redo ? undo_.redo() : undo_.undo();
   if (const auto* const view = std::get_if<ViewChoices>(&change->after)) show(*view);
@@ -307,10 +318,22 @@ void MainView::draw_tour_stop(const Frame& frame, const Area& toolbar) {
   if (stop != toured_) {
     toured_ = stop;
     trace_event("tour", fmt::format("\"stop\":{}", json_string(stop == nullptr ? "" : stop->title)));
-    if (stop != nullptr && *stop->panel != '\0') dock_.show(stop->panel);
+    if (stop != nullptr && !stop->panel.empty()) dock_.show(stop->panel);
     return redraw_at(frame, ImGui::GetTime());  // with the panel in its place
   }
-  if (stop != nullptr) draw_tour(frame, tour_, dock_.area_of(stop->panel).value_or(toolbar));
+  if (stop == nullptr) return;
+  OwnKernelsDesk& desk = panels_.own_kernels.desk();
+  std::optional<LessonRow> lesson;
+  if (!stop->example.empty()) lesson = lesson_row(tour_.stops(), stop->example, frame.snapshot, desk.busy());
+  const std::string example = stop->example;
+  const Area about = dock_.area_of(stop->panel).value_or(toolbar);
+  if (draw_tour(frame, tour_, about, lesson ? &*lesson : nullptr)) desk.make_example(example);
+}
+
+void MainView::take_lesson(const Frame& frame) {
+  std::vector<TourStop> stops =
+      lesson_stops(panels_.own_kernels.desk().services().lesson, frame.snapshot.device);
+  if (!stops.empty()) tour_.start(std::move(stops));
 }
 
 }  // namespace warpscope::ui

@@ -25,6 +25,7 @@ void MainView::follow_start(const Frame& frame) {
   challenge_.follow(frame);
   if (start_.take_resume()) frame.send(training::Resume{});
   if (start_.take_tour()) take_tour();
+  if (panels_.own_kernels.take_lesson()) take_lesson(frame);
   if (const auto weights = panels_.runs.take_weights()) {
     if (!start_.is_open()) start_.open(frame.snapshot);
     start_.desk().take(*weights);
@@ -88,7 +89,8 @@ void MainView::add_kernel_actions(const Frame& frame, ActionScene& scene) {
                            [this] {
                              dock_.show("own_kernels");
                              panels_.own_kernels.browse();
-                           }};
+                           },
+                       .learn = [this, &frame] { take_lesson(frame); }};
 }
 
 void MainView::start_with(const Frame& frame, const std::string& setting, const std::string& text) {

@@ -119,7 +119,7 @@ class Session {
     view_.offer(options.unsaved);
     if (!options.notice.empty()) view_.tell(options.notice, training::LogLevel::info);
     if (first && options.start_page) view_.open_start(*source().snapshot(), true);
-    if (first && !options.start_page) view_.take_tour();
+    if (first && !options.start_page && !options.source) view_.take_tour();  // it steers nothing in a view
     send_ = [this](training::Command command) {
       trace_event("sent", fmt::format("\"step\":{}", source().snapshot()->step));
       const std::uint64_t number = snapshot_ ? view_.note_sent(command, *snapshot_) : 0;
@@ -364,7 +364,7 @@ void Session::look_at_opened() {
   if (!opened->result)
     return view_.tell(fmt::format(fmt::runtime(refusal_), opened->error), training::LogLevel::error);
   const int ranks = std::max(1, static_cast<int>(snapshot_->ranks.size()));
-  go_on_ = NextTraining{std::move(*opened->result), ranks};
+  go_on_ = NextTraining{std::move(*opened->result), ranks, snapshot_->user_kernels};
   glfwSetWindowShouldClose(window_.handle(), GLFW_TRUE);
 }
 

@@ -49,7 +49,8 @@ struct WindowOptions {
 /// What takes the place of the window's training.
 struct NextTraining {
   training::TrainerOptions options;
-  int ranks = 1;  ///< that the training before it had
+  int ranks = 1;                                                   ///< that the training before it had
+  std::shared_ptr<const training::UserKernels> kernels = nullptr;  ///< that were loaded there
 };
 
 /// There is no display to open a window on.

@@ -73,7 +73,7 @@ std::vector<int> sides_of(const std::string& layer, const models::Model& model) 
   return sides;
 }
 
-std::string beside_text(const std::string& layer, const models::Model& model) {
+std::string further_text(const std::string& layer, const models::Model& model) {
   constexpr int kMostSide = 4;
   const models::Extent extent = extent_of(layer, model);
   if (extent.height <= kMostSide && extent.width <= kMostSide) return layer;
@@ -93,7 +93,7 @@ std::string layers_text(const FeatureChoice& choice, const models::Model& model)
     first = fmt::format("{}:{}={}", layer, choice.pooling == Pooling::max ? "max" : "mean", side);
   }
   std::string text = first;
-  for (const std::string& each : choice.beside) {
+  for (const std::string& each : choice.further) {
     if (each != first && readable(each, model)) text += fmt::format("+{}", each);
   }
   return text;
@@ -132,8 +132,8 @@ void take_choice(const TrialFigures& tried, const models::Model& model, FeatureC
   try {
     const features::FeatureLayers read = features::parse_feature_layers(tried.layers, model);
     const features::FeatureLayer& layer = read.front();
-    choice.beside.clear();
-    for (std::size_t i = 1; i < read.size(); ++i) choice.beside.push_back(features::to_string({read[i]}));
+    choice.further.clear();
+    for (std::size_t i = 1; i < read.size(); ++i) choice.further.push_back(features::to_string({read[i]}));
     choice.layer = layer.layer;
     choice.pooling = layer.pooling;
     if (layer.side > 0) choice.side = layer.side;

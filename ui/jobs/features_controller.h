@@ -22,7 +22,7 @@ struct FeatureChoice {
   features::Pooling pooling = features::Pooling::none;
   int side = 4;  ///< with pooling, if the layer has it
   std::vector<std::string>
-      beside;  ///< further features side by side with these, each as beside_text() has it
+      further;  ///< layers whose numbers stand side by side with these, each as further_text() has it
   bool standardize = true;
   std::string classifier = "rbf";
   std::map<std::string, double, std::less<>> cs;  ///< of classifiers whose C was changed
@@ -39,11 +39,11 @@ std::string layer_of(const FeatureChoice& choice, const models::Model& model);
 /// The sides that a layer can be pooled to, rising: common divisors of height and width, without the larger of them
 /// if that pools nothing. Empty if it cannot be pooled.
 std::vector<int> sides_of(const std::string& layer, const models::Model& model);
-/// What a layer adds beside another: whole if it has no more than 4 x 4 places, else the largest of each of at most 4 x
+/// What a further layer adds: whole if it has no more than 4 x 4 places, else the largest of each of at most 4 x
 /// 4 windows: "pool1:max=4".
-std::string beside_text(const std::string& layer, const models::Model& model);
+std::string further_text(const std::string& layer, const models::Model& model);
 /// As features::parse_feature_layers() takes it: "pool1:max=4+pool2:max=4". A side that the layer does not have is the
-/// nearest; what stands beside it is left out if the model lacks it, or if it is the same.
+/// nearest; a further layer is left out if the model lacks it, or if it is the same.
 std::string layers_text(const FeatureChoice& choice, const models::Model& model);
 /// "8 x 8 x 128 = 8,192 numbers an image", of several layers "4 x 4 x 256 + 8 x 8 x 128 = 12,288 numbers an image"
 std::string layer_note(const std::string& layers, const models::Model& model);

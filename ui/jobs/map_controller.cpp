@@ -75,10 +75,6 @@ std::string map_count_text(std::int64_t images) {
   return images == 0 ? std::string("auto") : counted(images);
 }
 
-std::string map_title(const std::string& method) {
-  return std::string(maps::find_map(method).title);
-}
-
 std::string map_text(const features::MapPicture& map) {
   const features::MapFacts& facts = *map.facts;
   const std::int64_t all = facts.subject.data ? facts.subject.data->test.count : facts.images;

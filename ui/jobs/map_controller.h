@@ -46,8 +46,6 @@ std::vector<std::int64_t> map_counts(std::int64_t all);
 /// "auto", "3,000"
 std::string map_count_text(std::int64_t images);
 
-/// "t-SNE"
-std::string map_title(const std::string& method);
 /// "3,000 of 10,000 images, 8,192 numbers each, step 1,200"
 std::string map_text(const features::MapPicture& map);
 /// What is behind that, for a tool-tip.

@@ -412,6 +412,7 @@ void add_own_kernels(const ActionScene& scene, std::vector<Action>& actions) {
   };
   add("own_kernels.new", "New kernel of your own...", own.why_no_new, own.make);
   add("own_kernels.load", "Load a kernel of your own...", own.why_no_loading, own.load);
+  add("own_kernels.lesson", "Take the lesson on kernels", own.why_no_new, own.learn);
   const std::string refusal = why_no_own_kernels(scene.snapshot);
   for (const training::UserKernel& kernel : scene.snapshot.user_kernels->kernels) {
     const std::string name(short_name(kernel));

@@ -60,6 +60,7 @@ struct ChallengeChoice {
 struct OwnKernelChoices {
   std::string why_no_loading = {}, why_no_new = {};  ///< "" where it can be done
   std::function<void()> make = {}, load = {};        ///< a form for a new one; a list of files to choose from
+  std::function<void()> learn = {};                  ///< the lesson
 };
 
 /// What actions depend on, and what they do things with.

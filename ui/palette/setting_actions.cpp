@@ -10,6 +10,7 @@
 #include "gpu/core/error.h"
 #include "gpu/settings/setting.h"
 #include "ui/settings/setting_spec.h"
+#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -17,7 +18,6 @@ namespace {
 
 using training::Changes;
 using training::Setting;
-using training::TrainerState;
 using training::TrainingSettings;
 
 // With the variants as they will be.
@@ -151,16 +151,13 @@ void complete(Action& action, const ActionScene& scene, const Setting& setting, 
 
 std::string why_no_setting(const ActionScene& scene) {
   if (!scene.why_no_steering.empty()) return scene.why_no_steering;
-  switch (scene.snapshot.state) {
-    case TrainerState::preparing:
-      return "The training is still being prepared.";
-    case TrainerState::finished:
-      return "The training has ended; Reset starts it again.";
-    case TrainerState::failed:
-      return "The training has failed.";
-    default:
-      return {};
-  }
+  return why_it_stands(scene.snapshot);
+}
+
+std::string why_no_setting(const ActionScene& scene, const Setting& setting) {
+  const bool ended = scene.snapshot.state == training::TrainerState::finished;
+  if (ended && changes_in_run(setting) && !setting.shapes_weights) return scene.why_no_steering;
+  return why_no_setting(scene);
 }
 
 std::string refusal_of(const std::function<void()>& attempt) {
@@ -182,7 +179,7 @@ void add_settings(const ActionScene& scene, std::vector<Action>& actions) {
                        .title = fmt::format("Set {} ...", label_of(setting)),
                        .group = "Settings",
                        .note = value,
-                       .why_not = refusal,
+                       .why_not = why_no_setting(scene, setting),
                        .fill = label_of(setting) + " "});
   }
   for (const ops::RuleRow& row : ops::kUpdateRules) {
@@ -218,7 +215,7 @@ std::vector<Action> typed_settings(std::string_view query, const ActionScene& sc
   Action action{.id = fmt::format("set.{}={}", found->name, value),
                 .title = fmt::format("Set {} to {}", label_of(*found), value),
                 .group = "Settings",
-                .why_not = why_no_setting(scene)};
+                .why_not = why_no_setting(scene, *found)};
   if (action.why_not.empty()) complete(action, scene, *found, value);
   return {std::move(action)};
 }

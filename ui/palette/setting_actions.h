@@ -11,6 +11,8 @@ namespace warpscope::ui {
 
 /// Why no setting of the training can be changed now, as a sentence; "" if they can.
 std::string why_no_setting(const ActionScene& scene);
+/// The same of one setting: after the end those that shape no weights can change.
+std::string why_no_setting(const ActionScene& scene, const training::Setting& setting);
 
 /// What `attempt` throws as bad input, as a sentence; "" if it throws nothing.
 std::string refusal_of(const std::function<void()>& attempt);

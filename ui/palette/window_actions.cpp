@@ -91,7 +91,7 @@ void add_sizes(const ActionScene& scene, std::vector<Action>& actions) {
 std::vector<Action> window_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   actions.push_back({.id = "new",
-                     .title = "Start a training: data, network, goal ...",
+                     .title = "Start a training: data, goal ...",
                      .group = "Training",
                      .keys = "Ctrl N",
                      .run = [press = scene.press] {

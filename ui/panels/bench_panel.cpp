@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -259,8 +260,9 @@ std::span<const char* const> BenchPanel::views() {
 }
 
 void BenchPanel::prepare(const Frame& frame, const LaboratoryController& controller) {
-  if (!stale_ && version_ == controller.version()) return;
+  if (!stale_ && version_ == controller.version() && own_ == frame.snapshot.user_kernels) return;
   stale_ = false;
+  own_ = frame.snapshot.user_kernels;
   version_ = controller.version();
   const auto& laboratory = controller.state();
   const bool name_precision = !filter_.precision && bench_precisions(laboratory.bench).size() > 1;
@@ -268,7 +270,9 @@ void BenchPanel::prepare(const Frame& frame, const LaboratoryController& control
   for (const BenchGroup& group : bench_groups(laboratory.bench, filter_))
     groups_.push_back(bars_of(frame, group, name_precision));
   points_.clear();
-  for (const BenchPoint& point : bench_points(laboratory.bench, filter_)) {
+  std::vector<profiling::BenchRow> rows = laboratory.bench;
+  for (profiling::BenchRow& each : rows_of_own(*own_)) rows.push_back(std::move(each));
+  for (const BenchPoint& point : bench_points(rows, filter_)) {
     points_.push_back(point_of(frame, point, filter_.op.has_value(), laboratory.peaks.bytes,
                                laboratory.peaks.flops(point.precision)));
   }
@@ -340,7 +344,7 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const bool both = room.x >= kBothWidth * frame.scale;
   draw_controls(frame, controller, both);
   job_progress(frame, controller, jobs::Job::bench, "bench.progress");
-  if (laboratory.bench_beside && laboratory.running != jobs::Job::bench) draw_disturbed(frame);
+  if (laboratory.bench_disturbed && laboratory.running != jobs::Job::bench) draw_disturbed(frame);
   draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
     centered_text(frame, controller.state().running == jobs::Job::bench

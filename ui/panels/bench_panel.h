@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,7 @@ class BenchPanel {
   int measured_precisions_ = 0;  ///< 0: the one in use, 1: all
   int view_ = 0;                 ///< 0: bars, 1: roofline; where there is no room for both
   bool logarithmic_ = false;
+  std::shared_ptr<const training::UserKernels> own_;  ///< kernels that these were made of
   bool stale_ = true;
   std::uint64_t version_ = 0;  ///< of the state that these were made of
   std::vector<plot::BarGroup> groups_;

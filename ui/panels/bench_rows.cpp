@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/ops/cost.h"
+#include "ui/panels/own_kernels_rows.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
 
@@ -171,6 +173,37 @@ std::vector<BenchPoint> bench_points(const std::vector<BenchRow>& rows, const Be
     ++point->layers;
   }
   return points;
+}
+
+std::vector<BenchRow> rows_of_own(const training::UserKernels& kernels) {
+  std::vector<BenchRow> rows;
+  for (const training::UserKernel& kernel : kernels.kernels) {
+    const training::KernelVersion* const version =
+        kernel.used() == 0 || !kernel.op ? nullptr : version_of(kernel, kernel.used());
+    if (version == nullptr || version->number != kernel.used()) continue;
+    ops::Variant form;
+    form.op = *kernel.op;
+    const ops::Work work = ops::contract(form.op).work;
+    for (const training::KernelShapeTimes& each : version->times) {
+      const auto own = std::ranges::find_if(each.times, [&](const training::KernelTime& time) {
+        return time.variant == kernel.variant && time.version == version->number;
+      });
+      if (own == each.times.end() || !(each.shape.covered == ops::OpSet{})) continue;
+      for (const std::string& layer : each.layers) {
+        BenchRow& row = rows.emplace_back();
+        row.what = {form.op, layer, each.shape};
+        row.precision = core::Precision::fp32;
+        row.variant = kernel.variant;
+        row.samples = static_cast<int>(own->microseconds.samples);
+        row.median = own->microseconds.median;
+        row.middle = own->microseconds.spread;
+        row.flops = ops::formula_flops(form, each.shape).of(work);
+        row.least_flops = ops::fewest_flops(form, each.shape).of(work);
+        row.bytes = ops::minimum_bytes(form, each.shape, row.precision);
+      }
+    }
+  }
+  return rows;
 }
 
 std::string bench_summary(const std::vector<BenchRow>& rows) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/messages/user_kernels.h"
 #include "gpu/profiling/bench.h"
 
 namespace warpscope::ui {
@@ -62,6 +63,10 @@ struct BenchPoint {
 
 /// The timed rows that compute something: layers added up, or one by one where `filter` names an op.
 std::vector<BenchPoint> bench_points(const std::vector<profiling::BenchRow>& rows, const BenchFilter& filter);
+
+/// Rows of the kernels of a person's own that run, as they were timed beside the training, for points of a roofline.
+/// None of kernels that cover several ops.
+std::vector<profiling::BenchRow> rows_of_own(const training::UserKernels& kernels);
 
 /// Every number of a point, a line each; `roof` is what the device allows at its intensity, or 0.
 std::string point_tip(const BenchPoint& point, double roof);

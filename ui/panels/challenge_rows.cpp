@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -85,7 +86,7 @@ CommandList follow_slow(Challenge& challenge, const Snapshot& snapshot) {
   }
   const double times = speed / *challenge.baseline, wanted = times_wanted(challenge);
   if (times >= wanted) {
-    challenge.finish(fmt::format("done: {:.1f} times as fast", times));
+    challenge.finish(fmt::format("done, {:.1f} times as fast", times));
   } else if (speed > 0) {
     challenge.tell(fmt::format("{:.1f} times as fast, of {:.1f}", times, wanted), times / wanted);
   }
@@ -114,25 +115,25 @@ CommandList make_diverge(const Snapshot& snapshot) {
 CommandList follow_diverging(Challenge& challenge, const Snapshot& snapshot) {
   if (!challenge.first_loss) {
     challenge.first_loss = challenge.loss().mean();
-    challenge.tell("it trains well; something will be changed soon", 0);
+    challenge.tell("It trains well; something will be changed soon", 0);
     return challenge.first_loss ? make_diverge(snapshot) : CommandList{};
   }
   const double first = *challenge.first_loss;
   if (snapshot.divergence.id == challenge.divergence) {
-    challenge.tell(fmt::format("something was changed; the loss was {}", compact_number(first, 3)), 0.1);
+    challenge.tell(fmt::format("Something was changed; the loss was {}", compact_number(first)), 0.1);
     return {};
   }
   if (snapshot.state != TrainerState::running) challenge.forget_loss();  // those from before do not count
   const auto loss = challenge.loss().mean();
   if (!loss) {
-    challenge.tell("it has diverged and waits for you: bring it back", 0.25);
+    challenge.tell("It has diverged and waits for you: bring it back", 0.25);
     return {};
   }
   if (*loss < first && snapshot.step > snapshot.divergence.back_step) {
-    challenge.finish(fmt::format("done: the loss is {}", compact_number(*loss, 3)));
+    challenge.finish(fmt::format("Done: the loss is {}", compact_number(*loss)));
   } else {
-    challenge.tell(
-        fmt::format("the loss is {}, it was {}", compact_number(*loss, 3), compact_number(first, 3)), 0.5);
+    challenge.tell(fmt::format("The loss is {}, it was {}", compact_number(*loss), compact_number(first)),
+                   0.5);
   }
   return {};
 }
@@ -161,16 +162,17 @@ CommandList follow_adam(Challenge& challenge, const Snapshot& snapshot) {
     challenge.baseline_generation = snapshot.generation;
     return {training::Pause{}, training::Reset{}};
   }
-  const std::string goal = fmt::format("{} by step {}", compact_number(*challenge.baseline, 3), kAdamSteps);
+  const std::string goal = fmt::format("{} by step {}", compact_number(*challenge.baseline), kAdamSteps);
   if (snapshot.generation == challenge.baseline_generation || snapshot.step == 0) {
-    challenge.tell("your turn: a loss of " + goal + "; choose, then start", 0.5);
+    challenge.tell("your turn, for a loss of " + goal + "; choose, then start", 0.5);
   } else if (loss && snapshot.step < kAdamSteps && *loss <= *challenge.baseline) {
-    challenge.finish(fmt::format("done: the loss of Adam's step {} at step {}", kAdamSteps, snapshot.step));
+    challenge.finish(
+        fmt::format("done, with the loss of Adam's step {} at step {}", kAdamSteps, snapshot.step));
   } else if (snapshot.step >= kAdamSteps) {
     challenge.tell("not yet: R starts again from the first weights, for " + goal, 0.5);
   } else {
     challenge.tell(fmt::format("step {}: a loss of {}, for {}", snapshot.step,
-                               loss ? compact_number(*loss, 3) : "...", goal),
+                               loss ? compact_number(*loss) : "...", goal),
                    0.5 + part / 2);
   }
   return {};
@@ -205,7 +207,7 @@ void RecentLoss::take(const Snapshot& snapshot) {
   const bool other = snapshot.generation != generation_ || snapshot.step < step_;
   if (other) begun_ = false;
   generation_ = snapshot.generation;
-  if (snapshot.step == 0 || !std::isfinite(loss) || (begun_ && snapshot.step == step_)) return;
+  if (snapshot.step == 0 || !std::isfinite(loss) || (!other && snapshot.step == step_)) return;
   const auto steps = static_cast<double>(snapshot.step - step_);
   mean_ = begun_ ? loss + (mean_ - loss) * std::exp(-steps / kLossSteps) : loss;
   if (!begun_) first_ = snapshot.step;
@@ -225,6 +227,11 @@ std::vector<Command> Challenge::follow(const Snapshot& snapshot) {
   if (done_) return {};
   loss_.take(snapshot);
   return row_->follow(*this, snapshot);
+}
+
+std::string Challenge::line() const {
+  const bool asks = std::string_view(row_->title).ends_with('?');
+  return fmt::format("{}{} {}", row_->title, asks ? "" : ":", told_);
 }
 
 }  // namespace warpscope::ui

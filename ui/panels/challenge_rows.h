@@ -34,6 +34,8 @@ std::span<const ChallengeRow> challenges();
 class RecentLoss {
  public:
   void take(const training::Snapshot& snapshot);
+  /// Losses up to the last step that was shown do not count any more.
+  void forget() { begun_ = false; }
   /// Nothing before twenty steps of this generation.
   std::optional<double> mean() const;
 
@@ -55,6 +57,8 @@ class Challenge {
   bool done() const { return done_; }
   /// "3.4 times as fast, of 10"
   const std::string& told() const { return told_; }
+  /// "Make this 10 times faster: 3.4 times as fast, of 10"
+  std::string line() const;
   double part() const { return part_; }  ///< of the way, 0 to 1
 
   // For the rows:
@@ -67,7 +71,7 @@ class Challenge {
     done_ = true;
   }
   const RecentLoss& loss() const { return loss_; }
-  void forget_loss() { loss_ = {}; }
+  void forget_loss() { loss_.forget(); }
 
   /// What the rows remember.
   std::uint64_t generation = 0;  ///< at the beginning

@@ -42,9 +42,8 @@ const char* ChallengeStrip::draw(const Frame& frame) {
   const char* const end = challenge_->done() ? "Well done" : "End";
   const float buttons = text_button_width(frame, show) + text_button_width(frame, end) + 2 * pad;
   const float room = ImGui::GetWindowWidth() - buttons - kBarRoom * s - 4 * pad;
-  const std::string text = fmt::format("{}: {}", row.title, challenge_->told());
   row_text(frame, frame.fonts.text, challenge_->done() ? frame.palette.good : frame.palette.text,
-           ellipsize(frame.fonts.text, text, std::max(room, 1.0f)));
+           ellipsize(frame.fonts.text, challenge_->line(), std::max(room, 1.0f)));
   trace_item("challenge.text");
   tooltip(frame, row.goal);
   ImGui::SameLine(ImGui::GetWindowWidth() - pad - buttons - kBarRoom * s);

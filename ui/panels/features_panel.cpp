@@ -90,7 +90,7 @@ bool draw_layer(const Frame& frame, FeaturesController& controller) {
 }
 
 /// A list of which any number can be chosen.
-bool draw_beside(const Frame& frame, FeaturesController& controller) {
+bool draw_further(const Frame& frame, FeaturesController& controller) {
   FeatureChoice& choice = controller.choice;
   const models::Model& model = controller.model();
   constexpr const char* kTip =
@@ -102,22 +102,22 @@ bool draw_beside(const Frame& frame, FeaturesController& controller) {
   bool changed = false;
   if (begin_combo(frame, "features.beside", now, std::max(60.0f, ImGui::GetContentRegionAvail().x),
                   plus == std::string::npos ? std::string(kTip) : layer_note(whole, model))) {
-    if (combo_item(frame, "features.beside=nothing", "nothing", choice.beside.empty())) {
-      changed = !choice.beside.empty();
-      choice.beside.clear();
+    if (combo_item(frame, "features.beside=nothing", "nothing", choice.further.empty())) {
+      changed = !choice.further.empty();
+      choice.further.clear();
     }
     for (const models::Layer& layer : model.layers) {
-      const std::string text = beside_text(layer.name, model);
-      const auto found = std::find(choice.beside.begin(), choice.beside.end(), text);
+      const std::string text = further_text(layer.name, model);
+      const auto found = std::find(choice.further.begin(), choice.further.end(), text);
       const std::string name = "features.beside=" + layer.name;
-      if (!combo_item(frame, name.c_str(), text.c_str(), found != choice.beside.end(),
+      if (!combo_item(frame, name.c_str(), text.c_str(), found != choice.further.end(),
                       layer_note(text, model)))
         continue;
       changed = true;
-      if (found == choice.beside.end()) {
-        choice.beside.push_back(text);
+      if (found == choice.further.end()) {
+        choice.further.push_back(text);
       } else {
-        choice.beside.erase(found);
+        choice.further.erase(found);
       }
     }
     end_combo();
@@ -274,7 +274,7 @@ void FeaturesControls::draw(const Frame& frame, FeaturesController& controller, 
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * frame.scale, 3 * frame.scale));
   bool changed = draw_layer(frame, controller);
   changed = draw_pooling(frame, controller) || changed;
-  changed = draw_beside(frame, controller) || changed;
+  changed = draw_further(frame, controller) || changed;
   label(frame, "scaling", "Whether each number of the features is brought to mean 0 and deviation 1 first.");
   changed =
       toggle(frame, "features.standardize", "standardized", &controller.choice.standardize,

@@ -20,7 +20,7 @@ constexpr float kBothWidth = 620;  // design pixels from which table and points 
 constexpr std::array<const char*, 2> kViews{"table", "points"};
 
 // In the order of TryColumn.
-constexpr std::array<Column, 8> kColumns{{
+constexpr std::array<Column, 8> kTryColumns{{
     number_column("", "In the order in which they were made.", 28, 0, Column::Sort::descending),
     number_column("step", "Steps after which the weights were taken.", 56, 0, Column::Sort::descending),
     text_column("features", "Layers and how they are pooled; * as they are, not standardized.", 88, 0,
@@ -194,7 +194,7 @@ void draw_points(const Frame& frame, FeaturesController& controller, ImVec2 size
 
 void FeaturesTries::draw_table(const Frame& frame, FeaturesController& controller, ImVec2 size) {
   const auto& tries = *controller.state().tries;
-  Table table(frame, "features.tries", kColumns, size);
+  Table table(frame, "features.tries", kTryColumns, size);
   if (const int sorted = table.newly_sorted(); sorted >= 0) sorted_by_ = static_cast<TryColumn>(sorted);
   const auto order = order_of(tries, sorted_by_);
   double best = 0;

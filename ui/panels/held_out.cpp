@@ -169,7 +169,7 @@ std::string count_text(const HeldOut& held_out, const PredictionChoice& choice, 
 std::string count_unit(const HeldOut& held_out, std::uint64_t shown) {
   const auto known = static_cast<std::uint64_t>(held_out.count());
   const std::string things = fmt::format("{}s", held_out.thing());
-  if (held_out.evaluated() <= known) return things;
+  if (held_out.evaluated() <= known) return shown == 1 ? held_out.thing() : things;
   const std::string worst = fmt::format("worst of {} {}", with_thousands(held_out.evaluated()), things);
   return shown == known ? worst : fmt::format("of the {} {}", with_thousands(known), worst);
 }

@@ -65,6 +65,47 @@ std::string age_text(std::uint64_t newest_step, std::optional<std::uint64_t> sho
                      with_thousands(*shown_step));
 }
 
+void ImageTimeline::draw_play(const Frame& frame, const std::vector<std::uint64_t>& steps, bool own,
+                              bool enough) {
+  const char* const tip =
+      own        ? kNoOwnHistory
+      : playing_ ? "Stop here"
+                 : "Play the pictures of the steps so far, from the step that is chosen or else the first";
+  if (!icon_button(frame, "images.play", playing_ ? Icon::pause : Icon::play, tip, enough)) return;
+  playing_ = !playing_;
+  next_ = ImGui::GetTime() + kSecondsAPicture;
+  if (playing_ && !frame.cursor->step) frame.cursor->step = steps.front();
+}
+
+/// The slider itself, with what it says of the pictures that are shown.
+void ImageTimeline::draw_steps(const Frame& frame, const std::vector<std::uint64_t>& steps,
+                               std::optional<std::uint64_t> shown_step, const Row& row) {
+  const auto last = static_cast<float>(steps.size());
+  // One place more than there are pictures: the newest, which is not kept.
+  float place = row.past ? static_cast<float>(kept_index(steps, *row.past)) : last;
+  std::string text = age_text(frame.snapshot.step, shown_step);
+  if (row.past) {
+    const std::uint64_t kept = steps.empty() ? 0 : steps[kept_index(steps, *row.past)];
+    text = step_line(*row.past, kept);
+    if (text_width(frame.fonts.text, text) > row.width - 24 * frame.scale)
+      text = "step " + with_thousands(kept);
+  }
+  const char* const tip =
+      row.own ? kNoOwnHistory
+              : "Pictures of earlier steps. They are kept at steps that lie evenly on a logarithm, 64 MiB at "
+                "the most.";
+  const bool moved = slider(frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), row.width,
+                            tip, false, steps.empty() ? "now" : "step " + with_thousands(steps.back()));
+  if (!moved || !row.enough) return;
+  playing_ = false;
+  const auto index = static_cast<std::size_t>(std::lround(place));
+  if (index >= steps.size()) {
+    frame.cursor->step.reset();
+  } else {
+    frame.cursor->step = steps[index];
+  }
+}
+
 void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_step, bool own) {
   if (height(frame) == 0) return;
   const float s = frame.scale;
@@ -73,49 +114,16 @@ void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_
   const bool enough = steps.size() > 1 && !own;
   if (!enough || !cursor.step) playing_ = false;
   ImGui::BeginDisabled(own);
-  if (icon_button(
-          frame, "images.play", playing_ ? Icon::pause : Icon::play,
-          own ? kNoOwnHistory
-          : playing_
-              ? "Stop here"
-              : "Play the pictures of the steps so far, from the step that is chosen or else the first",
-          enough)) {
-    playing_ = !playing_;
-    next_ = ImGui::GetTime() + kSecondsAPicture;
-    if (playing_ && !cursor.step) cursor.step = steps.front();
-  }
+  draw_play(frame, steps, own, enough);
   play(frame, steps);
   ImGui::SameLine(0, 8 * s);
   const std::optional<std::uint64_t> past = past_step(frame, own);
-  bool newest = !past;
   const std::string again = text_of_again(frame, past, steps);
   float button = text_button_width(frame, "newest") + 8 * s;
   if (!again.empty()) button += text_button_width(frame, again) + 8 * s;
-  const auto last = static_cast<float>(steps.size());
-  // One place more than there are pictures: the newest, which is not kept.
-  float place = past ? static_cast<float>(kept_index(steps, *past)) : last;
   const float width = std::max(40 * s, ImGui::GetContentRegionAvail().x - button - 8 * s);
-  std::string text = age_text(frame.snapshot.step, shown_step);
-  if (past) {
-    const std::uint64_t kept = steps.empty() ? 0 : steps[kept_index(steps, *past)];
-    text = step_line(*past, kept);
-    if (text_width(frame.fonts.text, text) > width - 24 * s) text = "step " + with_thousands(kept);
-  }
-  if (slider(
-          frame, "images.time", &place, 0, std::max(1.0f, last), text.c_str(), width,
-          own ? kNoOwnHistory
-              : "Pictures of earlier steps. They are kept at steps that lie evenly on a logarithm, 64 MiB at "
-                "the most.",
-          false, steps.empty() ? "now" : "step " + with_thousands(steps.back())) &&
-      enough) {
-    playing_ = false;
-    const auto index = static_cast<std::size_t>(std::lround(place));
-    if (index >= steps.size()) {
-      cursor.step.reset();
-    } else {
-      cursor.step = steps[index];
-    }
-  }
+  bool newest = !past;
+  draw_steps(frame, steps, shown_step, {past, width, own, enough});
   ImGui::SameLine(0, 8 * s);
   if (!again.empty()) {
     if (text_button(frame, "images.again", again.c_str(), kAgainTip)) frame.send(training::RewindTo{*past});

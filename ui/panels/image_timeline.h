@@ -30,7 +30,17 @@ class ImageTimeline {
   static float height(const Frame& frame);
 
  private:
+  /// What the row shows: an earlier step or the newest; whether it can go to another one.
+  struct Row {
+    std::optional<std::uint64_t> past;
+    float width = 0;  ///< of the slider
+    bool own = false;
+    bool enough = false;
+  };
   void play(const Frame& frame, const std::vector<std::uint64_t>& steps);
+  void draw_play(const Frame& frame, const std::vector<std::uint64_t>& steps, bool own, bool enough);
+  void draw_steps(const Frame& frame, const std::vector<std::uint64_t>& steps,
+                  std::optional<std::uint64_t> shown_step, const Row& row);
 
   bool playing_ = false;
   double next_ = 0;  ///< ImGui time of the next picture while it plays

@@ -331,7 +331,7 @@ void KernelsPanel::draw(const Frame& frame, const jobs::LaboratoryState& laborat
   draw_samples(frame, step.samples, laboratory.running != jobs::Job::none, loaded);
   panel_body(frame, false);
   if (rows.empty()) {
-    centered_text(frame, "Waiting for the first plan.");
+    centered_text(frame, "No kernels yet: the training is being prepared.");
     return;
   }
   follow_layer(frame, rows);

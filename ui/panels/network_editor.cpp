@@ -195,17 +195,16 @@ std::string NetworkEditor::misfit(const Frame& frame) const {
 std::string NetworkEditor::why_takes_nothing(const Frame& frame) {
   if (!frame.snapshot.can.steer) return "";  // that it steers nothing is told besides
   switch (frame.snapshot.state) {
-    case training::TrainerState::preparing:
-      return "The training is still being prepared.";
     case training::TrainerState::running:
     case training::TrainerState::paused:
       return "";
+    case training::TrainerState::preparing:
     case training::TrainerState::finished:
     case training::TrainerState::failed:
     case training::TrainerState::interrupted:
       break;
   }
-  return "The training takes no changes now; Reset starts it again.";
+  return why_it_stands(frame.snapshot);
 }
 
 /// What is wrong with the network, as a sentence; "" if nothing is.

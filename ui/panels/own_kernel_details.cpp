@@ -231,13 +231,42 @@ void OwnKernelDetails::draw_buttons(const Frame& frame, const UserKernel& kernel
   next_in_row(frame, 4, text_button_width(frame, "Copy"));
   if (text_button(frame, "own_kernels.copy", "Copy", "Copies what is said of this version, errors and all"))
     copy_text(report_of(kernel, version));
+  draw_racecheck(frame, kernel, services);
   if (version != nullptr) draw_versions(frame, kernel, *version);
+}
+
+bool OwnKernelDetails::advance() {
+  const bool newer = source_.advance() && shows_source_;
+  auto races = races_.take();
+  if (!races) return newer;
+  races_said_ = races->result ? *races->result : "Races were not looked for: " + races->error;
+  return true;
+}
+
+void OwnKernelDetails::draw_racecheck(const Frame& frame, const UserKernel& kernel,
+                                      const KernelServices& services) {
+  if (std::filesystem::path(kernel.file).extension() != ".cu") return;
+  std::string why = services.racecheck ? services.why_no_racecheck : "This window looks for no races.";
+  if (!frame.snapshot.can.files) why = "The training runs on another machine, which has the file.";
+  if (races_.busy()) why = "They are being looked for.";
+  next_in_row(frame, 4, text_button_width(frame, "Races"));
+  if (!text_button(frame, "own_kernels.races", "Races",
+                   why.empty()
+                       ? "Looks for races in shared memory, by compute-sanitizer, in a process of its own"
+                       : why,
+                   why.empty()))
+    return;
+  races_said_.clear();
+  races_.ask([check = services.racecheck, file = kernel.file, device = frame.snapshot.device.id()](
+                 const data::Stopped& stopped) { return check(file, device, stopped); });
 }
 
 void OwnKernelDetails::draw(const Frame& frame, const UserKernel& kernel, const KernelServices& services) {
   if (file_ != kernel.file) {
     file_ = kernel.file;
     chosen_ = 0;
+    races_.stop();
+    races_said_.clear();
   }
   const KernelVersion* const version = version_of(kernel, chosen_);
   shown_ = version == nullptr ? 0 : version->number;
@@ -246,6 +275,8 @@ void OwnKernelDetails::draw(const Frame& frame, const UserKernel& kernel, const 
   const TonedText verdict = verdict_of(kernel, version);
   paragraph(frame.fonts.text, tone_color(frame, verdict.tone), sentence(verdict.text));
   trace_item("own_kernels.verdict");
+  if (!races_said_.empty())
+    paragraph(frame.fonts.text, frame.palette.text, sentence(files::sayable(races_said_)));
   if (version != nullptr) {
     for (std::size_t i = 0; i < version->errors.size(); ++i) draw_error(frame, i, version->errors[i]);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ui/frame/frame.h"
+#include "ui/jobs/background.h"
 #include "ui/panels/kernel_source_view.h"
 #include "ui/panels/own_kernels_desk.h"
 #include "ui/panels/own_kernels_rows.h"
@@ -17,7 +18,7 @@ namespace warpscope::ui {
 class OwnKernelDetails {
  public:
   /// Between frames: true if something new came.
-  bool advance() { return source_.advance() && shows_source_; }
+  bool advance();
   void draw(const Frame& frame, const training::UserKernel& kernel, const KernelServices& services);
   /// What could not be done, in a sentence, since the last call.
   std::optional<std::string> take_message() { return std::exchange(message_, {}); }
@@ -29,6 +30,7 @@ class OwnKernelDetails {
   void draw_title(const Frame& frame, const training::UserKernel& kernel);
   void draw_buttons(const Frame& frame, const training::UserKernel& kernel,
                     const training::KernelVersion* version, const KernelServices& services);
+  void draw_racecheck(const Frame& frame, const training::UserKernel& kernel, const KernelServices& services);
   void draw_versions(const Frame& frame, const training::UserKernel& kernel,
                      const training::KernelVersion& version);
 
@@ -37,6 +39,8 @@ class OwnKernelDetails {
   int shown_ = 0;
   bool shows_source_ = false;
   KernelSourceView source_;
+  Background<std::string> races_;
+  std::string races_said_;  ///< what was found in the file that is shown; "" before
   std::optional<std::string> message_;
 };
 

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kLessonFolder = "warpscope_lesson";  // in the folder that the program was started in
+
 constexpr std::array<std::string_view, 4> kKernelEnds{".cpp", ".cc", ".cxx", ".cu"};
 constexpr int kDepthOfRun = 2;  // RUN/kernels/FILE
 
@@ -136,7 +138,16 @@ void OwnKernelsDesk::make(const NewKernel& kernel) {
   error_.clear();
   making_.ask([write = services_.write_new, op = kernel.op, file = path_of(kernel)](const data::Stopped&) {
     write(op, file);
-    return file;
+    return Made{file};
+  });
+}
+
+void OwnKernelsDesk::make_example(const std::string& name) {
+  error_.clear();
+  making_.ask([write = services_.write_example, name](const data::Stopped&) {
+    Made made{.applies = true};
+    made.file = write(name, fs::current_path() / kLessonFolder, made.is_new);
+    return made;
   });
 }
 
@@ -157,9 +168,11 @@ bool OwnKernelsDesk::advance() {
   if (auto made = making_.take()) {
     newer = true;
     error_ = std::move(made->error);
-    if (made->result) {
-      load({{.path = *made->result}});
-      made_ = std::move(*made->result);
+    if (made->result && !made->result->is_new) {
+      take({made->result->file});
+    } else if (made->result) {
+      commands_.emplace_back(training::LoadKernel{made->result->file.string(), made->result->applies});
+      made_ = std::move(made->result->file);
     }
   }
   return newer;

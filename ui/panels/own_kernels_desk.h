@@ -61,6 +61,9 @@ class OwnKernelsDesk {
   void take(std::vector<std::filesystem::path> paths);
   /// Makes the file and loads it; the person made it, so nothing is asked.
   void make(const NewKernel& kernel);
+  /// Makes a file of the lesson and loads it; each version that is proved runs. One that is there already is taken as
+  /// it is, as take() does.
+  void make_example(const std::string& name);
   /// True while a file is made or looked at.
   bool busy() const { return looking_.busy() || making_.busy(); }
   /// Between frames: true if something new came.
@@ -87,7 +90,12 @@ class OwnKernelsDesk {
   std::vector<training::Command> commands_;
   std::optional<std::filesystem::path> made_;
   Background<std::vector<KernelCandidate>> looking_;
-  Background<std::filesystem::path> making_;
+  struct Made {
+    std::filesystem::path file = {};
+    bool is_new = true;
+    bool applies = false;
+  };
+  Background<Made> making_;
 };
 
 }  // namespace warpscope::ui

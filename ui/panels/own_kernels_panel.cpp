@@ -116,6 +116,13 @@ void OwnKernelsPanel::draw_controls(const Frame& frame) {
     make_new(frame.snapshot);
   next_in_row(frame, 4, files_.width(frame));
   if (const auto path = files_.draw(frame, why.empty(), why)) desk_.take({*path});
+  if (desk_.services().write_example) {
+    next_in_row(frame, 4, text_button_width(frame, "Lesson"));
+    if (text_button(
+            frame, "own_kernels.lesson", "Lesson",
+            "Kernels of the convolution, from the simplest to a fast one, each beside the one before"))
+      lesson_ = true;
+  }
   if (desk_.busy()) {
     ImGui::SameLine(0, std::floor(12 * frame.scale));
     caption(frame, "looking at the file");

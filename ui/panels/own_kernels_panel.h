@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "ui/frame/frame.h"
 #include "ui/panels/folder_browser.h"
@@ -29,6 +30,8 @@ class OwnKernelsPanel {
   void make_new(const training::Snapshot& snapshot, std::optional<ops::Op> op = {});
   /// The list of folders and files opens with the next draw().
   void browse() { files_.open(); }
+  /// True if the lesson was asked for since the last call.
+  bool take_lesson() { return std::exchange(lesson_, false); }
   /// Between frames: true if something new came.
   bool advance();
   /// What could not be done, in a sentence, since the last call.
@@ -57,6 +60,7 @@ class OwnKernelsPanel {
                         .take_tip = "Each file of a kernel in it, now and later, is loaded"}};
   std::string chosen_;      ///< UserKernel::file; another is chosen where there is none of it
   std::size_t loaded_ = 0;  ///< files that were there
+  bool lesson_ = false;
   std::string traced_;
 };
 

@@ -344,13 +344,12 @@ std::string why_no_own_kernels(const training::Snapshot& snapshot) {
     case training::TrainerState::paused:
       return "";
     case training::TrainerState::preparing:
-      return "The training is still being prepared.";
     case training::TrainerState::finished:
     case training::TrainerState::failed:
     case training::TrainerState::interrupted:
       break;
   }
-  return "The training takes no changes now; Reset starts it again.";
+  return why_it_stands(snapshot);
 }
 
 std::string why_no_loading(const training::Snapshot& snapshot) {

@@ -1,7 +1,9 @@
 #include "ui/panels/run_rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -47,6 +49,16 @@ runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunS
   if (run.steps == 0) run.epochs = run.seconds = runs::RunSummary::kNone;
   run.status = training::to_string(snapshot.state);
   return run;
+}
+
+std::string row_name(const std::string& name) {
+  constexpr std::string_view kStamp = "0000-00-00_00-00-00_";  // runs::name_of_user_run()
+  if (name.size() <= kStamp.size()) return name;
+  const auto is_of_stamp = [](char of_stamp, char letter) {
+    return of_stamp == '0' ? letter >= '0' && letter <= '9' : letter == of_stamp;
+  };
+  const bool stamped = std::equal(kStamp.begin(), kStamp.end(), name.begin(), is_of_stamp);
+  return stamped ? name.substr(kStamp.size()) : name;
 }
 
 std::string root_text(const training::LeftTraining& branch) {

@@ -19,6 +19,10 @@ std::string started_text(double started, std::time_t now);
 /// when the run started, and what was changed since.
 runs::RunSummary summary_of(const training::Snapshot& snapshot, const runs::RunSummary* folder);
 
+/// A run's name where the time at which it began stands beside it: "mlp_digits" of one that a window has named by that
+/// time, "2026-11-29_13-38-23_mlp_digits".
+std::string row_name(const std::string& name);
+
 /// Where a branch leaves the present training, and what was changed in it there: "from step 1,204: batch: 64 -> 32".
 std::string root_text(const training::LeftTraining& branch);
 

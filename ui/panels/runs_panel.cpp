@@ -172,7 +172,7 @@ void draw_present(const Frame& frame, Table& table, const RunList& runs) {
   list->AddRectFilled(ImVec2(min.x, middle + s), ImVec2(min.x + 14 * s, middle + 4 * s),
                       palette.series[kTestColor]);
   const runs::RunSummary run = summary_of(frame.snapshot, runs.present ? &*runs.present : nullptr);
-  table.text(kName, run.name, palette.accent, "The training of this window.");
+  table.text(kName, row_name(run.name), palette.accent, "The training of this window.");
   draw_figures(frame, table, run, palette.text);
 }
 
@@ -207,7 +207,7 @@ struct Line {
 std::vector<Line> lines_of(const RunList& list, const std::vector<training::LeftTraining>& branches) {
   std::vector<Line> lines{{nullptr, {}, nullptr}};
   for (const training::LeftTraining& branch : std::views::reverse(branches)) {
-    lines.push_back({nullptr, {}, &branch});
+    if (branch.step > 0) lines.push_back({nullptr, {}, &branch});  // else there is nothing to return to
   }
   for (const runs::RunSummary& run : list.runs) {
     lines.push_back({&run, {}, nullptr});
@@ -216,6 +216,12 @@ std::vector<Line> lines_of(const RunList& list, const std::vector<training::Left
     }
   }
   return lines;
+}
+
+// Why nobody can go on with a run here; "" if one can.
+std::string why_no_going_on(const Frame& frame, const runs::RunSummary& run) {
+  if (!frame.snapshot.can.steer) return "This window shows a run and trains nothing.";
+  return run.status == "running" ? "A process trains it." : "";
 }
 
 }  // namespace
@@ -275,7 +281,7 @@ void RunsPanel::draw_run(const Frame& frame, Trainings& trainings, Table& table,
   }
   const bool hovered = ImGui::IsItemHovered();
   trace_item(name);
-  table.text(kName, run.name, hovered ? palette.accent : color,
+  table.text(kName, row_name(run.name), hovered ? palette.accent : color,
              run.folder.string() + (visible ? "\nClick to hide its curves." : "\nClick to show its curves."));
   draw_figures(frame, table, run, color);
   table.enter(kMenu);
@@ -324,20 +330,25 @@ void RunsPanel::draw_palette(const Frame& frame, const Trainings& trainings) {
   ImGui::PopStyleVar(2);
 }
 
+void RunsPanel::go_on_with(const runs::RunSummary& run) {
+  const double started = std::isfinite(run.started) ? run.started : 0;
+  go_on_ = runs::UnsavedTraining{.folder = run.folder,
+                                 .model = run.model,
+                                 .step = run.steps,
+                                 .written = static_cast<std::int64_t>(started)};
+}
+
 // What can be done with a run. True if something was chosen.
 bool RunsPanel::draw_choices(const Frame& frame, Trainings& trainings, const runs::RunSummary& run) {
-  const bool free = run.status != "running", steers = frame.snapshot.can.steer;
+  const bool free = run.status != "running";
+  const std::string why_not = why_no_going_on(frame, run);
   const std::string path = files::escaped(run.folder.string());
   if (text_button(frame, "runs.go_on", "Go on with it",
-                  !steers ? "This window shows a run and trains nothing."
-                  : free  ? "Leaves the present training and goes on from the newest checkpoint of this one"
-                          : "A process trains it.",
-                  free && steers)) {
-    const double started = std::isfinite(run.started) ? run.started : 0;
-    go_on_ = runs::UnsavedTraining{.folder = run.folder,
-                                   .model = run.model,
-                                   .step = run.steps,
-                                   .written = static_cast<std::int64_t>(started)};
+                  why_not.empty()
+                      ? "Leaves the present training and goes on from the newest checkpoint of this one"
+                      : why_not,
+                  why_not.empty())) {
+    go_on_with(run);
     return true;
   }
   if (text_button(frame, "runs.compare", "Compare", "Shows its curves with the present ones")) {
@@ -376,12 +387,23 @@ bool RunsPanel::draw_further_choices(const Frame& frame, const runs::RunSummary&
 
 void RunsPanel::draw_menu(const Frame& frame, Trainings& trainings) {
   const float s = frame.scale;
-  if (std::exchange(open_menu_, false)) ImGui::OpenPopup("runs.menu");
+  if (std::exchange(open_menu_, false)) {
+    ImGui::OpenPopup("runs.menu");
+    menu_opened_ = ImGui::GetTime();
+  }
+  // The first click has opened the menu; the second one may have closed it.
+  const bool goes_on =
+      doubled_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) &&
+      ImGui::GetTime() - menu_opened_ <= static_cast<double>(ImGui::GetIO().MouseDoubleClickTime) &&
+      why_no_going_on(frame, chosen_).empty();
+  if (goes_on) go_on_with(chosen_);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(6 * s, 6 * s));
   if (ImGui::BeginPopup("runs.menu", ImGuiWindowFlags_NoMove)) {
     trace_open_list("runs.menu");
-    if (draw_choices(frame, trainings, chosen_)) ImGui::CloseCurrentPopup();
+    if (draw_choices(frame, trainings, chosen_) || goes_on) ImGui::CloseCurrentPopup();
     ImGui::EndPopup();
+  } else {
+    doubled_ = false;
   }
   ImGui::PopStyleVar();
 }

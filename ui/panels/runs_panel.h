@@ -39,10 +39,11 @@ class RunsPanel {
   std::optional<std::string> take_message() { return std::exchange(message_, {}); }
 
   // For another list of runs, the start page's:
-  /// Opens the menu of a run, which draw_menu() then draws.
-  void choose(const runs::RunSummary& run) {
+  /// Opens the menu of a run, which draw_menu() then draws. `doubled`: a double click goes on with it.
+  void choose(const runs::RunSummary& run, bool doubled = false) {
     chosen_ = run;
     open_menu_ = true;
+    doubled_ = doubled;
   }
   void draw_menu(const Frame& frame, Trainings& trainings);
   /// That a run was deleted, and the way back.
@@ -55,6 +56,7 @@ class RunsPanel {
   void draw_run(const Frame& frame, Trainings& trainings, Table& table, const runs::RunSummary& run);
   void draw_swatch(const Frame& frame, Trainings& trainings, Table& table, const runs::RunSummary& run);
   void draw_palette(const Frame& frame, const Trainings& trainings);
+  void go_on_with(const runs::RunSummary& run);
   bool draw_choices(const Frame& frame, Trainings& trainings, const runs::RunSummary& run);
   bool draw_further_choices(const Frame& frame, const runs::RunSummary& run);
   void remove(Trainings& trainings, const std::filesystem::path& run);
@@ -65,7 +67,8 @@ class RunsPanel {
   std::filesystem::path recolored_;  ///< the run whose colour is being chosen
   bool open_palette_ = false;
   runs::RunSummary chosen_;  ///< whose menu is open
-  bool open_menu_ = false;
+  bool open_menu_ = false, doubled_ = false;
+  double menu_opened_ = 0;  ///< ImGui time
   std::optional<runs::DeletedRun>
       deleted_;  ///< the last one, until it is brought back or that is not wanted any more
   std::optional<runs::UnsavedTraining> go_on_;

@@ -35,7 +35,9 @@ double shown_epochs(const Schedule& schedule, const ScheduleMoment& moment) {
 std::string refusal_of(const Schedule& schedule, double total_epochs) {
   if (needs_length(schedule.kind) && total_epochs <= 0) {
     return fmt::format(
-        "{} follows the length of the run, and this run has no end. Start it with --epochs N to give it one.",
+        "{} follows the length of the run, and this run has no end. A goal on the start page (Ctrl N), or "
+        "--epochs N, "
+        "gives a training one.",
         to_string(schedule.kind));
   }
   try {

@@ -76,8 +76,9 @@ void StartCards::draw_card(const Frame& frame, Panels& panels, const RecentCard&
   const bool clicked = hit_area(name.c_str(), ImVec2(width, height));
   trace_item(name);
   const runs::RecentTraining& training = card.training;
-  tooltip(frame, training.problem.empty() ? "Click: go on with it, open, compare or delete it"
-                                          : sentence(training.problem));
+  tooltip(frame, training.problem.empty()
+                     ? "Click: go on with it, open, compare or delete it; double click: go on with it"
+                     : sentence(training.problem));
   auto* const list = ImGui::GetWindowDrawList();
   if (ImGui::IsItemHovered())
     list->AddRectFilled(at, ImVec2(at.x + width, at.y + height), frame.palette.control_hovered, 3 * s);
@@ -85,14 +86,15 @@ void StartCards::draw_card(const Frame& frame, Panels& panels, const RecentCard&
   const ImVec2 max(min.x + std::floor(kCardWidth * s), min.y + std::floor(kCardHeight * s));
   list->AddRect(min, max, frame.palette.grid);
   draw_picture(frame, card, place, min, max);
-  const CardText text = card_text(training, std::time(nullptr));
+  const bool here = training.run.folder == training::run_folder_here(frame.snapshot);
+  const CardText text = card_text(training, std::time(nullptr), here);
   const float x = max.x + 12 * s, room = at.x + width - x - gap;
   const bool bad = training.end == "diverged" || training.end == "failed" || training.end == "refused";
   draw_text(list, frame.fonts.text, x, min.y + 18 * s, frame.palette.text,
             ellipsize(frame.fonts.text, text.title, room));
   draw_text(list, frame.fonts.small, x, min.y + 38 * s, bad ? frame.palette.error : frame.palette.muted,
             ellipsize(frame.fonts.small, text.result, room));
-  if (clicked) panels.runs.choose(training.run);
+  if (clicked) panels.runs.choose(training.run, true);
 }
 
 }  // namespace warpscope::ui

@@ -8,8 +8,6 @@
 #include <system_error>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "gpu/core/error.h"
 #include "gpu/data/picture.h"
 #include "gpu/files/paths.h"
@@ -154,6 +152,7 @@ void StartDesk::look() {
 void StartDesk::take(const fs::path& path) {
   path_.ask([path](const data::Stopped&) {
     Taken taken{files::absolute_path(path), kind_of(path)};
+    if (taken.kind == PathKind::nothing) throw core::BadInput(tell_nothing(taken.path));
     if (taken.kind == PathKind::run) taken.data = data_of_run(taken.path);
     return taken;
   });
@@ -177,7 +176,6 @@ void StartDesk::use(const Taken& taken) {
       choices.data = path;
       break;
     case PathKind::nothing:
-      refusal_ = fmt::format("there is no {}", files::escaped(path));
       return;
   }
   choose(std::move(choices));

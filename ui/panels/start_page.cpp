@@ -21,7 +21,8 @@ namespace {
 constexpr float kLabelRoom = 88, kChoiceRoom = 240, kGoalRoom = 96, kSampleSide = 44, kTwoColumns = 860;
 constexpr std::size_t kClassLetters = 160;
 constexpr std::array<const char*, 4> kGoals{"none", "epochs", "time", "accuracy"};
-constexpr std::array<const char*, 4> kGoalHints{"", "such as 10", "such as 15m", "such as 0.9"};
+/// What the field of a goal begins with, so that a click is enough.
+constexpr std::array<std::string_view, 4> kFirstGoals{"", "10", "15m", "0.9"};
 
 void form_label(const Frame& frame, const char* text, std::string_view tip) {
   caption(frame, text);
@@ -204,7 +205,7 @@ void StartPage::draw_path(const Frame& frame) {
   const bool named = path_[0] != '\0';
   const bool asked =
       text_button(frame, "start.look", "Look", named ? "Tells what it holds" : "Type a path first.", named);
-  if ((asked || entered) && named) desk_.take(path_.data());
+  if ((asked || entered) && named) desk_.take(typed_path(path_.data()));
   ImGui::SameLine(0, 4 * s);
   if (const auto chosen = browser_.draw(frame)) {
     const std::string path = chosen->string();
@@ -301,14 +302,14 @@ void StartPage::draw_goal(const Frame& frame, StartChoices& choices) {
                 "Without a goal it trains until you end it; all of it can be changed later", true);
   if (other) {
     choices.goal = static_cast<Goal>(goal);
-    choices.goal_text.clear();
     goal_.fill('\0');
+    std::ranges::copy(kFirstGoals.at(static_cast<std::size_t>(goal)), goal_.begin());
+    choices.goal_text = goal_.data();
   }
   if (choices.goal == Goal::none) return;
   next_in_row(frame, 8, kGoalRoom * frame.scale);
   ImGui::SetNextItemWidth(std::floor(kGoalRoom * frame.scale));
-  ImGui::InputTextWithHint("##start.goal.text", kGoalHints.at(static_cast<std::size_t>(goal)), goal_.data(),
-                           goal_.size());
+  ImGui::InputText("##start.goal.text", goal_.data(), goal_.size(), ImGuiInputTextFlags_AutoSelectAll);
   if (ImGui::IsItemActive()) outline_typed(frame);
   trace_item("start.goal.text");
   tooltip(frame,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -256,17 +257,18 @@ std::string class_text(std::span<const std::string> classes, std::size_t letters
   return text;
 }
 
-CardText card_text(const runs::RecentTraining& training, std::time_t now) {
+CardText card_text(const runs::RecentTraining& training, std::time_t now, bool here) {
   const runs::RunSummary& run = training.run;
   CardText card;
   card.title = run.model.empty() ? files::sayable(run.name) : run.model;
   if (!run.data.empty()) card.title += ", " + files::sayable(run.data);
-  card.result = fmt::format("{}, {}", started_text(run.started, now), training.end);
-  if (std::isfinite(run.epochs)) card.result += fmt::format(", {:.2f} epochs", run.epochs);
+  if (std::isfinite(run.epochs)) card.title += fmt::format(", {:.2f} epochs", run.epochs);
+  card.result = fmt::format("{}, {}", started_text(run.started, now), here ? "in this window" : training.end);
+  const char* const half = std::isfinite(run.test_loss) ? "test" : "validation";
   const double loss = std::isfinite(run.test_loss) ? run.test_loss : run.validation_loss;
-  if (std::isfinite(loss)) card.result += ", loss " + compact_number(loss);
-  const double accuracy = std::isfinite(run.accuracy) ? run.accuracy : run.validation_accuracy;
-  if (std::isfinite(accuracy)) card.result += fmt::format(", accuracy {:.1f} %", 100 * accuracy);
+  if (std::isfinite(loss)) card.result += fmt::format(", {} loss {}", half, compact_number(loss));
+  const double accuracy = std::isfinite(run.test_loss) ? run.accuracy : run.validation_accuracy;
+  if (std::isfinite(accuracy)) card.result += fmt::format(", {} accuracy {:.2f} %", half, 100 * accuracy);
   return card;
 }
 
@@ -294,6 +296,7 @@ std::string ranks_text(const training::Snapshot& snapshot, const StartChoices& c
 }
 
 std::string leaving_text(const training::Snapshot& snapshot) {
+  if (snapshot.step == 0) return "The window opens anew.";
   return fmt::format("The window opens anew. The present training {}.",
                      snapshot.run_dir.empty() ? "is kept, and the new window offers to go on with it"
                                               : "stays in the list of runs, and can be gone on with");
@@ -304,6 +307,20 @@ std::string fetched_text(std::int64_t done, std::int64_t total) {
   const double megabytes = static_cast<double>(done) / kMega;
   return total > 0 ? fmt::format("{:.0f} of {:.0f} MB", megabytes, static_cast<double>(total) / kMega)
                    : fmt::format("{:.0f} MB", megabytes);
+}
+
+fs::path typed_path(const std::string& typed) {
+  const char* const home = std::getenv("HOME");
+  const bool at_home = typed == "~" || typed.starts_with("~/");
+  return home == nullptr || !at_home ? fs::path(typed) : fs::path(fmt::format("{}{}", home, typed.substr(1)));
+}
+
+std::string tell_nothing(const fs::path& path) {
+  std::error_code failure;
+  const fs::file_status status = fs::status(path, failure);
+  if (status.type() == fs::file_type::not_found) return fmt::format("there is no {}", path.string());
+  if (failure) return fmt::format("cannot read {}: {}", path.string(), failure.message());
+  return fmt::format("{} is neither a file nor a folder", path.string());
 }
 
 PathKind kind_of(const fs::path& path) {

@@ -80,13 +80,14 @@ std::vector<StartRow> precision_rows(std::span<const core::DeviceInfo> devices, 
 /// "10 classes: airplane, automobile, ... truck", at most about `letters` long.
 std::string class_text(std::span<const std::string> classes, std::size_t letters);
 
-/// What a recent training was, and how it ended: "mlp, built-in digits" and "14:03, finished, 4.00 epochs, loss 0.05,
-/// accuracy 91.2 %".
+/// What a recent training was, and how it ended: "mlp, built-in digits, 4.00 epochs" and "14:03, finished, test loss
+/// 0.05, test accuracy 91.24 %".
 struct CardText {
   std::string title;
   std::string result;
 };
-CardText card_text(const runs::RecentTraining& training, std::time_t now);
+/// `here`: it is the training of this window, whose state the toolbar tells.
+CardText card_text(const runs::RecentTraining& training, std::time_t now, bool here = false);
 
 /// " --gpus 0,2", " --ranks 4": the ranks of the window's training, where those of the new one are as many; else "".
 std::string rank_options(const training::Snapshot& snapshot, const StartChoices& choices);
@@ -103,5 +104,9 @@ std::string fetched_text(std::int64_t done, std::int64_t total);
 enum class PathKind : std::uint8_t { nothing, run, weights, network, data, pictures };
 /// Looks at the disk. A folder that holds no data set holds pictures.
 PathKind kind_of(const std::filesystem::path& path);
+/// Why that is PathKind::nothing, in a sentence.
+std::string tell_nothing(const std::filesystem::path& path);
+/// What somebody typed; "~" is the home folder, as in a shell.
+std::filesystem::path typed_path(const std::string& typed);
 
 }  // namespace warpscope::ui

@@ -71,7 +71,6 @@ struct TimeWindow {
   double first = 0;
   double last = 1;
 
-  bool is_all() const { return first <= 0 && last >= 1; }
   /// Shows `factor` times as much (below 1: less), with the place `at` where it was.
   void zoom(double at, double factor);
   /// Moves by a part of the whole step, as far as there is something to see.

@@ -24,7 +24,7 @@ using training::TrainerState;
 std::string_view state_tip(TrainerState state) {
   switch (state) {
     case TrainerState::preparing:
-      return "Opening the device, loading the data and building the first plan.";
+      return "Opening the device, loading the data and choosing the kernels.";
     case TrainerState::paused:
       return "Ready; no step is running. Space starts, the right arrow does one step.";
     case TrainerState::running:
@@ -216,12 +216,16 @@ void draw_transport(const Frame& frame) {
   const TrainerState state = frame.snapshot.state;
   const bool running = state == TrainerState::running;
   const bool ready = running || state == TrainerState::paused;
+  const std::string stands = frame.snapshot.can.steer ? why_it_stands(frame.snapshot) : "";
+  const auto tip = [&](const char* text) {
+    return stands.empty() ? text : fmt::format("{}\n{}", text, stands);
+  };
   if (icon_button(frame, running ? "toolbar.pause" : "toolbar.start", running ? Icon::pause : Icon::play,
-                  running ? "Pause after the running step (space)" : "Start (space)", ready)) {
+                  running ? "Pause after the running step (space)" : tip("Start (space)"), ready)) {
     send_start_or_pause(frame);
   }
   ImGui::SameLine(0, 4 * s);
-  if (icon_button(frame, "toolbar.step", Icon::step, "One step (right arrow)",
+  if (icon_button(frame, "toolbar.step", Icon::step, tip("One step (right arrow)"),
                   state == TrainerState::paused)) {
     frame.send(training::StepOnce{});
   }

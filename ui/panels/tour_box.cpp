@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame/trace.h"
+#include "ui/panels/own_kernel_details.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -26,7 +28,7 @@ ImVec2 place_beside(const Area& about, ImVec2 size, float gap) {
 }
 
 void draw_buttons(const Frame& frame, Tour& tour) {
-  const std::size_t place = *tour.place(), count = tour_stops().size();
+  const std::size_t place = *tour.place(), count = tour.stops().size();
   const bool last = place + 1 == count;
   const char* const next = last ? "Done" : "Next";
   caption(frame, fmt::format("{} of {}", place + 1, count));
@@ -36,7 +38,7 @@ void draw_buttons(const Frame& frame, Tour& tour) {
   ImGui::SameLine();
   align_right(frame, width);
   if (!last) {
-    if (text_button(frame, "tour.skip", "Skip", "End the tour; \"tour\" in the palette takes it again"))
+    if (text_button(frame, "tour.skip", "Skip", "End it; \"tour\" and \"lesson\" in the palette begin anew"))
       tour.end();
     ImGui::SameLine(0, gap);
   }
@@ -45,15 +47,35 @@ void draw_buttons(const Frame& frame, Tour& tour) {
   if (text_button(frame, "tour.next", next, "")) tour.next();
 }
 
+/// True if the file is to be made.
+bool draw_lesson(const Frame& frame, const LessonRow& lesson) {
+  const bool pressed =
+      text_button(frame, "tour.make", "Make it",
+                  lesson.why_not.empty() ? "Writes the file into the folder warpscope_lesson, loads it, "
+                                           "and lets it run once it is proved. One that is there already is "
+                                           "only loaded"
+                                         : lesson.why_not,
+                  lesson.why_not.empty());
+  ImGui::SameLine(0, std::floor(8 * frame.scale));
+  const float room = ImGui::GetContentRegionAvail().x;
+  const std::string& said = lesson.said.text.empty() ? lesson.why_not : lesson.said.text;
+  row_text(frame, frame.fonts.small, tone_color(frame, lesson.said.tone),
+           ellipsize(frame.fonts.small, said, room));
+  tooltip(frame, said);
+  trace_item("tour.said");
+  return pressed;
+}
+
 }  // namespace
 
-void draw_tour(const Frame& frame, Tour& tour, const Area& about) {
+bool draw_tour(const Frame& frame, Tour& tour, const Area& about, const LessonRow* lesson) {
   const TourStop* const stop = tour.stop();
-  if (stop == nullptr) return;
+  if (stop == nullptr) return false;
   const float s = frame.scale, width = std::floor(kTourWidth * s);
   const ImVec2 padding(16 * s, 12 * s);
-  const ImVec2 text = ImGui::CalcTextSize(stop->text, nullptr, false, width - 2 * padding.x);
-  const float rows = 2 * ImGui::GetFrameHeight() + 2 * 8 * s;
+  const ImVec2 text = ImGui::CalcTextSize(stop->text.c_str(), nullptr, false, width - 2 * padding.x);
+  const float number = lesson == nullptr ? 2 : 3;
+  const float rows = number * (ImGui::GetFrameHeight() + 8 * s);
   const ImVec2 size(width, std::ceil(text.y + rows + 2 * padding.y));
   ImGui::GetForegroundDrawList()->AddRect(ImVec2(about.x, about.y), ImVec2(about.right(), about.bottom()),
                                           frame.palette.accent, 4 * s, 0, std::max(1.0f, 2 * s));
@@ -68,12 +90,14 @@ void draw_tour(const Frame& frame, Tour& tour, const Area& about) {
   ImGui::Begin("tour", nullptr, kStillWindow | ImGuiWindowFlags_NoFocusOnAppearing);
   row_text(frame, frame.fonts.strong, frame.palette.text, stop->title);
   ImGui::PushTextWrapPos(width - padding.x);
-  ImGui::TextUnformatted(stop->text);
+  ImGui::TextUnformatted(stop->text.c_str());
   ImGui::PopTextWrapPos();
+  const bool made = lesson != nullptr && draw_lesson(frame, *lesson);
   draw_buttons(frame, tour);
   ImGui::End();
   ImGui::PopStyleColor(2);
   ImGui::PopStyleVar(3);
+  return made;
 }
 
 }  // namespace warpscope::ui

@@ -85,13 +85,12 @@ void draw_view_strip(const Frame& frame, std::optional<std::uint64_t> pinned) {
   draw_text(list, frame.fonts.text, x + 12 * s, baseline, frame.palette.text, state);
   ImGui::Dummy(ImVec2(std::max(1.0f, right - at.x - margin), ImGui::GetFrameHeight()));
   trace_item("view.strip");
-  tooltip(
-      frame,
-      fmt::format("{}: {}.\n{}What steers the training is disabled: it belongs to the process that trains.",
-                  snapshot.run_dir, snapshot.can.why_not,
-                  snapshot.can.files
-                      ? "This window reads the run folder a few times a second and writes nothing. "
-                      : ""));
+  tooltip(frame,
+          fmt::format("{}: {}.\n{}{}", snapshot.run_dir, snapshot.can.why_not,
+                      snapshot.can.files ? "This window reads the run folder and writes nothing. " : "",
+                      snapshot.state == training::TrainerState::finished
+                          ? "It has ended: another window goes on with it, or warpscope train --resume."
+                          : "What steers the training is disabled: it belongs to the process that trains."));
   if (choice > 0) {
     ImGui::SameLine(0, gap);
     draw_checkpoints(frame, *snapshot.revival, pinned, choice);

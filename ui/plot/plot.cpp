@@ -197,17 +197,6 @@ void zoom_by_wheel(const Content& content, const Room& room, const Span& span, V
   }
 }
 
-void pan_by_mouse(const Content& content, const Room& room, const Span& span, View& view) {
-  const ImVec2 delta = ImGui::GetIO().MouseDelta;
-  const Axis x = x_axis(view, room);
-  if (delta.x != 0) pan_x(view, x.to_value(room.left), x.to_value(room.left + delta.x), span.low, span.high);
-  if (!view.fit_y && delta.y != 0) {
-    const Axis y = y_axis(view, room, content.logarithmic);
-    view.y0 = y.to_value(room.bottom - delta.y);
-    view.y1 = y.to_value(room.top - delta.y);
-  }
-}
-
 Span dragged(const Axis& x, float from, float to) {
   return {x.to_value(std::clamp(std::min(from, to), x.pixel_low, x.pixel_high)),
           x.to_value(std::clamp(std::max(from, to), x.pixel_low, x.pixel_high))};
@@ -232,6 +221,25 @@ bool is_click(const Frame& frame, const Hold& hold) {
   return std::abs(mouse.x - hold.start.x) < least && std::abs(mouse.y - hold.start.y) < least;
 }
 
+// In slow frames the pointer may have come from far away in the one in which the button goes down: that is no pan.
+void pan_by_mouse(const Frame& frame, const Content& content, const Room& room, const Span& span, View& view,
+                  Hold& hold) {
+  const ImGuiIO& io = ImGui::GetIO();
+  ImVec2 delta = io.MouseDelta;
+  if (!hold.pans) {
+    if (is_click(frame, hold)) return;
+    hold.pans = true;
+    delta = ImVec2(io.MousePos.x - hold.start.x, io.MousePos.y - hold.start.y);
+  }
+  const Axis x = x_axis(view, room);
+  if (delta.x != 0) pan_x(view, x.to_value(room.left), x.to_value(room.left + delta.x), span.low, span.high);
+  if (!view.fit_y && delta.y != 0) {
+    const Axis y = y_axis(view, room, content.logarithmic);
+    view.y0 = y.to_value(room.bottom - delta.y);
+    view.y1 = y.to_value(room.top - delta.y);
+  }
+}
+
 void end_drag(const Frame& frame, const Content& content, const Room& room, const Span& span, View& view,
               Hold& hold, Reply& reply) {
   const ImVec2 end = ImGui::GetIO().MousePos;
@@ -245,7 +253,7 @@ void end_drag(const Frame& frame, const Content& content, const Room& room, cons
     reply.clicked = x.to_value(end.x);
     reply.clicked_cursor = content.cursor && x.shows(*content.cursor) &&
                            std::abs(x.to_pixel(*content.cursor) - end.x) <= kLeastDrag * frame.scale;
-  } else if (hold.kind == Hold::Kind::pan && !wide && !high &&
+  } else if (hold.kind == Hold::Kind::pan && !hold.pans && !wide && !high &&
              ImGui::IsMouseReleased(ImGuiMouseButton_Right)) {
     reply.menu = x.to_value(end.x);
   } else if (hold.kind == Hold::Kind::values && high) {
@@ -270,6 +278,7 @@ void handle_mouse(const Frame& frame, const Content& content, const Room& room, 
   if (hovered && hold.kind == Hold::Kind::none) {
     hold.kind = begun_drag(room);
     hold.start = io.MousePos;
+    hold.pans = false;
   }
   if (hold.kind == Hold::Kind::none) return;
   if (hold.kind == Hold::Kind::measure && std::abs(io.MousePos.x - hold.start.x) >= kLeastDrag * frame.scale)
@@ -278,7 +287,7 @@ void handle_mouse(const Frame& frame, const Content& content, const Room& room, 
       !io.MouseDown[ImGuiMouseButton_Middle]) {
     end_drag(frame, content, room, span, view, hold, reply);
   } else if (hold.kind == Hold::Kind::pan) {
-    pan_by_mouse(content, room, span, view);
+    pan_by_mouse(frame, content, room, span, view, hold);
   }
 }
 

@@ -67,6 +67,7 @@ struct Content {
 struct Hold {
   enum class Kind { none, pan, range, values, measure } kind = Kind::none;
   ImVec2 start;
+  bool pans = false;            ///< the pointer has gone far enough for a pan
   std::vector<RangeSums> sums;  ///< of each line
 };
 

@@ -55,6 +55,10 @@ void track_x(View& view, double first, double last) {
     const double width = width_of(view);
     view.x1 = last;
     view.x0 = back(view, along(view, last) - width);
+    if (view.x0 >= first) return;
+    // A training that went back is shorter than the view, which has its room for what comes.
+    view.x0 = first;
+    view.x1 = back(view, along(view, first) + width);
   }
 }
 

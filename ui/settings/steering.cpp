@@ -22,6 +22,22 @@ std::string why_no_steering(const training::Snapshot& snapshot) {
   return refusal_of(snapshot, snapshot.can.steer, "it cannot be steered from here");
 }
 
+std::string why_it_stands(const training::Snapshot& snapshot) {
+  switch (snapshot.state) {
+    case training::TrainerState::preparing:
+      return "The training is still being prepared.";
+    case training::TrainerState::finished:
+      return "The training has ended: more epochs, steps or time let it go on (Ctrl P, \"epochs 20\"), Reset "
+             "(R) "
+             "starts it again, a right click on the curves goes back, and the start page (Ctrl N) begins "
+             "another with its weights.";
+    case training::TrainerState::failed:
+      return "The training has failed.";
+    default:
+      return "";
+  }
+}
+
 std::string why_no_saving(const training::Snapshot& snapshot) {
   return refusal_of(snapshot, snapshot.can.save, "nothing is saved from here");
 }

@@ -1,8 +1,9 @@
 // gradients.allreduce, variant `nccl_plain`: one call of NCCL after the backward pass, as most write it first: over
 // NVLink, PCIe or the network. `nccl` over it: in buckets while the backward pass makes the next, by few blocks. Both
-// are in the step's graph. Limits: each rank has a GPU of its own; the order of sums of more than two ranks is NCCL's,
-// and depends on the buckets. Source: allreduce.cpp; NCCL's documentation, ncclAllReduce, ncclRedOpCreatePreMulSum and
-// ncclConfig_t::maxCTAs.
+// are in the step's graph. No buffer is registered with NCCL: in a graph it registers memory of its own allocator by
+// itself, and that of cudaMalloc only where NCCL_LEGACY_CUDA_REGISTER=1 asks for it. Limits: each rank has a GPU of its
+// own; the order of sums of more than two ranks is NCCL's, and depends on the buckets. Source: allreduce.cpp; NCCL's
+// documentation, ncclAllReduce, ncclRedOpCreatePreMulSum and ncclConfig_t::maxCTAs.
 
 #include <array>
 #include <cstddef>

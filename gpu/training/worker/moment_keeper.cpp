@@ -1,0 +1,181 @@
+#include "gpu/training/worker/moment_keeper.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
+#include "gpu/files/file.h"
+#include "gpu/files/paths.h"
+#include "gpu/training/worker/training_context.h"
+
+namespace warpscope::training {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Between two moments, at the least.
+constexpr auto kMomentInterval = milliseconds(100);
+/// Share of the time that copying them takes, at the most.
+constexpr double kMomentShare = 0.003;
+/// Changes that follow each other faster are one, as those of a slider that is dragged.
+constexpr auto kChangeInterval = milliseconds(250);
+
+}  // namespace
+
+void MomentKeeper::make_room() {
+  moments_ = Moments(static_cast<std::size_t>(training_.settings().moments_mib) << 20);
+  const std::size_t on_disk = static_cast<std::size_t>(training_.settings().moments_disk_mib) << 20;
+  if (!moments_.wanted() || on_disk == 0) return;
+  moments_.use(std::make_unique<MomentFiles>(MomentFiles::Options{
+      .budget = on_disk, .images = training_.data->train.count, .place = [this] { return place(); }}));
+}
+
+/// A run that somebody asked to record keeps them; one that is recorded by itself has them as long as it trains.
+MomentFiles::Place MomentKeeper::place() const {
+  constexpr const char* kFolder = "moments";
+  const std::string& run = training_.settings().run_dir;
+  if (run.empty() || training_.keeper->records_by_itself()) {
+    return {.folder = files::cache_dir() / kFolder, .shared = true};  // where the next process clears up
+  }
+  return {.folder = std::filesystem::path(run) / kFolder, .stays = true};
+}
+
+void MomentKeeper::begin() {
+  training_.variant_history.note(training_.view.generation, training_.engine->steps(),
+                                 training_.view.variants);
+  moments_.begin(training_.view.generation);
+  take(true);
+}
+
+/// It goes on from `target`, in another generation.
+void MomentKeeper::begin(const LeftState& target, std::size_t changes) {
+  const std::uint64_t step = target.engine.steps;
+  training_.variant_history.branch(training_.view.generation, target.generation, step);
+  training_.variant_history.note(training_.view.generation, step, training_.view.variants);
+  const bool open = target.settings->precision == training_.view.selection.precision &&
+                    !training_.steering.diverged() &&
+                    moments_.leads_to(target.generation, step, changes, training_.steering.last_evaluation());
+  moments_.begin(training_.view.generation, target.generation, step, open, changes);
+  moments_.note_change(step, training_.view.settings, training_.view.selection, true);
+  take(true);
+  tell();
+}
+
+/// Begins to copy the training as it is. Where one is on its way and this one `matters`, waits for that.
+void MomentKeeper::take(bool matters) {
+  if (!moments_.wanted()) return;
+  if (matters && moments_.expects()) {
+    training_.collector.drain();
+    settle(true);
+    if (!moments_.wanted()) return;  // there was no memory for it
+  }
+  StateCopier& copier = training_.engine->copier();
+  if (copier.bytes() > moments_.budget()) {
+    training_.publishing.log(
+        LogLevel::info, fmt::format("no moments to go back to are kept: one takes {}, --moments allows {}",
+                                    core::memory_text(static_cast<double>(copier.bytes())),
+                                    core::memory_text(static_cast<double>(moments_.budget()))));
+    return moments_.give_up();
+  }
+  if (moments_.expects() || copier.busy()) return;
+  try {
+    if (!first_weights_ || first_weights_->size() != training_.engine->network().first_weights().size()) {
+      first_weights_ = moments_.shared(training_.engine->network().first_weights());
+    }
+    copier.begin();
+  } catch (const core::OutOfMemory& error) {
+    return do_without(error);
+  } catch (const std::bad_alloc&) {
+    return do_without(core::OutOfMemory("the host has too little memory"));
+  }
+  Moment moment;
+  moment.step = training_.engine->steps();
+  moment.matters = matters;
+  moment.head_classes = training_.engine->model().head_classes;
+  moment.regroupings = training_.ranks.regroupings();
+  moment.first_weights = first_weights_;
+  moment.settings = training_.view.settings;
+  moment.selection = training_.view.selection;
+  moment.steering = training_.steering;
+  moment.progress = training_.view;
+  moment.progress.epoch = training_.engine->epoch();
+  moments_.expect(std::move(moment));
+  if (training_.view.step == training_.engine->steps()) {
+    moments_.before_point(kNoLastStep, training_.steering, training_.view, training_.publishing.tally());
+  }
+  const auto wait = std::chrono::duration<double>(copier.seconds() / kMomentShare);
+  next_moment_ = Clock::now() + std::max<Clock::duration>(kMomentInterval,
+                                                          std::chrono::duration_cast<Clock::duration>(wait));
+  settle();
+}
+
+void MomentKeeper::do_without(const core::Error& error) {
+  moments_.give_up();
+  training_.publishing.tell(fmt::format("there will be no moments to go back to: {}", error.what()));
+}
+
+void MomentKeeper::take_if_due() {
+  if (const std::string why = moments_.settle_files(); !why.empty()) {
+    training_.publishing.tell(fmt::format("moments of the training stay in memory only: {}", why));
+  }
+  tell();
+  if (!moments_.wanted()) return;
+  if (training_.engine->copier().busy()) settle();
+  const bool trains =
+      training_.view.state == TrainerState::running || training_.view.state == TrainerState::paused;
+  if (!trains || training_.steering.diverged() || training_.stepping.searches_rate() ||
+      training_.rewinder.running() || moments_.expects())
+    return;
+  if (!moments_.due(training_.engine->steps(), training_.engine->copier().bytes()) ||
+      Clock::now() < next_moment_)
+    return;
+  take(false);
+}
+
+void MomentKeeper::settle_all() {
+  if (!moments_.expects()) return;
+  moments_.before_point(kNoLastStep, training_.steering, training_.view, training_.publishing.tally());
+  settle();
+}
+
+void MomentKeeper::settle(bool waits) {
+  try {
+    if (auto state = training_.engine->copier().take(waits)) moments_.arrive(std::move(*state));
+  } catch (const core::OutOfMemory& error) {
+    do_without(error);
+  }
+}
+
+void MomentKeeper::tell() {
+  if (auto list = moments_.take_list()) training_.view.moments = std::move(list);
+  if (auto list = moments_.take_changes()) training_.view.changes = std::move(list);
+}
+
+void MomentKeeper::keep_before_change() {
+  const auto now = Clock::now();
+  const bool dragged = now - std::exchange(last_change_, now) < kChangeInterval;
+  if (!moments_.wanted() || (dragged && training_.view.state == TrainerState::running)) return;
+  if (moments_.expects()) return moments_.matters();
+  if (!moments_.keep_longer(training_.engine->steps())) take(true);
+}
+
+void MomentKeeper::break_off() {
+  moments_.break_off(training_.engine->steps());
+  take(true);
+}
+
+void MomentKeeper::note_change(const std::string& what) {
+  moments_.note_change(training_.engine->steps(), training_.view.settings, training_.view.selection, false,
+                       training_.command);
+  training_.trainings.tree().note(training_.view.training, training_.engine->steps(), what,
+                                  training_.command);
+  tell();
+}
+
+}  // namespace warpscope::training
