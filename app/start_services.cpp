@@ -114,7 +114,7 @@ std::filesystem::path write_example(const std::string& name, const std::filesyst
   std::filesystem::create_directories(folder, error);
   if (error) throw core::Error(fmt::format("{} cannot be made: {}", folder.string(), error.message()));
   is_new = !std::filesystem::exists(file, error);
-  if (is_new) user_kernels::write_new(file, std::string(example.text));
+  if (is_new) user_kernels::write_new(file, example.text);
   return file;
 }
 
@@ -173,7 +173,7 @@ ui::KernelServices kernel_services(const std::vector<std::filesystem::path>& inc
     return races_of(file, includes, device, stopped);
   };
   services.why_no_racecheck = user_kernels::no_racecheck();
-  if (!services.why_no_racecheck.empty()) services.why_no_racecheck += ".";
+  if (!services.why_no_racecheck.empty()) services.why_no_racecheck += '.';
   if (!has_opener())
     services.why_no_editor = fmt::format("{}, which opens files in an editor, is not installed.", kOpener);
   return services;

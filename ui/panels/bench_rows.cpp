@@ -188,7 +188,7 @@ std::vector<BenchRow> rows_of_own(const training::UserKernels& kernels) {
       const auto own = std::ranges::find_if(each.times, [&](const training::KernelTime& time) {
         return time.variant == kernel.variant && time.version == version->number;
       });
-      if (own == each.times.end() || !(each.shape.covered == ops::OpSet{})) continue;
+      if (own == each.times.end() || !each.shape.covered.empty()) continue;
       for (const std::string& layer : each.layers) {
         BenchRow& row = rows.emplace_back();
         row.what = {form.op, layer, each.shape};

@@ -194,16 +194,6 @@ std::string NetworkEditor::misfit(const Frame& frame) const {
 /// Why no network can be applied now, as a sentence; "" if one can.
 std::string NetworkEditor::why_takes_nothing(const Frame& frame) {
   if (!frame.snapshot.can.steer) return "";  // that it steers nothing is told besides
-  switch (frame.snapshot.state) {
-    case training::TrainerState::running:
-    case training::TrainerState::paused:
-      return "";
-    case training::TrainerState::preparing:
-    case training::TrainerState::finished:
-    case training::TrainerState::failed:
-    case training::TrainerState::interrupted:
-      break;
-  }
   return why_it_stands(frame.snapshot);
 }
 

@@ -339,16 +339,6 @@ std::vector<KernelChoice> choices_of(const UserKernel& kernel, const KernelVersi
 std::string why_no_own_kernels(const training::Snapshot& snapshot) {
   if (std::string why = why_no_steering(snapshot); !why.empty()) return why;
   if (!snapshot.user_kernels->why_not.empty()) return sentence(snapshot.user_kernels->why_not);
-  switch (snapshot.state) {
-    case training::TrainerState::running:
-    case training::TrainerState::paused:
-      return "";
-    case training::TrainerState::preparing:
-    case training::TrainerState::finished:
-    case training::TrainerState::failed:
-    case training::TrainerState::interrupted:
-      break;
-  }
   return why_it_stands(snapshot);
 }
 

@@ -27,15 +27,18 @@ std::string why_it_stands(const training::Snapshot& snapshot) {
     case training::TrainerState::preparing:
       return "The training is still being prepared.";
     case training::TrainerState::finished:
-      return "The training has ended: more epochs, steps or time let it go on (Ctrl P, \"epochs 20\"), Reset "
-             "(R) "
-             "starts it again, a right click on the curves goes back, and the start page (Ctrl N) begins "
-             "another with its weights.";
+      return "The training has ended: more epochs, steps or time let it go on (Ctrl P, \"epochs 20\"), "
+             "Reset (R) starts it again, a right click on the curves goes back, and the start page (Ctrl N) "
+             "begins another with its weights.";
     case training::TrainerState::failed:
       return "The training has failed.";
-    default:
-      return "";
+    case training::TrainerState::interrupted:
+      return "The process that trained has ended.";
+    case training::TrainerState::running:
+    case training::TrainerState::paused:
+      break;
   }
+  return "";
 }
 
 std::string why_no_saving(const training::Snapshot& snapshot) {

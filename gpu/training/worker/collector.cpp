@@ -115,7 +115,7 @@ void Collector::handle_divergence() {
 }
 
 /// "conv3 (conv2d.forward of conv3) has 12 numbers that are not finite", or "".
-std::string Collector::first_not_finite(std::uint64_t step) {
+std::string Collector::first_not_finite(std::uint64_t step) const {
   try {
     const NotFinite found = training_.engine->find_not_finite(step);
     if (found.tensor.empty()) return "";

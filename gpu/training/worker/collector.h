@@ -35,7 +35,7 @@ class Collector {
  private:
   using Clock = std::chrono::steady_clock;
   void note_step(const StepResult& step);
-  std::string first_not_finite(std::uint64_t step);
+  std::string first_not_finite(std::uint64_t step) const;
 
   TrainingContext& training_;
   double last_step_seconds_ = 0;  ///< of the last step that had a time of its own
