@@ -52,7 +52,7 @@ std::string in_run(const std::filesystem::path& run, const std::filesystem::path
 }
 
 void write_whole(const std::filesystem::path& file, const KernelFile& kernel) {
-  // Of a write that was broken off before the file was there.
+  // A write that was broken off may have left some.
   std::filesystem::remove_all(user_kernels::kept_headers_of(file).parent_path());
   for (const user_kernels::Header& each : kernel.headers) {
     const std::filesystem::path header = user_kernels::kept_headers_of(file) / each.name;

@@ -78,8 +78,8 @@ def plan_cells(text, column):
 
 
 def augmentation_cells(text, column):
-    """Of two files one behind the other, of a run without augmentation and of one with it: the time that making the
-    batch takes more, of the whole step's."""
+    """`text` holds two files one behind the other: a run without augmentation and one with it. How much longer making
+    the batch takes in the second, as a share of the whole step."""
     decoder = json.JSONDecoder()
     without, end = decoder.raw_decode(text.lstrip())
     changed, _ = decoder.raw_decode(text.lstrip()[end:].lstrip())
