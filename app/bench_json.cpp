@@ -11,6 +11,7 @@
 #include "app/choices.h"
 #include "gpu/core/error.h"
 #include "gpu/files/format.h"
+#include "gpu/files/read_json.h"
 #include "gpu/ops/shape_sizes.h"
 
 namespace warpscope::app {
@@ -233,8 +234,9 @@ BenchReport read_bench_report(const std::string& file) {
   std::ifstream stream(file);
   if (!stream)
     throw core::BadInput(fmt::format("{} cannot be read; give a file that bench --json wrote", file));
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
   try {
-    const ordered_json json = ordered_json::parse(stream);
+    const ordered_json json = ordered_json::parse(files::is_deep_json(text) ? "" : text);
     const auto number = json.at(files::kFormat).get<std::uint64_t>();
     const std::string why = files::refusal_of_number(number, files::kBenchFormat);
     if (!why.empty()) throw core::BadInput("it " + why);

@@ -18,6 +18,7 @@
 #include "gpu/core/host_memory.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
+#include "gpu/remote/lasting_training.h"
 #include "gpu/user_kernels/board.h"
 #include "gpu/user_kernels/trial.h"
 
@@ -69,6 +70,7 @@ void refuse_options_before(const CLI::App& app, const CLI::App& command) {
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == user_kernels::kTrialCommand)
     user_kernels::run_trial(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == remote::kGoOnCommand) return remote::go_on_training();
   if (const std::optional<int> code = app::run_as_rank(argc > 1 ? argv[1] : "")) return *code;
   CLI::App app{"Warpscope: watch a network train, kernel by kernel.\nWithout a command it opens the window.",
                "warpscope"};

@@ -99,6 +99,7 @@ int rank_on_this_host() {
 
 ranks::TcpTerms terms_of(const RankArguments& arguments) {
   ranks::TcpTerms terms;
+  terms.job = ranks::slurm_step();
   terms.rank = arguments.rank;
   terms.ranks = arguments.ranks;
   const char* const hidden = std::getenv("WARPSCOPE_TOKEN");

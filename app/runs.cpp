@@ -42,6 +42,7 @@ namespace fs = std::filesystem;
 using runs::RunSummary;
 
 constexpr const char* kNothing = "-";
+constexpr std::size_t kMostOfName = 40;  // characters; --json has them all
 
 runs::RunOrder order_named(const std::string& name) {
   if (name == "time") return runs::RunOrder::time;
@@ -124,7 +125,7 @@ std::vector<const training::Figure*> shown_figures(const std::vector<RunSummary>
 std::string table_of(const std::vector<RunSummary>& list) {
   const bool stars = std::ranges::any_of(list, has_changed);
   const std::vector<const training::Figure*> figures = shown_figures(list);
-  std::vector<Column> columns{{"run", Align::left},
+  std::vector<Column> columns{{"run", Align::left, kMostOfName},
                               {"started", Align::left},
                               {"model", Align::left},
                               {"data", Align::left},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::app {
 namespace {
@@ -22,6 +25,19 @@ namespace fs = std::filesystem;
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+}
+
+/// Its first and last characters with dots between them, so many in all.
+std::string cut_to(const std::string& text, std::size_t most) {
+  constexpr std::string_view kDots = "...";
+  const std::vector<char32_t> points = files::decode_utf8(text);
+  if (points.size() <= most) return text;
+  const std::size_t kept = most - kDots.size();
+  std::string cut;
+  for (std::size_t i = 0; i < kept - kept / 2; ++i) cut += files::encode_utf8(points[i]);
+  cut += kDots;
+  for (std::size_t i = points.size() - kept / 2; i < points.size(); ++i) cut += files::encode_utf8(points[i]);
+  return cut;
 }
 
 }  // namespace
@@ -38,7 +54,10 @@ std::string toned(const std::string& text, Tone tone) {
 }
 
 void Table::add(std::vector<std::string> cells, Tone tone) {
-  for (std::string& cell : cells) cell = files::sayable(cell);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = files::sayable(cells[i]);
+    if (columns_[i].most > 0) cells[i] = cut_to(cells[i], columns_[i].most);
+  }
   rows_.push_back({std::move(cells), tone});
 }
 

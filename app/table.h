@@ -1,6 +1,7 @@
 #pragma once
 // Aligned columns of text, and one line that tells how far a long command is.
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ enum class Tone { plain, dim, bad };
 struct Column {
   std::string title;
   Align align = Align::right;
+  std::size_t most =
+      0;  ///< characters of a cell, of whose middle more than these are left out; 0: all are shown
 };
 
 /// Text that is `columns` wide on the screen gets spaces up to that width. Widths are counted in code points.

@@ -33,6 +33,7 @@
 #include "gpu/files/streams.h"
 #include "gpu/files/utf8.h"
 #include "gpu/plan/presets.h"
+#include "gpu/remote/lasting_training.h"
 #include "gpu/runs/run_figures.h"
 
 namespace warpscope::app {
@@ -196,7 +197,7 @@ class Follower {
     progress_.clear();
     progress_.logs(feed_->take());
   }
-  const training::Trainer& trainer() const { return trainer_; }
+  const remote::LastingTraining& trainer() const { return trainer_; }
   const Progress& progress() const { return progress_; }
 
  private:
@@ -212,7 +213,7 @@ class Follower {
   }
 
   const std::atomic<bool>& interrupted_;
-  training::Trainer trainer_;
+  remote::LastingTraining trainer_;
   std::shared_ptr<training::Feed> feed_;
   Progress progress_;
   bool finishing_ = false;
@@ -318,7 +319,7 @@ struct Judging {
 };
 
 /// What the trained network's latents are worth.
-std::optional<JudgedFeatures> judge(const training::Trainer& trainer,
+std::optional<JudgedFeatures> judge(const remote::LastingTraining& trainer,
                                     const training::TrainingSettings& settings,
                                     const std::string& classifier) {
   const auto end = trainer.snapshot();
@@ -338,7 +339,7 @@ std::optional<JudgedFeatures> judge(const training::Trainer& trainer,
 }
 
 /// What stands in the way is told once the training has been.
-Judging try_to_judge(const training::Trainer& trainer, const training::TrainingSettings& settings,
+Judging try_to_judge(const remote::LastingTraining& trainer, const training::TrainingSettings& settings,
                      const std::string& classifier) {
   Judging judging;
   const double start = program_seconds();
@@ -394,7 +395,7 @@ int train_headless(training::TrainerOptions options, const std::string& then) {
   const bool ends = options.epochs > 0 || options.steps > 0 || training::any(options.stop);
   if (!ends) options.epochs = 1;
   Follower follower(std::move(options));
-  const training::Trainer& trainer = follower.trainer();
+  const remote::LastingTraining& trainer = follower.trainer();
   Judging judging;
   if (!classifier.empty() && follower.follow_to_parameters()) {
     judging = try_to_judge(trainer, settings, classifier);  // while the trainer writes its last files

@@ -23,10 +23,11 @@
 #include "gpu/models/model.h"
 #include "gpu/runs/checkpoint.h"
 #include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/references.h"
 #include "gpu/runs/run_folder.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/runs/user_runs.h"
-#include "gpu/training/kernel_version.h"
+#include "gpu/training/carried_kernels.h"
 #include "ui/plot/page.h"
 
 namespace warpscope::app {
@@ -85,13 +86,14 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       const int code = ui::run_window(window, go_on);
       if (!go_on || *window.leave) return code;
       const bool has_ranks = options.rank_supply.start && go_on->options.device == "auto";
-      window.ranks = has_ranks ? go_on->ranks : 1;
+      const std::string& resumed = go_on->options.resume_dir;
+      window.ranks = !has_ranks ? 1 : resumed.empty() ? go_on->ranks : runs::ranks_of(resumed);
       if (has_ranks && !first_device.empty()) go_on->options.device = first_device;
+      training::carry_on(options, go_on->kernels.get());
       training::RankSupply supply = std::move(options.rank_supply);
       const ops::Variants variants = options.variants;
       std::vector<runs::KernelFile> kernels = std::move(options.kernels);
       user_kernels::LiveKernels live_kernels = std::move(options.live_kernels);
-      training::carry_on(live_kernels, go_on->kernels.get());
       options = std::move(go_on->options);
       options.rank_supply = std::move(supply);
       options.variants = variants;

@@ -4,15 +4,41 @@
 
 #include "gpu/core/allocations.h"
 #include "gpu/core/cuda.h"
+#include "gpu/core/device_lost.h"
 #include "gpu/core/error.h"
 
 namespace warpscope::core {
+namespace {
+
+/// Whether CUDA says of an error that the process has to end before anything can be done again.
+bool loses_device(cudaError_t status) {
+  switch (status) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 void check_cuda(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   const auto text = fmt::format("{}: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
   if (status == cudaErrorMemoryAllocation) throw OutOfMemory(text);
+  if (loses_device(status)) throw DeviceLost(text);
   throw Error(text);
 }
 

@@ -60,6 +60,11 @@ struct ClassFolders {
 };
 
 constexpr int kDeepest = 16;  // folders within the folder of a class
+/// Folders that are looked through without a picture, which sets of pictures have not: it is some other folder, perhaps
+/// a whole disk.
+constexpr std::size_t kMostBareFolders = 10'000;
+constexpr std::size_t kFoldersOfAPicture =
+    10;  // as many more are looked through for each picture that was found
 
 /// What is in a folder, by name, but for what is hidden.
 struct Listing {
@@ -90,8 +95,15 @@ Listing list(const fs::path& folder) {
   throw core::BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), failure.message()));
 }
 
-/// Folders of one class that were walked through, by what they are behind all links: links may lead in circles.
-using Seen = std::set<fs::path>;
+/// A way through the folders of one class.
+struct Walk {
+  std::set<fs::path> seen = {};  ///< by what they are behind all links, which may lead in circles
+  std::size_t entered = 0;
+
+  bool is_too_long(std::size_t pictures) const {
+    return entered > kMostBareFolders + kFoldersOfAPicture * pictures;
+  }
+};
 
 /// True of what the system makes of itself, /proc and /sys: no end of folders, and no picture.
 bool is_of_the_system(const fs::path& folder) {
@@ -100,31 +112,33 @@ bool is_of_the_system(const fs::path& folder) {
   return found.f_type == PROC_SUPER_MAGIC || found.f_type == SYSFS_MAGIC;
 }
 
-bool enter(const fs::path& folder, Seen& seen) {
+bool enter(const fs::path& folder, Walk& walk) {
   std::error_code failure;
   const fs::path real = fs::canonical(folder, failure);
-  return !failure && !is_of_the_system(real) && seen.insert(real).second;
+  if (failure || is_of_the_system(real) || !walk.seen.insert(real).second) return false;
+  ++walk.entered;
+  return true;
 }
 
 /// The folders around that of a class are none within it: by a link to one of them the pictures of all classes would be
 /// of this one.
-Seen around(const fs::path& of_class) {
-  Seen seen;
+Walk around(const fs::path& of_class) {
+  Walk walk;
   std::error_code failure;
   for (const fs::path& one :
        {fs::canonical(of_class, failure).parent_path(), fs::canonical(of_class.parent_path(), failure)}) {
-    for (fs::path folder = one; seen.insert(folder).second; folder = folder.parent_path()) continue;
+    for (fs::path folder = one; walk.seen.insert(folder).second; folder = folder.parent_path()) continue;
   }
-  return seen;
+  return walk;
 }
 
-/// True if `folder` holds a picture, however deep. What cannot be read holds none.
-bool has_picture(const fs::path& folder, int depth, Seen& seen) {
-  if (depth > kDeepest || !enter(folder, seen)) return false;
+/// True if `folder` holds a picture, however deep. What cannot be read holds none, nor does what is too large.
+bool has_picture(const fs::path& folder, int depth, Walk& walk) {
+  if (depth > kDeepest || walk.is_too_long(0) || !enter(folder, walk)) return false;
   std::error_code failure;
   const Listing listing = list(folder, failure);
   return !listing.pictures.empty() || std::ranges::any_of(listing.folders, [&](const fs::path& inside) {
-    return has_picture(inside, depth + 1, seen);
+    return has_picture(inside, depth + 1, walk);
   });
 }
 
@@ -147,9 +161,9 @@ std::string listed(const Names& names) {
 
 bool has_class_folders(const fs::path& folder) {
   const Listing listing = list(folder);
-  Seen seen;
+  Walk walk;
   return std::ranges::any_of(listing.folders,
-                             [&](const fs::path& inside) { return has_picture(inside, 0, seen); });
+                             [&](const fs::path& inside) { return has_picture(inside, 0, walk); });
 }
 
 /// Folders in a folder that are called as halves are, with class folders and without.
@@ -206,19 +220,25 @@ void check_are_classes(const fs::path& folder, const std::vector<fs::path>& fold
       fmt::join(named, ", "), folder.string()));
 }
 
-void collect(const fs::path& folder, int depth, Seen& seen, Listing& all) {
-  if (depth > kDeepest || !enter(folder, seen)) return;
+void collect(const fs::path& folder, int depth, Walk& walk, Listing& all) {
+  if (depth > kDeepest || walk.is_too_long(all.pictures.size()) || !enter(folder, walk)) return;
   Listing listing = list(folder);
   std::move(listing.pictures.begin(), listing.pictures.end(), std::back_inserter(all.pictures));
   all.others.add(listing.others);
-  for (const fs::path& inside : listing.folders) collect(inside, depth + 1, seen, all);
+  for (const fs::path& inside : listing.folders) collect(inside, depth + 1, walk, all);
 }
 
 /// All pictures of one class, by path.
 void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFolders& to) {
   Listing all;
-  Seen seen = around(folder);
-  collect(folder, 0, seen, all);
+  Walk walk = around(folder);
+  collect(folder, 0, walk, all);
+  if (walk.is_too_long(all.pictures.size())) {
+    throw core::BadInput(
+        fmt::format("{} is no folder of pictures: {} of them lie in the first {} folders within it",
+                    folder.string(), files::grouped(static_cast<std::int64_t>(all.pictures.size())),
+                    files::grouped(static_cast<std::int64_t>(walk.entered))));
+  }
   std::ranges::sort(all.pictures);
   for (fs::path& path : all.pictures) {
     to.pictures_of(half).push_back({std::move(path), static_cast<std::uint8_t>(label)});

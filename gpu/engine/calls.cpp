@@ -5,6 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "gpu/files/file.h"
 #include "gpu/ranks/gather.h"
 
 namespace warpscope::training::calls {
@@ -57,8 +60,8 @@ std::vector<std::byte> Line::gather(std::span<const std::byte> mine, const std::
   return all;
 }
 
-std::vector<RankFigures> Line::exchange(const RankReport& mine) {
-  group_->note_purpose("figures of the ranks");
+std::vector<RankFigures> Line::exchange(const RankReport& mine, std::uint64_t step) {
+  group_->note_purpose(fmt::format("the figures of the ranks behind step {}", files::grouped(step)));
   std::vector<RankFigures> figures;
   std::vector<TimedSteps> timed;
   double least = std::numeric_limits<double>::infinity();

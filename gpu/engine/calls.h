@@ -125,8 +125,8 @@ class Line {
   bool take_refusal() { return std::exchange(refused_, false); }
   /// What all ranks give, in their order; each calls it with as many bytes.
   std::vector<std::byte> gather(std::span<const std::byte> mine, const std::string& purpose);
-  /// What all ranks tell, and how their clocks are apart; each calls it with its own.
-  std::vector<RankFigures> exchange(const RankReport& mine);
+  /// What all ranks tell behind `step`, and how their clocks are apart; each calls it with its own.
+  std::vector<RankFigures> exchange(const RankReport& mine, std::uint64_t step);
   /// For collectives beside the calls, in the same order on all ranks.
   ranks::Group& group() { return *group_; }
 

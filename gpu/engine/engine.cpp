@@ -249,7 +249,7 @@ calls::RankReport Engine::report() const {
 
 std::vector<RankFigures> Engine::rank_figures() const {
   give(calls::Report{});
-  return line_ ? line_->exchange(report()) : std::vector<RankFigures>();
+  return line_ ? line_->exchange(report(), loop_.steps()) : std::vector<RankFigures>();
 }
 
 ranks::LinkTable Engine::measure_links() {
@@ -479,6 +479,7 @@ CarriedOver Engine::set_network(const models::Model& network) {
 
 void Engine::step(bool timed) {
   give(calls::Step{loop_.learning_rate(), timed});
+  if (options_.sums) options_.sums->note_step(loop_.steps() + 1);
   loop_.step(*training_, timed, network_.model().head_classes > 0);
 }
 

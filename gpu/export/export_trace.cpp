@@ -9,6 +9,7 @@
 #include "gpu/core/error.h"
 #include "gpu/export/export.h"
 #include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/utf8.h"
 #include "gpu/messages/step_calls.h"
 #include "gpu/runs/snapshot_json.h"
@@ -201,7 +202,7 @@ json trace_of(const Run& run) {
   }
   Snapshot snapshot;
   try {
-    const json object = json::parse(*text, nullptr, false);
+    const json object = files::read_json(*text);
     if (object.is_discarded()) throw core::BadInput("it is not JSON");
     training::from_json(object, snapshot);
   } catch (const core::BadInput& error) {

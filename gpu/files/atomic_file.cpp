@@ -117,6 +117,21 @@ void AtomicFile::commit(bool lasts) {
   if (lasts) sync_folder_of(path_);
 }
 
+bool AtomicFile::commit_if_new() {
+  if (temporary_.empty()) return false;
+  if (::link(temporary_.c_str(), path_.c_str()) == 0) {
+    discard();
+    return true;
+  }
+  std::error_code unknown;
+  if (errno == EEXIST || fs::exists(path_, unknown)) {
+    discard();
+    return false;
+  }
+  commit(false);
+  return true;
+}
+
 void write_file_atomically(const fs::path& path, std::string_view contents) {
   AtomicFile file(path);
   file.write(contents);

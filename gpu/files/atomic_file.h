@@ -43,6 +43,9 @@ class AtomicFile {
   /// Syncs the file to the disk, renames it to `path` and syncs the folder. On failure removes the temporary
   /// file and throws Error. Nothing may be written afterwards. Unless it `lasts`, nothing is synced.
   void commit(bool lasts = true);
+  /// The same without syncing, unless something has the name `path` already: then nothing changes and this is false. Of
+  /// several who do it at once one succeeds; where the file system has no hard links, the last one of them does too.
+  bool commit_if_new();
 
  private:
   [[noreturn]] void fail(const char* what);

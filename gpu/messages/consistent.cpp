@@ -133,7 +133,7 @@ std::string_view inconsistency_in(const LayerOutput& output) {
 }
 
 std::string_view inconsistency_in(const Inspection& inspection) {
-  return inspection.gradients.size() == inspection.parameters.size()
+  return !inspection.has_gradients() || inspection.gradients.size() == inspection.parameters.size()
              ? ""
              : "there are not as many gradients as parameters";
 }

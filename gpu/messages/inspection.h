@@ -37,7 +37,9 @@ struct Inspection {
   /// Parameters of the layer that was asked for, from the place `first` of models::ParameterLayout on.
   std::size_t first = 0;
   std::vector<float> parameters;  ///< master weights
-  std::vector<float> gradients;   ///< of the last step, before clipping and without the loss scale
+  /// Those of the last step, before clipping and without the loss scale; none where the training came to this step
+  /// without making it: by a rewind to a moment, a reset, a resume.
+  std::vector<float> gradients;
 
   bool has(const models::Parameter& tensor) const {
     return tensor.offset >= first && tensor.offset + tensor.elements <= first + parameters.size();
@@ -45,6 +47,8 @@ struct Inspection {
   const float* parameter(const models::Parameter& tensor) const {
     return parameters.data() + (tensor.offset - first);
   }
+  bool has_gradients() const { return !gradients.empty(); }
+  /// Only with has_gradients().
   const float* gradient(const models::Parameter& tensor) const {
     return gradients.data() + (tensor.offset - first);
   }

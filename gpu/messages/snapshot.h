@@ -244,6 +244,8 @@ struct Snapshot : Progress {
   double step_microseconds = 0;    ///< sum of the timings; 0 as long as a call has none
   std::vector<RankFigures> ranks;  ///< that make the steps together; empty where there is one
   int most_ranks = 1;              ///< that SetRanks can have; 1: their number stays as it is
+  std::string why_ranks_stay;      ///< where that is 1, and known: "mpirun says how many ranks there are"
+  std::string awaited;             ///< which ranks stand still, in one sentence; "" as long as none does
   std::shared_ptr<const std::vector<LadderEntry>> ladder =
       std::make_shared<std::vector<LadderEntry>>();      ///< in the order in which they were tried
   std::shared_ptr<const DeterminismReport> determinism;  ///< of the last check; nullptr before the first

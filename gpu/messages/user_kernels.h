@@ -48,10 +48,13 @@ struct KernelTime {
 
 /// The times of calls of one shape of this training.
 struct KernelShapeTimes {
-  ops::OpShape shape;
+  ops::OpShape shape;               ///< OpShape::covered: the other ops of a chain
   std::vector<std::string> layers;  ///< that have it: "conv1"
   std::vector<KernelTime>
-      times;  ///< the fastest first; the version itself, the one before it, other variants
+      times;               ///< the fastest first; the version itself, the one before it, other variants
+  double flops = 0;        ///< of a call, by the formulas: ops::formula_flops() of the op's kind of work
+  double least_flops = 0;  ///< of the cheapest way known: ops::fewest_flops()
+  double bytes = 0;        ///< least bytes of a call in FP32
 };
 
 /// One content of a file.
@@ -67,7 +70,7 @@ struct KernelVersion {
   int calls = 0;                        ///< that were right, of both builds
   double worst_error = 0;               ///< of the fast build, where it is largest relative to its tolerance
   double tolerance = 0;                 ///< there
-  std::vector<KernelShapeTimes> times;  ///< empty where it was not timed, as where no layer has its op
+  std::vector<KernelShapeTimes> times;  ///< empty where it was not timed, as where no layer has its ops
   std::optional<GpuBuild> gpu;          ///< of a .cu
 };
 
@@ -101,6 +104,7 @@ struct KernelFolder {
 struct UserKernels {
   std::vector<UserKernel> kernels;  ///< in the order in which they were loaded
   std::vector<KernelFolder> folders;
+  std::vector<std::string> forgotten;  ///< files and folders that somebody has named once and wants no more
   std::string why_not;  ///< why this training takes no kernels of users, in a sentence; "" if it does
 };
 

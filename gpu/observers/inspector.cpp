@@ -72,6 +72,7 @@ class InspectionPass {
     what_.generation = scene.generation;
     what_.image = image;
     what_.precision = scene.selection.precision;
+    has_gradients_ = scene.has_gradients;
   }
 
   Inspection made() const {
@@ -82,8 +83,9 @@ class InspectionPass {
       result.outputs.back().values = widened({from, piece.tensor.bytes()}, piece.tensor.type);
     }
     const auto* const parameters = parameters_.as<const float>();
-    const auto* const gradients = gradients_.as<const float>();
     result.parameters.assign(parameters, parameters + of_layer_.count);
+    if (!has_gradients_) return result;
+    const auto* const gradients = gradients_.as<const float>();
     result.gradients.assign(gradients, gradients + of_layer_.count);
     const float scale = control_.as<const StepControl>()->gradient_scale;
     if (scale != 1.0f) {
@@ -134,6 +136,7 @@ class InspectionPass {
   core::HostBuffer parameters_, gradients_;  ///< with room for those of any one layer
   Range of_layer_;                           ///< what is in them
   Inspection what_;                          ///< without values
+  bool has_gradients_ = false;               ///< they are those of its step
 };
 
 /// Observations::inspection of ObservationRequest::inspected_image.

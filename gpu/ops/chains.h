@@ -137,6 +137,17 @@ inline std::vector<Link> relu_and_sum_after(Op own) {
           optional_link(Op::add_forward, Name::activated, Name::output, input_shape)};
 }
 
+/// `own`, whose output has the size of its input, and what must follow it: add.forward [relu.forward | gelu.forward].
+inline std::vector<Link> sum_and_activation_after(Op own) {
+  std::vector<Link> chain{{.op = own, .renames = {{Name::output, Name::biased}}},
+                          {.op = Op::add_forward,
+                           .renames = {{Name::input, Name::biased}, {Name::output, Name::product}},
+                           .shape = input_shape}};
+  for (Link& each : activation_after(Name::product, Name::output, input_shape))
+    chain.push_back(std::move(each));
+  return chain;
+}
+
 /// `own`, whose output has the size of its input, and what must follow it: [relu.forward] maxpool2d.forward.
 inline std::vector<Link> pooling_after(Op own) {
   return {{.op = own, .renames = {{Name::output, Name::biased}}},

@@ -15,6 +15,7 @@
 #include "gpu/engine/recipe.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/sha256.h"
 #include "gpu/plan/program.h"
 
@@ -133,7 +134,7 @@ std::optional<Measurement> MeasuredStore::find(const std::string& key, std::stri
   const fs::path file = file_of(key);
   const auto text = files::read_small_file(file, kMostBytes);
   if (!text) return std::nullopt;
-  const json parsed = json::parse(*text, nullptr, false);
+  const json parsed = files::read_json(*text);
   try {
     if (parsed.is_object()) {
       if (auto found = measurement_from(parsed, key)) return found;

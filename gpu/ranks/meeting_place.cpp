@@ -1,8 +1,10 @@
 #include "gpu/ranks/meeting_place.h"
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -12,16 +14,20 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gpu/core/require.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/text.h"
+#include "gpu/ranks/descriptor.h"
 
 namespace warpscope::ranks {
 namespace {
@@ -30,6 +36,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kFirstLine = "warpscope meeting";
 constexpr std::size_t kLongestFile = 1 << 16;
 constexpr unsigned kOwnerOnly = 0600;
+// No name of a host holds a space.
+constexpr std::string_view kBy = "by ";
+constexpr std::string_view kJob = "job ";
+constexpr int kMostAttempts = 100;  // others may be faster, but not that often
+constexpr char kLoopback[] = "127.0.0.1";
 
 struct HostAndPort {
   std::string host;
@@ -75,19 +86,26 @@ std::vector<std::string> names_of_this_host() {
     if (failed == 0) names.emplace_back(address.data());
   }
   ::freeifaddrs(first);
-  names.emplace_back("127.0.0.1");
+  names.emplace_back(kLoopback);
   return names;
 }
 
-std::string text_of(const MeetingPoint& point) {
-  std::string text = fmt::format("{}\n{}\n{}\n", kFirstLine, point.port, point.token);
-  for (const std::string& host : point.hosts) text += host + "\n";
+/// What rank 0 tells in a folder.
+struct Told {
+  MeetingPoint point;
+  std::string by;   ///< "node1, process 123, since 2026-11-29 17:43:33"; "" where the file does not say
+  std::string job;  ///< TcpTerms::job
+};
+
+std::string text_of(const Told& told) {
+  std::string text = fmt::format("{}\n{}\n{}\n", kFirstLine, told.point.port, told.point.token);
+  text += fmt::format("{}{}\n{}{}\n", kBy, told.by, kJob, told.job);
+  for (const std::string& host : told.point.hosts) text += host + "\n";
   return text;
 }
 
-/// Nothing while rank 0 has not written the file.
-std::optional<MeetingPoint> point_in(const fs::path& file) {
-  std::string text;
+/// Nothing while rank 0 has not written the file, whose text is then in `text`.
+std::optional<Told> told_in(const fs::path& file, std::string& text) {
   std::error_code unknown;
   if (!fs::exists(file, unknown)) return std::nullopt;
   try {
@@ -99,50 +117,135 @@ std::optional<MeetingPoint> point_in(const fs::path& file) {
   std::istringstream lines(text);
   std::string first;
   std::string port;
-  MeetingPoint point;
+  Told told;
   std::getline(lines, first);
   std::getline(lines, port);
-  std::getline(lines, point.token);
-  point.port = files::number_in<std::uint16_t>(port).value_or(0);
-  for (std::string host; std::getline(lines, host);) point.hosts.push_back(host);
-  core::require(first == kFirstLine && point.port != 0, "{} does not say where ranks meet; remove it",
+  std::getline(lines, told.point.token);
+  told.point.port = files::number_in<std::uint16_t>(port).value_or(0);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kBy)) {
+      told.by = line.substr(kBy.size());
+    } else if (line.starts_with(kJob)) {
+      told.job = line.substr(kJob.size());
+    } else {
+      told.point.hosts.push_back(line);
+    }
+  }
+  core::require(first == kFirstLine && told.point.port != 0, "{} does not say where ranks meet; remove it",
                 file.string());
-  return point;
+  return told;
+}
+
+std::string called(const Told& told) {
+  return told.by.empty() ? "it does not say which" : files::sayable(told.by);
+}
+
+/// Whether the training that has written it still waits, as far as this host can tell. Throws BadInput where nobody can
+/// tell.
+bool still_waits(Told told, const fs::path& file) {
+  const bool here = !told.point.hosts.empty() && (told.point.hosts.front() == names_of_this_host().front() ||
+                                                  told.point.hosts.front() == kLoopback);
+  if (!here) std::erase(told.point.hosts, kLoopback);  // that is another host
+  switch (listener_at(told.point)) {
+    case Listener::somebody:
+      return true;
+    case Listener::nobody:
+      return false;
+    case Listener::unknown:
+      break;
+  }
+  throw core::BadInput(fmt::format(
+      "another training waits for its ranks in {} ({}), which does not answer here: give this one another "
+      "folder, or remove {} if that training has ended",
+      file.parent_path().string(), called(told), file.string()));
+}
+
+bool is_still_at(const fs::path& file, int descriptor) {
+  struct stat there {};
+  struct stat held {};
+  return ::stat(file.c_str(), &there) == 0 && ::fstat(descriptor, &held) == 0 &&
+         there.st_dev == held.st_dev && there.st_ino == held.st_ino;
+}
+
+/// Takes the file away if this is its text. Who holds its lock is the only one to do so: what another training puts
+/// there meanwhile stays.
+void take_away(const fs::path& file, const std::string& text) {
+  const Descriptor held(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  if (!held.open()) return;
+  while (::flock(held.number(), LOCK_EX) != 0 && errno == EINTR) continue;
+  std::string now;
+  std::error_code ignored;
+  if (told_in(file, now) && now == text && is_still_at(file, held.number())) fs::remove(file, ignored);
 }
 
 /// What rank 0 leaves in a folder while it waits.
 class Notice {
  public:
-  Notice(fs::path file, const MeetingPoint& point) : file_(std::move(file)), text_(text_of(point)) {
-    files::AtomicFile whole(file_, kOwnerOnly);
-    whole.write(text_);
-    whole.commit();
+  /// Throws BadInput that names the other training where one waits there already. What one has left that has ended
+  /// goes.
+  Notice(fs::path file, const Told& told) : file_(std::move(file)), text_(text_of(told)) {
+    for (int attempts = 0; !put(); ++attempts) {
+      core::require(attempts < kMostAttempts,
+                    "cannot replace {}, which a training left that has ended; remove it", file_.string());
+      std::string text;
+      const std::optional<Told> other = told_in(file_, text);
+      if (!other) continue;
+      core::require(!still_waits(*other, file_),
+                    "another training waits for its ranks in {} ({}): give this one another folder, or wait "
+                    "until they have met",
+                    file_.parent_path().string(), called(*other));
+      take_away(file_, text);
+    }
   }
   ~Notice() {
     try {
-      // Another training may have replaced it.
-      if (files::read_text(file_, kLongestFile) != text_) return;
+      take_away(file_, text_);
     } catch (const core::Error&) {
-      return;
+      return;  // another training may have replaced it
     }
-    std::error_code ignored;
-    fs::remove(file_, ignored);
   }
   Notice(const Notice&) = delete;
   Notice& operator=(const Notice&) = delete;
 
  private:
+  bool put() const {
+    files::AtomicFile whole(file_, kOwnerOnly);
+    whole.write(text_);
+    return whole.commit_if_new();
+  }
+
   fs::path file_;
   std::string text_;
 };
 
+/// Where a rank is to go that knows `terms`.
+std::optional<MeetingPoint> point_in(const fs::path& file, const TcpTerms& terms) {
+  std::string text;
+  std::optional<Told> told = told_in(file, text);
+  if (!told) return std::nullopt;
+  if (!terms.job.empty() && !told->job.empty() && told->job != terms.job) {
+    MeetingPoint nowhere;
+    nowhere.why_not = fmt::format("the ranks of {} meet in {} ({})", files::sayable(told->job),
+                                  file.parent_path().string(), called(*told));
+    return nowhere;
+  }
+  // Rank 0 refuses a rank that was given another token.
+  if (!terms.token.empty()) told->point.token = terms.token;
+  return std::move(told->point);
+}
+
 std::shared_ptr<Meeting> meet_in(const fs::path& folder, TcpTerms terms) {
   const fs::path file = folder / kMeetingFile;
-  if (terms.rank != 0) return join_by_tcp([&] { return point_in(file); }, std::move(terms));
+  if (terms.rank != 0) return join_by_tcp([&file, terms] { return point_in(file, terms); }, terms);
   if (terms.token.empty()) terms.token = random_token();
   const std::string token = terms.token;
+  const std::string job = terms.job;
   TcpFounding founding("", 0, std::move(terms));
-  const Notice notice(file, {names_of_this_host(), founding.port(), token});
+  const std::vector<std::string> hosts = names_of_this_host();
+  const auto now = fmt::localtime(std::time(nullptr));
+  const std::string by =
+      fmt::format("{}, process {}, since {:%Y-%m-%d %H:%M:%S}", hosts.front(), ::getpid(), now);
+  const Notice notice(file, {{hosts, founding.port(), token}, by, job});
   return founding.meet();
 }
 
@@ -155,7 +258,7 @@ std::shared_ptr<Meeting> meet_at(const std::string& where, TcpTerms terms) {
   core::require(place.has_value(), "{} is neither HOST:PORT nor a folder", where);
   core::require(!terms.token.empty(), "ranks that meet at HOST:PORT need a token, the same for all");
   if (terms.rank == 0) return TcpFounding(place->host, place->port, std::move(terms)).meet();
-  const MeetingPoint point{{place->host}, place->port, terms.token};
+  const MeetingPoint point{{place->host}, place->port, terms.token, ""};
   return join_by_tcp([&] { return point; }, std::move(terms));
 }
 

@@ -14,7 +14,8 @@ inline constexpr char kMeetingFile[] = "warpscope-meeting";
 
 /// Waits until all ranks have met by TCP: at "HOST:PORT", where rank 0 listens ("[::1]:5000" for IPv6), or by a folder.
 /// There rank 0 makes a token unless `terms` have one, and the others take what is there. Throws BadInput where `where`
-/// is neither, and what TcpFounding and join_by_tcp() throw.
+/// is neither or another training waits in the folder, which the sentence names, and what TcpFounding and join_by_tcp()
+/// throw.
 std::shared_ptr<Meeting> meet_at(const std::string& where, TcpTerms terms);
 
 }  // namespace warpscope::ranks

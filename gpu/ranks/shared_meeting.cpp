@@ -1,15 +1,37 @@
 #include "gpu/ranks/shared_meeting.h"
 
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "gpu/core/require.h"
 #include "gpu/ranks/shared_group.h"
 #include "gpu/ranks/shared_region.h"
 
 namespace warpscope::ranks {
+namespace {
+
+/// The system may take that long to start a process on a busy host.
+constexpr std::chrono::milliseconds kFirstAnswer(5000);
+
+/// Whether somebody has stopped the process, as a terminal or a debugger does.
+bool is_stopped(int process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_ends = text.rfind(')');  // a name may hold anything
+  if (name_ends == std::string::npos || name_ends + 2 >= text.size()) return false;
+  const char state = text[name_ends + 2];
+  return state == 'T' || state == 't';
+}
+
+}  // namespace
 
 SharedMeeting::SharedMeeting(std::shared_ptr<Region> region, int rank)
     : region_(std::move(region)),
       seat_(std::make_shared<Seat>(region_, rank)),
-      seen_(static_cast<std::size_t>(region_->ranks())) {}
+      silence_(region_->ranks(), kFirstAnswer) {}
 
 SharedMeeting::~SharedMeeting() = default;
 
@@ -23,19 +45,23 @@ std::vector<int> SharedMeeting::lost() const {
   return numbers(region_->lost() & ~only(place().rank));
 }
 
-/// Time is that of looks: a process that was stopped itself must not blame the others for it.
 void SharedMeeting::look(std::chrono::milliseconds passed) const {
-  region_->state().ranks[place().rank].beats.fetch_add(1, std::memory_order_relaxed);
-  const bool begins = region_->patience().count() == 0;
-  const auto patience = begins ? std::chrono::milliseconds(patience_to_begin_) : region_->patience();
-  for (int rank = 1; rank < place().size && place().leads(); ++rank) {
-    const std::uint32_t beats = region_->state().ranks[rank].beats.load(std::memory_order_relaxed);
-    Seen& seen = seen_[static_cast<std::size_t>(rank)];
-    seen = beats != seen.beats ? Seen{beats, {}} : Seen{beats, seen.since + passed};
+  SharedState& state = region_->state();
+  state.ranks[place().rank].beats.fetch_add(1, std::memory_order_relaxed);
+  if (!place().leads()) return;
+  const auto patience = begins_ ? std::chrono::milliseconds(patience_to_begin_) : region_->patience();
+  for (int rank = 1; rank < place().size; ++rank) {
+    const std::uint32_t beats = state.ranks[rank].beats.load(std::memory_order_relaxed);
+    const auto since = silence_.note(rank, beats, passed);
     // Those that train have all looked.
-    if ((beats > 0 || begins) && patience.count() > 0 && seen.since >= patience)
-      region_->kill(rank, seen.since);
+    if ((beats > 0 || begins_) && patience.count() > 0 && since >= patience) region_->kill(rank, since);
   }
+  if (!begins_) return;
+  const auto process = [&state](int rank) {
+    return state.ranks[rank].process.load(std::memory_order_relaxed);
+  };
+  silence_.tell([&](int rank) { return fmt::format("rank {} (pid {})", rank, process(rank)); },
+                [&](int rank) { return is_stopped(process(rank)); });
 }
 
 void SharedMeeting::leave_after_others() {
@@ -43,11 +69,17 @@ void SharedMeeting::leave_after_others() {
 }
 
 void SharedMeeting::set_patience(std::chrono::milliseconds patience) {
+  begins_ = false;
   region_->set_patience(patience);
 }
 
 void SharedMeeting::set_patience_to_begin(std::chrono::milliseconds patience) {
   patience_to_begin_ = patience.count();
+  begins_ = true;
+}
+
+void SharedMeeting::tell_silent(TellSlow tell) {
+  silence_.tell_to(std::move(tell));
 }
 
 void SharedMeeting::note_process(int rank, int process) {

@@ -4,12 +4,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/ranks/group.h"
+#include "gpu/ranks/silence.h"
 
 namespace warpscope::ranks {
 
@@ -31,6 +31,7 @@ class SharedMeeting final : public Meeting {
   void look(std::chrono::milliseconds passed) const override;
   void set_patience(std::chrono::milliseconds patience) override;
   void set_patience_to_begin(std::chrono::milliseconds patience) override;
+  void tell_silent(TellSlow tell) override;
   void end_others() override;
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
@@ -56,12 +57,8 @@ class SharedMeeting final : public Meeting {
   std::shared_ptr<Seat> seat_;
   std::array<std::atomic<bool>, kGroups> given_{};
   std::atomic<std::chrono::milliseconds::rep> patience_to_begin_{0};
-  /// What look() has seen of another rank.
-  struct Seen {
-    std::uint32_t beats = 0;
-    std::chrono::milliseconds since{0};
-  };
-  mutable std::vector<Seen> seen_;
+  std::atomic<bool> begins_{false};  ///< ranks begin
+  mutable Silence silence_;          ///< of the others, as look() sees them
 };
 
 /// The meeting of 1 to 64 ranks, as rank 0. Throws BadInput for other numbers, Error where memory cannot be had.

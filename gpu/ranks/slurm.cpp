@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "gpu/files/text.h"
 
 namespace warpscope::ranks {
@@ -16,6 +18,13 @@ std::optional<Place> place_in_slurm_step() {
   const std::optional<int> rank = number("SLURM_PROCID");
   if (!size || !rank || *size < 2 || *rank < 0 || *rank >= *size) return std::nullopt;
   return Place{*rank, *size};
+}
+
+std::string slurm_step() {
+  const char* const job = std::getenv("SLURM_JOB_ID");
+  const char* const step = std::getenv("SLURM_STEP_ID");
+  if (!place_in_slurm_step() || job == nullptr || step == nullptr) return "";
+  return fmt::format("step {} of the Slurm job {}", step, job);
 }
 
 }  // namespace warpscope::ranks

@@ -2,6 +2,10 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
+#include "gpu/files/file.h"
+
 namespace warpscope::ranks {
 namespace {
 
@@ -9,12 +13,22 @@ constexpr std::chrono::milliseconds kWatchInterval(100);
 
 }  // namespace
 
-void Sums::add(std::span<float> values, float share) noexcept {
+void Sums::note_purpose(std::string_view op) {
+  const std::uint64_t step = step_;
+  if (step == noted_step_ && op == noted_op_) return;
+  noted_step_ = step;
+  noted_op_ = op;
+  group_->note_purpose(
+      fmt::format("{} of {} {}", op, steps_lie_ahead_ ? "a step up to" : "step", files::grouped(step)));
+}
+
+void Sums::add(std::span<float> values, float share, std::string_view op) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);
       if (failure_) return;
     }
+    note_purpose(op);
     sum_over_ranks(*group_, values, share);
   } catch (...) {
     fail(std::current_exception());
@@ -22,6 +36,7 @@ void Sums::add(std::span<float> values, float share) noexcept {
 }
 
 void Sums::link(const std::shared_ptr<core::Device>& device) {
+  steps_lie_ahead_ = device->kind() == core::DeviceKind::cuda;
   if constexpr (core::kHaveCuda) {
     nccl_ = link_by_nccl(*group_, *device, no_nccl_);
     p2p_ = link_by_p2p(*group_, device, no_p2p_);

@@ -1,12 +1,15 @@
 #pragma once
 // Sums over all ranks as the ops of a step take them: from whichever thread the device runs host code in.
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -26,8 +29,10 @@ class Sums {
 
   const Place& place() const { return group_->place(); }
   /// sum_over_ranks(). What is thrown is kept for check(), and then this and all later calls leave `values` as they
-  /// are: a device cannot be told of it.
-  void add(std::span<float> values, float share) noexcept;
+  /// are: a device cannot be told of it. `op` is told where a rank is missing or slow: "gradients.allreduce".
+  void add(std::span<float> values, float share, std::string_view op) noexcept;
+  /// The step that is ordered next, from 1. From any thread.
+  void note_step(std::uint64_t step) { step_ = step; }
   /// Meeting::look(), from now on, several times a second. Rank 0 looks whether others have ended too: then what waits
   /// on a GPU for them ends, with whatever it has, and check() throws RankMissing.
   void watch(std::shared_ptr<const Meeting> meeting);
@@ -48,11 +53,16 @@ class Sums {
 
  private:
   void fail(std::exception_ptr failure) noexcept;
+  void note_purpose(std::string_view op);
 
   std::unique_ptr<Group> group_;
   std::shared_ptr<NcclLink> nccl_;
   std::shared_ptr<P2pLink> p2p_;
   std::string no_nccl_, no_p2p_;
+  std::atomic<std::uint64_t> step_{0};
+  bool steps_lie_ahead_ = false;  ///< the device makes steps later than they are ordered
+  std::uint64_t noted_step_ = 0;  ///< that the group knows
+  std::string noted_op_;
   mutable std::mutex mutex_;
   std::exception_ptr failure_;
   std::condition_variable ends_;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -26,6 +27,12 @@ constexpr auto kTcpSlow = std::chrono::milliseconds(800);  // a rank is named th
 // What has been sent before a connection of presence ended is here by then.
 constexpr auto kTcpGrace = std::chrono::milliseconds(1000);
 constexpr auto kTcpLook = std::chrono::milliseconds(10);
+// Who has met runs already; but its host may be busy.
+constexpr auto kTcpFirstAnswer = std::chrono::milliseconds(2000);
+
+// What is said on a connection of presence.
+constexpr char kAnswer = 'a';
+constexpr char kLeavesAfterOthers = 'o';
 
 enum class TcpCall : std::uint64_t { gather, exchange, message };
 constexpr std::uint64_t kTcpCalls = 3;
@@ -366,22 +373,48 @@ std::vector<int> TcpSeat::gone() const {
   return result;
 }
 
+/// Where the other has not read for long, it needs no more of them.
+void TcpSeat::say(int rank, char word) const {
+  const Descriptor& socket = presence_[static_cast<std::size_t>(rank)];
+  if (!socket.open()) return;
+  [[maybe_unused]] const ssize_t sent =
+      ::send(socket.number(), &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void TcpSeat::answer() const {
+  say(0, kAnswer);
+}
+
 void TcpSeat::leave_after_others() const {
-  constexpr char kWord = 'o';
-  for (const Descriptor& socket : presence_) {
-    if (!socket.open()) continue;
-    [[maybe_unused]] const ssize_t sent =
-        ::send(socket.number(), &kWord, sizeof(kWord), MSG_DONTWAIT | MSG_NOSIGNAL);
+  for (int rank = 0; rank < place_.size; ++rank) say(rank, kLeavesAfterOthers);
+}
+
+/// All that it has said. With `hearing_`.
+void TcpSeat::hear(int rank) const {
+  const Descriptor& socket = presence_[static_cast<std::size_t>(rank)];
+  if (!socket.open()) return;
+  std::array<char, 256> words{};
+  ssize_t count = 0;
+  while ((count = ::recv(socket.number(), words.data(), words.size(), MSG_DONTWAIT)) > 0) {
+    for (const char word : std::span(words).first(static_cast<std::size_t>(count))) {
+      if (word == kLeavesAfterOthers) left_after_others_ |= only(rank);
+      if (word == kAnswer) ++answers_[static_cast<std::size_t>(rank)];
+    }
   }
 }
 
+std::uint32_t TcpSeat::answers(int rank) const {
+  const std::lock_guard lock(hearing_);
+  hear(rank);
+  return answers_[static_cast<std::size_t>(rank)];
+}
+
 std::vector<int> TcpSeat::first_of(const std::vector<int>& gone) const {
+  const std::lock_guard lock(hearing_);
   std::vector<int> result;
   for (const int rank : gone) {
-    const Descriptor& socket = presence_[static_cast<std::size_t>(rank)];
-    char word = 0;
-    const bool said = ::recv(socket.number(), &word, sizeof(word), MSG_PEEK | MSG_DONTWAIT) == 1;
-    if (!said) result.push_back(rank);
+    hear(rank);
+    if ((left_after_others_ & only(rank)) == 0) result.push_back(rank);
   }
   return result;
 }
@@ -393,8 +426,21 @@ std::string TcpSeat::fate(int rank) const {
 }
 
 TcpMeeting::TcpMeeting(Place place, std::array<Sockets, kTcpLinks> sockets)
-    : seat_(std::make_shared<TcpSeat>(place, std::move(sockets[kPresence]))) {
+    : seat_(std::make_shared<TcpSeat>(place, std::move(sockets[kPresence]))),
+      silence_(place.size, kTcpFirstAnswer) {
   for (std::size_t group = 0; group < sockets_.size(); ++group) sockets_[group] = std::move(sockets[group]);
+}
+
+void TcpMeeting::look(std::chrono::milliseconds passed) const {
+  if (!place().leads()) return seat_->answer();
+  for (int rank = 1; rank < place().size; ++rank) silence_.note(rank, seat_->answers(rank), passed);
+  if (begins_)
+    silence_.tell([](int rank) { return fmt::format("rank {}", rank); }, [](int) { return false; });
+}
+
+void TcpMeeting::set_patience(std::chrono::milliseconds patience) {
+  begins_ = false;
+  seat_->set_patience(patience);
 }
 
 std::string TcpMeeting::missing() const {

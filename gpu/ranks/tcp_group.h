@@ -4,13 +4,17 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/ranks/descriptor.h"
 #include "gpu/ranks/group.h"
 #include "gpu/ranks/shared_region.h"
+#include "gpu/ranks/silence.h"
 #include "gpu/ranks/tcp_frames.h"
 
 namespace warpscope::ranks {
@@ -21,14 +25,19 @@ using Sockets = std::vector<Descriptor>;
 /// A rank's place in a meeting while its meeting or one of its groups is there; then the others see that it has ended.
 class TcpSeat {
  public:
-  /// `presence` carry no bytes but that of leave_after_others().
-  TcpSeat(Place place, Sockets presence) : place_(place), presence_(std::move(presence)) {}
+  /// `presence` carry no bytes but those of answer() and leave_after_others().
+  TcpSeat(Place place, Sockets presence)
+      : place_(place), presence_(std::move(presence)), answers_(presence_.size()) {}
 
   const Place& place() const { return place_; }
   /// Ranks that have ended or whose host does not answer any more, as far as the system knows. From any thread.
   std::vector<int> gone() const;
   /// Where a group has seen that a rank is gone before its system told it here. From any thread.
   void note_gone(int rank) { noted_.fetch_or(only(rank)); }
+  /// Lets rank 0 know that this rank lives.
+  void answer() const;
+  /// How often a rank has done so. From any thread.
+  std::uint32_t answers(int rank) const;
   /// This rank is about to end since others are missing.
   void leave_after_others() const;
   /// Those of `gone` that have not said that they end since others are missing. From any thread.
@@ -43,9 +52,14 @@ class TcpSeat {
 
  private:
   short events(int rank) const;
+  void hear(int rank) const;
+  void say(int rank, char word) const;
 
   Place place_;
   Sockets presence_;
+  mutable std::mutex hearing_;                  ///< of the next two
+  mutable std::vector<std::uint32_t> answers_;  ///< by rank
+  mutable RankSet left_after_others_ = 0;       ///< who has said so
   std::atomic<RankSet> noted_{0};
   std::atomic<std::chrono::milliseconds::rep> patience_{0};
 };
@@ -62,7 +76,10 @@ class TcpMeeting final : public Meeting {
   /// Ranks that have ended for want of others are told only where these are not known a moment later.
   std::string missing() const override;
   void leave_after_others() override { seat_->leave_after_others(); }
-  void set_patience(std::chrono::milliseconds patience) override { seat_->set_patience(patience); }
+  void look(std::chrono::milliseconds passed) const override;
+  void set_patience(std::chrono::milliseconds patience) override;
+  void set_patience_to_begin(std::chrono::milliseconds /*patience*/) override { begins_ = true; }
+  void tell_silent(TellSlow tell) override { silence_.tell_to(std::move(tell)); }
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
 
@@ -71,6 +88,8 @@ class TcpMeeting final : public Meeting {
   std::array<Sockets, kGroups> sockets_;
   std::array<std::atomic<bool>, kGroups> given_{};
   mutable std::atomic<std::chrono::steady_clock::rep> first_unknown_since_{0};
+  std::atomic<bool> begins_{false};  ///< ranks begin
+  mutable Silence silence_;          ///< of the others, as look() hears them
 };
 
 }  // namespace warpscope::ranks

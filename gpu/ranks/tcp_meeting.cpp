@@ -103,6 +103,7 @@ class TcpFounding::Inside {
 
  private:
   std::string refusal_of(const Hello& hello) const {
+    if (hello.rank == 0) return "it leads another training; give each a place of its own to meet at";
     if (hello.rank < 1 || hello.rank >= terms_.ranks) {
       return fmt::format("there is no rank {} among {} ranks besides rank 0", hello.rank, terms_.ranks);
     }
@@ -190,6 +191,66 @@ std::shared_ptr<Meeting> TcpFounding::meet() {
 
 namespace {
 
+/// Who connects to others.
+class Caller {
+ public:
+  /// Not open where nobody is there within `most`; failure() says why.
+  tcp::socket connect(const std::string& host, std::uint16_t port, MeetClock::duration most) {
+    tcp::socket socket(io_);
+    const auto found = tcp::resolver(io_).resolve(host, std::to_string(port), failure_);
+    if (!failure_) {
+      failure_ = asio::error::timed_out;
+      asio::async_connect(socket, found, [&](const asio::error_code& error, const tcp::endpoint& /*to*/) {
+        if (error != asio::error::operation_aborted) failure_ = error;
+      });
+      run_to_end(socket, MeetClock::now() + most);
+    }
+    if (failure_ || !socket.is_open()) return tcp::socket(io_);
+    prepare(socket.native_handle());
+    return socket;
+  }
+  const asio::error_code& failure() const { return failure_; }
+
+  /// Whether there was an answer.
+  bool shake_hands(tcp::socket& socket, const Hello& hello, MeetClock::time_point end, Welcome& welcome) {
+    bool answered = false;
+    asio::async_write(socket, asio::buffer(&hello, sizeof(hello)),
+                      [](const asio::error_code&, std::size_t) {});
+    asio::async_read(socket, asio::buffer(&welcome, sizeof(welcome)),
+                     [&](const asio::error_code& error, std::size_t /*bytes*/) { answered = !error; });
+    run_to_end(socket, end);
+    return answered && socket.is_open() && welcome.magic == kTcpMagic;
+  }
+
+ private:
+  /// Runs until the work that was begun on `socket` has ended; ends it at `end`.
+  void run_to_end(tcp::socket& socket, MeetClock::time_point end) {
+    io_.restart();
+    io_.run_until(end);
+    if (io_.stopped()) return;
+    asio::error_code ignored;
+    socket.close(ignored);
+    io_.run();
+  }
+
+  asio::io_context io_{1};
+  asio::error_code failure_;
+};
+
+Listener listener_at(Caller& caller, const std::string& host, const MeetingPoint& point) {
+  tcp::socket socket = caller.connect(host, point.port, kShortestTry);
+  if (!socket.is_open()) {
+    return caller.failure() == asio::error::connection_refused ? Listener::nobody : Listener::unknown;
+  }
+  TcpTerms asking;
+  asking.token = point.token;
+  Welcome welcome;
+  const auto end = MeetClock::now() + kShortestTry;
+  const bool answered = caller.shake_hands(socket, hello_of(asking, kPresence, 0), end, welcome);
+  // A process that is stopped does not answer; another program that has the port now does not speak like this.
+  return answered || MeetClock::now() >= end ? Listener::somebody : Listener::nobody;
+}
+
 /// A rank that connects to those of lower numbers and then lets those of higher ones connect.
 class Joining {
  public:
@@ -211,49 +272,18 @@ class Joining {
   }
 
  private:
-  /// Runs until the work that was begun on `socket` has ended; ends it at `end`.
-  void run_to_end(tcp::socket& socket, MeetClock::time_point end) {
-    outgoing_.restart();
-    outgoing_.run_until(end);
-    if (outgoing_.stopped()) return;
-    asio::error_code ignored;
-    socket.close(ignored);
-    outgoing_.run();
-  }
-
   /// Not open, and why, where nobody is there.
   tcp::socket connect(const std::string& host, std::uint16_t port, MeetClock::time_point end,
                       std::string& why) {
-    tcp::socket socket(outgoing_);
-    asio::error_code result;
-    const auto found = tcp::resolver(outgoing_).resolve(host, std::to_string(port), result);
-    unknown_host_ = result == asio::error::host_not_found;
-    if (!result) {
-      result = asio::error::timed_out;
-      const auto rest = std::clamp<MeetClock::duration>(end - MeetClock::now(), kShortestTry, kLongestTry);
-      asio::async_connect(socket, found, [&](const asio::error_code& error, const tcp::endpoint& /*to*/) {
-        if (error != asio::error::operation_aborted) result = error;
-      });
-      run_to_end(socket, MeetClock::now() + rest);
-    }
-    if (!result && socket.is_open()) {
-      prepare(socket.native_handle());
-      return socket;
-    }
-    why = fmt::format("{}:{} does not answer ({})", host, port, result.message());
-    return tcp::socket(outgoing_);
+    const auto most = std::clamp<MeetClock::duration>(end - MeetClock::now(), kShortestTry, kLongestTry);
+    tcp::socket socket = caller_.connect(host, port, most);
+    if (!socket.is_open())
+      why = fmt::format("{}:{} does not answer ({})", host, port, caller_.failure().message());
+    return socket;
   }
 
-  /// Whether there was an answer.
   bool shake_hands(tcp::socket& socket, int link, MeetClock::time_point end, Welcome& welcome) {
-    const Hello hello = hello_of(terms_, link, door_->port());
-    bool answered = false;
-    asio::async_write(socket, asio::buffer(&hello, sizeof(hello)),
-                      [](const asio::error_code&, std::size_t) {});
-    asio::async_read(socket, asio::buffer(&welcome, sizeof(welcome)),
-                     [&](const asio::error_code& error, std::size_t /*bytes*/) { answered = !error; });
-    run_to_end(socket, end);
-    return answered && socket.is_open() && welcome.magic == kTcpMagic;
+    return caller_.shake_hands(socket, hello_of(terms_, link, door_->port()), end, welcome);
   }
 
   void find_leader(const std::function<std::optional<MeetingPoint>()>& find) {
@@ -261,10 +291,12 @@ class Joining {
     std::string why = "it has not said where";
     for (;;) {
       const std::optional<MeetingPoint> point = find();
+      if (point && point->hosts.empty()) why = point->why_not;
       for (std::size_t i = 0; point && i < point->hosts.size(); ++i) {
         if (greet_leader(point->hosts[i], *point, end, why)) return;
         // One that a person named; a folder has more, of which only some mean something here.
-        core::require(!unknown_host_ || point->hosts.size() > 1, "there is no host {}", point->hosts[i]);
+        const bool unknown_host = caller_.failure() == asio::error::host_not_found;
+        core::require(!unknown_host || point->hosts.size() > 1, "there is no host {}", point->hosts[i]);
       }
       if (MeetClock::now() >= end) {
         throw core::BadInput(fmt::format("rank 0 was not met within {:.3g} s: {}; start it with --rank 0",
@@ -358,17 +390,27 @@ class Joining {
 
   TcpTerms terms_;
   asio::io_context incoming_{1};
-  asio::io_context outgoing_{1};
+  Caller caller_;
   std::unique_ptr<TcpDoor> door_;
   std::optional<tcp::socket> presence_;  ///< to rank 0
   std::string leader_;                   ///< its address, as this rank reaches it
   std::uint16_t leader_port_ = 0;
-  bool unknown_host_ = false;  ///< whether the last one that was looked up has no address
   std::vector<TcpAddress> addresses_;
   MetRanks met_;
 };
 
 }  // namespace
+
+Listener listener_at(const MeetingPoint& point) {
+  Listener found = Listener::unknown;
+  Caller caller;
+  for (const std::string& host : point.hosts) {
+    const Listener there = listener_at(caller, host, point);
+    if (there == Listener::somebody) return there;
+    if (there == Listener::nobody) found = there;
+  }
+  return found;
+}
 
 std::shared_ptr<Meeting> join_by_tcp(const std::function<std::optional<MeetingPoint>()>& find,
                                      TcpTerms terms) {

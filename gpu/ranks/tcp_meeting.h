@@ -26,6 +26,8 @@ struct TcpTerms {
   std::function<void(const std::string&)> tell =
       {};  ///< is told who was refused while rank 0 waits, in a sentence
   std::string version = WARPSCOPE_VERSION;
+  /// Where ranks meet in a folder: of which job of a launcher this one is, "step 0 of the Slurm job 7"; "" for none.
+  std::string job = {};
 };
 
 /// Where rank 0 listens.
@@ -34,7 +36,12 @@ struct MeetingPoint {
       hosts;  ///< names and numbers of the same host, in the order in which they are tried
   std::uint16_t port = 0;
   std::string token;
+  std::string why_not = {};  ///< where there are no hosts: why this rank cannot go there yet
 };
+
+enum class Listener { somebody, nobody, unknown };
+/// Whether a rank 0 waits where `point` says. Who answers nothing counts as somebody; unknown: no host is reached.
+Listener listener_at(const MeetingPoint& point);
 
 /// Rank 0 while it waits for the others.
 class TcpFounding {

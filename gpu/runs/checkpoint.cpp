@@ -12,6 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/format.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/safetensors.h"
 #include "gpu/files/text.h"
 #include "gpu/models/parameters.h"
@@ -172,10 +173,8 @@ ops::UpdateRule read_rule(const Members& members) {
 
 /// Everything but the tensors.
 Checkpoint read_json(const fs::path& path, const std::string& text) {
-  json object;
-  try {
-    object = json::parse(text);
-  } catch (const json::exception&) {
+  const json object = files::read_json(text);
+  if (object.is_discarded()) {
     throw core::BadInput(fmt::format("{} is no usable checkpoint: its metadata are not JSON", path.string()));
   }
   const Members members(path, object, kCheckpoint);

@@ -7,6 +7,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
@@ -61,7 +62,7 @@ std::optional<InferenceFigures> load_inference(const std::filesystem::path& run)
   const std::optional<std::string> text = files::read_small_file(file, kMostBytes);
   if (!text) return {};
   try {
-    return inference_figures(json::parse(*text));
+    return inference_figures(files::read_json(*text));
   } catch (const json::exception&) {
     throw core::BadInput(
         fmt::format("{} is damaged: it holds no figures of an inference", files::escaped(file.string())));

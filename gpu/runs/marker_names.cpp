@@ -8,6 +8,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 
 namespace warpscope::runs {
 namespace {
@@ -39,7 +40,7 @@ std::vector<MarkerName> load_marker_names(const std::filesystem::path& run) {
   const files::InputFile input(file);
   std::vector<MarkerName> names;
   try {
-    const json read = json::parse(input.read_up_to(0, static_cast<std::size_t>(input.size())));
+    const json read = files::read_json(input.read_up_to(0, static_cast<std::size_t>(input.size())));
     for (const json& one : read.at("names")) {
       names.push_back({one.at("step").get<std::uint64_t>(), one.at("text").get<std::string>(),
                        one.at("name").get<std::string>()});

@@ -12,6 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_images.h"
@@ -31,7 +32,7 @@ std::optional<LossPoint> step_in(std::string_view piece, bool at_line) {
     piece.remove_prefix(first + 1);
   }
   for (std::size_t end = piece.find('\n'); end != std::string_view::npos; end = piece.find('\n')) {
-    const nlohmann::json line = nlohmann::json::parse(piece.substr(0, end), nullptr, false);
+    const nlohmann::json line = files::read_json(piece.substr(0, end));
     piece.remove_prefix(end + 1);
     if (!line.is_object()) continue;
     const auto item = training::item_of(line);

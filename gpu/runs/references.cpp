@@ -6,11 +6,14 @@
 #include "gpu/files/byte_text.h"
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/run_reader.h"
 
 namespace warpscope::runs {
 namespace {
+
+constexpr int kMostRanks = 64;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -54,10 +57,18 @@ Reference reference_of(const json& head, const std::string& setting) {
 json read_head(const fs::path& run) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   const std::optional<std::string> text = files::read_small_file(run / "run.json", kMostBytes);
-  json head = json::parse(text.value_or(""), nullptr, false);
+  json head = files::read_json(text.value_or(""));
   if (!head.is_object()) return json::object();
   check_format(run / "run.json", head);
   return head;
+}
+
+int ranks_of(const fs::path& run) {
+  const json head = read_head(run);
+  const auto ranks = head.find(kRanks);
+  return ranks != head.end() && ranks->is_number_unsigned() && *ranks > 0 && *ranks <= kMostRanks
+             ? ranks->get<int>()
+             : 1;
 }
 
 data::KnownData known_data(const fs::path& run) {

@@ -25,6 +25,9 @@ inline constexpr const char* kOutside = "outside";
 /// The member of run.json with the variants that ran by measurement.
 inline constexpr const char* kMeasured = "measured";
 
+/// The member of run.json with the number of ranks.
+inline constexpr const char* kRanks = "ranks";
+
 /// `path` from the folder of the run; "" if no path leads there.
 std::string from_run(const std::filesystem::path& run, const std::filesystem::path& path);
 
@@ -36,6 +39,9 @@ Reference reference_of(const nlohmann::json& head, const std::string& setting);
 
 /// run.json; an empty object if it is not there or no JSON. Throws core::BadInput if it has another format.
 nlohmann::json read_head(const std::filesystem::path& run);
+
+/// How many ranks a run had last; 1 where it does not tell.
+int ranks_of(const std::filesystem::path& run);
 
 /// What a run tells of its data.
 data::KnownData known_data(const std::filesystem::path& run);

@@ -18,6 +18,8 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 
 namespace warpscope::training {
 namespace {
@@ -71,9 +73,13 @@ int lock(const fs::path& folder) {
 
 void check_used(const fs::path& folder) {
   std::error_code error;
-  if (fs::is_regular_file(folder / kRunFile, error)) return;
-  throw core::BadInput(
-      fmt::format("{} holds no run ({} is missing); choose the folder of a run", folder.string(), kRunFile));
+  if (!fs::is_regular_file(folder / kRunFile, error)) {
+    throw core::BadInput(fmt::format("{} holds no run ({} is missing); choose the folder of a run",
+                                     folder.string(), kRunFile));
+  }
+  const fs::path metrics = folder / kMetricsFile;
+  if (!fs::exists(fs::symlink_status(metrics, error))) return;
+  const files::InputFile readable(metrics);  // or it throws; a pipe would be waited for
 }
 
 /// What a line of metrics.jsonl is about.
@@ -85,7 +91,7 @@ struct MetricsLine {
 
 /// None if the line is not a JSON object with a step.
 std::optional<MetricsLine> read_metrics_line(const std::string& line) {
-  nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  nlohmann::json object = files::read_json(line);
   if (!object.is_object()) return {};
   const auto step = object.find("step");
   if (step == object.end() || !step->is_number_unsigned()) return {};

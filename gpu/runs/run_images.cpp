@@ -13,6 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/runs/image_grid.h"
 #include "gpu/settings/numbers.h"
 
@@ -199,7 +200,7 @@ void RunImages::remove_unlisted() const {
 
 ImageIndex read_image_index(const fs::path& folder) {
   const fs::path path = folder / kFolder / kIndexFile;
-  const json object = json::parse(read_image_file(path, kMostFileBytes), nullptr, false);
+  const json object = files::read_json(read_image_file(path, kMostFileBytes));
   if (object.is_discarded())
     throw core::BadInput(fmt::format("{} is damaged: it is not JSON", path.string()));
   return object.get<ImageIndex>();

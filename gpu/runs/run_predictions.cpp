@@ -13,6 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/sha256.h"
 #include "gpu/runs/image_grid.h"
 #include "gpu/settings/numbers.h"
@@ -29,7 +30,6 @@ constexpr int kMostColumns = 16;
 constexpr std::uint64_t kMostClasses = 256, kMostSide = 4096, kMostChannels = 4;
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;  // of pixels
 constexpr std::uintmax_t kMostIndexBytes = std::uintmax_t{1} << 20;
-constexpr int kDeepest = 3;  // of predictions.json: the object, its lists, the images' objects
 constexpr auto kLargest = static_cast<double>(std::numeric_limits<float>::max());
 constexpr double kMostLoss = 3.4028236e38;  // written with fewer digits, the largest float is a little more
 constexpr auto kAnyCount = std::numeric_limits<std::uint64_t>::max();
@@ -150,11 +150,7 @@ class Fields {
 };
 
 json parse_index(const fs::path& path) {
-  // What lies deeper than anything that is written is dropped, so that nothing has to be followed down.
-  const auto shallow = [](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {
-    return depth <= kDeepest;
-  };
-  json object = json::parse(read_image_file(path, kMostIndexBytes), shallow, false);
+  json object = files::read_json(read_image_file(path, kMostIndexBytes));
   if (object.is_discarded()) {
     throw core::BadInput(fmt::format("{} is damaged: it is not JSON", path.string()));
   }

@@ -11,6 +11,7 @@
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
 #include "gpu/files/format.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/utf8.h"
 
 namespace warpscope::runs {
@@ -27,18 +28,11 @@ constexpr std::size_t kChunkBytes = 1 << 20;  // and the longest line
 constexpr std::size_t kRememberedBytes = 1024;
 constexpr std::size_t kMostNotes = 8;
 constexpr std::size_t kMostHeadBytes = 64 << 20;
-constexpr int kMostDepth = 64;
 
-/// The object in `text`; nothing if it is no JSON object, or nested so deeply that walking through it is a
-/// danger.
+/// The object in `text`; nothing if it is no JSON object.
 std::optional<json> parse_head(const std::string& text) {
-  bool deep = false;
-  const auto watch = [&](int depth, json::parse_event_t, json&) {
-    deep = deep || depth > kMostDepth;
-    return !deep;
-  };
-  json head = json::parse(text, watch, false);
-  if (deep || !head.is_object()) return {};
+  json head = files::read_json(text);
+  if (!head.is_object()) return {};
   return head;
 }
 

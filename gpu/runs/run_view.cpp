@@ -12,6 +12,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/text_encoding.h"
 #include "gpu/files/file.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/text.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/head_snapshot.h"
@@ -176,7 +177,7 @@ bool RunView::read_status() {
   auto text = files::read_small_file(folder_ / "status.json", kMostStatusBytes);
   if (!text || *text == status_text_) return false;
   try {
-    const json object = json::parse(*text, nullptr, false);
+    const json object = files::read_json(*text);
     if (object.is_discarded()) throw core::BadInput("it is not JSON");
     training::Snapshot read;
     from_json(object, read);
@@ -198,7 +199,7 @@ bool RunView::read_images() {
   const auto text = files::read_small_file(folder_ / "images" / "index.json", kMostStatusBytes);
   if (!text || *text == index_text_) return false;
   try {
-    const json object = json::parse(*text, nullptr, false);
+    const json object = files::read_json(*text);
     if (object.is_discarded()) throw core::BadInput("images/index.json is not JSON");
     const auto index = object.get<training::ImageIndex>();
     if (index.pictures.empty()) return false;

@@ -188,6 +188,7 @@ void fields(auto& visit, Of<Snapshot> auto& snapshot) {
   visit("timings", snapshot.timings);
   visit("step_microseconds", snapshot.step_microseconds);
   visit("ranks", snapshot.ranks, std::vector<RankFigures>());  // runs with one rank have none
+  visit("awaited", snapshot.awaited, std::string());
   visit("ladder", snapshot.ladder);
   visit("data_name", snapshot.data_name);
   visit("data_notice", snapshot.data_notice);

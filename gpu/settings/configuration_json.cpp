@@ -12,7 +12,9 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/byte_text.h"
+#include "gpu/files/file.h"
 #include "gpu/files/format.h"
+#include "gpu/files/read_json.h"
 #include "gpu/files/text.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/model_file.h"
@@ -91,11 +93,15 @@ void read_setting(const json& object, std::string_view where, const Setting& row
 }
 
 Configuration parse_run(const std::string& text, const std::string& name, bool prefer_current) {
+  if (files::is_deep_json(text))
+    throw core::BadInput(fmt::format("{} is damaged: it is nested more deeply than any run.json", name));
   json run;
   try {
     run = json::parse(text);
   } catch (const json::parse_error& error) {
     refuse_syntax(text, name, error);
+  } catch (const json::exception&) {
+    throw core::BadInput(fmt::format("{} is damaged: it holds a number that is too large", name));
   }
   const bool is_run = run.is_object() && (run.contains("configuration") || run.contains(files::kFormat));
   const std::string why = is_run ? files::refusal_of_format(run, files::kRunFormat) : "";
@@ -150,7 +156,8 @@ Configuration from_json(const json& object, std::string_view where) {
 }
 
 Configuration read_run(const std::filesystem::path& file) {
-  return parse_run(files::read_text(file), file.string(), true);
+  const files::InputFile opened(file);  // what is none is refused: a pipe would be waited for
+  return parse_run(opened.read_up_to(0, static_cast<std::size_t>(opened.size())), file.string(), true);
 }
 
 ConfigurationFile read_configuration(const std::filesystem::path& file) {

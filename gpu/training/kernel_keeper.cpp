@@ -34,7 +34,9 @@ runs::KernelFile KernelKeeper::Ready::file() const {
 }
 
 KernelKeeper::KernelKeeper(Options options)
-    : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : options_(std::move(options)),
+      forgotten_(options_.forgotten.begin(), options_.forgotten.end()),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 KernelKeeper::~KernelKeeper() = default;
 
@@ -122,10 +124,12 @@ void KernelKeeper::watch(const std::string& folder, bool on, bool apply) {
     if (known == folders_.end())
       throw core::BadInput(fmt::format("the folder {} is not watched", files::sayable(folder)));
     folders_.erase(known);
+    forgotten_.insert(folder);
   } else if (known != folders_.end()) {
     known->apply_when_proved = apply;
   } else {
     folders_.push_back({folder, apply, ""});
+    forgotten_.erase(folder);
     next_look_at_folders_ = {};
     asked_ = true;
     wake_.notify_all();
@@ -142,7 +146,8 @@ void KernelKeeper::apply_when_proved(const std::string& file, bool on) {
 
 void KernelKeeper::forget(const std::string& file) {
   const Lock lock(mutex_);
-  if (!existing(file).told.folder.empty()) forgotten_.insert(file);
+  existing(file);
+  forgotten_.insert(file);
   std::erase_if(items_, [&](const Item& each) { return each.told.file == file; });
   change();
 }
@@ -184,6 +189,7 @@ std::shared_ptr<const UserKernels> KernelKeeper::take_state() {
   auto state = std::make_shared<UserKernels>();
   for (const Item& each : items_) state->kernels.push_back(each.told);
   state->folders = folders_;
+  state->forgotten.assign(forgotten_.begin(), forgotten_.end());
   return state;
 }
 

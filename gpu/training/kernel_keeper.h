@@ -35,6 +35,7 @@ class KernelKeeper {
     core::DeviceInfo device;  ///< of the training
     std::vector<std::filesystem::path> includes;
     user_kernels::Workshop workshop;
+    std::vector<std::string> forgotten = {};  ///< LiveKernels::forgotten
   };
   /// What became of a version, or of a file.
   struct News {
@@ -127,7 +128,7 @@ class KernelKeeper {
   std::uint64_t last_id_ = 0;
   std::list<Item> items_;
   std::vector<KernelFolder> folders_;
-  std::set<std::string> forgotten_;  ///< files of such folders that nobody wants any more
+  std::set<std::string> forgotten_;  ///< UserKernels::forgotten
   Clock::time_point next_look_at_folders_{};
   std::vector<KernelCall> calls_;
   std::vector<News> news_;

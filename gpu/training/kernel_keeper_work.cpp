@@ -279,7 +279,7 @@ void KernelKeeper::make(Work& work) {
         user_kernels::TrialOptions trial;
         trial.device = options_.device.id();
         trial.go_on = go_on;
-        for (const KernelShapeTimes& each : shapes_of(source.op, work.calls))
+        for (const KernelShapeTimes& each : shapes_of(source.task(), work.calls))
           trial.shapes.push_back(each.shape);
         work.kernel.verdict = workshop.prove(source, work.kernel.compiled, trial);
       }
@@ -305,7 +305,7 @@ void KernelKeeper::make(Work& work) {
 void KernelKeeper::time(Work& work) {
   const user_kernels::Workshop& workshop = options_.workshop;
   const user_kernels::Source& source = work.kernel.source;
-  std::vector<KernelShapeTimes> shapes = shapes_of(source.op, work.calls);
+  std::vector<KernelShapeTimes> shapes = shapes_of(source.task(), work.calls);
   if (!shapes.empty()) {
     show(work, KernelStage::timing);
     user_kernels::TrialOptions trial;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include "gpu/files/sha256.h"
 #include "gpu/files/text.h"
@@ -12,11 +13,26 @@ namespace {
 
 constexpr std::size_t kMostTimedShapes = 4;
 
-double work_of(ops::Op op, const ops::OpShape& shape) {
-  double work = ops::contract(op).flops(shape);
-  for (const ops::Operand& each : ops::contract(op).operands)
-    work += static_cast<double>(each.elements(shape));
-  return work;
+/// Whether the ops of `task` follow one another from the first of `calls` on.
+bool begins_with(std::span<const KernelCall> calls, const user_kernels::Task& task) {
+  if (task.chain.empty()) return calls.front().op == task.op;
+  return calls.size() >= task.chain.size() &&
+         std::ranges::equal(task.chain, calls.first(task.chain.size()), {}, &ops::Link::op, &KernelCall::op);
+}
+
+KernelShapeTimes call_of(const ops::Variant& form, const ops::OpShape& shape) {
+  const ops::Work work = ops::contract(form.op).work;
+  KernelShapeTimes call;
+  call.shape = shape;
+  call.flops = ops::formula_flops(form, shape).of(work);
+  call.least_flops = ops::fewest_flops(form, shape).of(work);
+  call.bytes = ops::minimum_bytes(form, shape, core::Precision::fp32);
+  return call;
+}
+
+/// What tells which of the calls of a task takes longest: what it computes and what it moves.
+double cost_of(const KernelShapeTimes& call) {
+  return call.flops + call.bytes / sizeof(float);
 }
 
 }  // namespace
@@ -38,17 +54,19 @@ KernelVersion version_of(const user_kernels::Kernel& kernel) {
   return version;
 }
 
-std::vector<KernelShapeTimes> shapes_of(ops::Op op, const std::vector<KernelCall>& calls) {
+std::vector<KernelShapeTimes> shapes_of(const user_kernels::Task& task,
+                                        const std::vector<KernelCall>& calls) {
+  const ops::Variant form = task.form();
   std::vector<KernelShapeTimes> shapes;
-  for (const KernelCall& call : calls) {
-    if (call.op != op) continue;
-    const ops::OpShape shape = ops::by_itself(call.shape);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const KernelCall& call = calls[i];
+    if (!begins_with(std::span(calls).subspan(i), task)) continue;
+    const ops::OpShape shape = task.call_of(ops::by_itself(call.shape));
     auto known = std::ranges::find(shapes, shape, &KernelShapeTimes::shape);
-    if (known == shapes.end()) known = shapes.insert(shapes.end(), KernelShapeTimes{shape, {}, {}});
+    if (known == shapes.end()) known = shapes.insert(shapes.end(), call_of(form, shape));
     if (!call.layer.empty()) known->layers.push_back(call.layer);
   }
-  std::ranges::stable_sort(shapes, std::greater<>(),
-                           [op](const KernelShapeTimes& each) { return work_of(op, each.shape); });
+  std::ranges::stable_sort(shapes, std::greater<>(), cost_of);
   shapes.resize(std::min(shapes.size(), kMostTimedShapes));
   return shapes;
 }
@@ -66,19 +84,6 @@ void add_times(std::vector<KernelShapeTimes>& shapes, const user_kernels::Times&
   for (KernelShapeTimes& each : shapes) {
     std::ranges::stable_sort(each.times, {}, [](const KernelTime& time) { return time.microseconds.median; });
   }
-}
-
-void carry_on(user_kernels::LiveKernels& live, const UserKernels* before) {
-  if (before == nullptr || !before->why_not.empty()) return;
-  live.files.clear();
-  live.folders.clear();
-  for (const UserKernel& each : before->kernels) {
-    const bool tried = std::ranges::any_of(
-        live.tried, [&](const auto& one) { return one.kernel.source.file.string() == each.file; });
-    if (!tried && each.folder.empty()) live.files.push_back({each.file, each.apply_when_proved});
-  }
-  for (const KernelFolder& each : before->folders)
-    live.folders.push_back({each.path, each.apply_when_proved});
 }
 
 std::optional<GpuBuild> build_of(const user_kernels::Times& times) {

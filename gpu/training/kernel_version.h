@@ -7,7 +7,6 @@
 
 #include "gpu/messages/user_kernels.h"
 #include "gpu/user_kernels/kernels.h"
-#include "gpu/user_kernels/workshop.h"
 
 namespace warpscope::training {
 
@@ -21,16 +20,13 @@ struct KernelCall {
 /// Without number, stage and times.
 KernelVersion version_of(const user_kernels::Kernel& kernel);
 
-/// The shapes of the calls of `op`, each once, with their layers: the most expensive first, no more than some.
-std::vector<KernelShapeTimes> shapes_of(ops::Op op, const std::vector<KernelCall>& calls);
+/// The shapes of calls of `task` among `calls`, which stand as a step makes them: each once, with its layers, the most
+/// expensive first, no more than some. A chain is where its ops follow one another.
+std::vector<KernelShapeTimes> shapes_of(const user_kernels::Task& task, const std::vector<KernelCall>& calls);
 
 /// `shapes` with what was measured on them, the fastest first; the kernel's own times are those of `variant`.
 void add_times(std::vector<KernelShapeTimes>& shapes, const user_kernels::Times& times,
                const std::string& variant, int version);
-
-/// `live` of the next training in the same window: what was loaded in the one before, as it tells, is loaded there too.
-/// Nothing changes where that one took no kernels.
-void carry_on(user_kernels::LiveKernels& live, const UserKernels* before);
 
 /// What a GPU's build told while it was timed; nothing of the CPU.
 std::optional<GpuBuild> build_of(const user_kernels::Times& times);

@@ -47,6 +47,7 @@ std::size_t Moment::bytes() const {
 void Moments::clear() {
   while (!kept_.empty()) erase(kept_.size() - 1);
   coming_.reset();
+  newest_.reset();
   changes_.clear();
   evaluations_.clear();
   for (Past& past : pasts_) past.changes = past.evaluations = past.taken = 0;
@@ -107,6 +108,7 @@ void Moments::break_off(std::uint64_t step) {
   };
   std::for_each(kept_.begin(), kept_.end(), end);
   if (coming_) end(*coming_);
+  if (newest_) end(*newest_);
   pasts_.back().reach = std::min(pasts_.back().reach, step);
   breaks_.push_back(step);
 }
@@ -156,6 +158,8 @@ void Moments::arrive(EngineState state) {
 void Moments::keep_if_whole() {
   if (!coming_noted_ || !coming_->engine) return;
   coming_->number = next_number_++;
+  if (coming_->guards) newest_ = *coming_;
+  if (coming_->only_guards) return coming_.reset();
   kept_.push_back(std::move(*coming_));
   coming_.reset();
   list_changed_ = true;
@@ -279,6 +283,12 @@ const Moment* Moments::find(std::uint64_t step, std::optional<std::size_t> befor
     if (better) found = &moment;
   }
   return found;
+}
+
+const Moment* Moments::newest() const {
+  const bool goes_on =
+      newest_ && newest_->generation == pasts_.back().generation && newest_->reach == kNoLastStep;
+  return goes_on ? &*newest_ : nullptr;
 }
 
 const Moment* Moments::next(std::uint64_t step) const {

@@ -28,6 +28,8 @@ struct Moment {
   std::uint64_t generation = 0;
   std::uint64_t step = 0;
   bool matters = false;                       ///< before or after a change: kept longer
+  bool guards = false;                        ///< another process may have to go on from it
+  bool only_guards = false;                   ///< and nobody goes back to it: kept until there is a newer one
   std::uint64_t reach = kNoLastStep;          ///< the last step that can be made again from it
   std::shared_ptr<const EngineState> engine;  ///< nullptr if it is on the disk only
   bool leaving = false;                       ///< it is on its way there
@@ -119,7 +121,10 @@ class Moments {
   bool expects() const { return coming_.has_value(); }
   /// The one that is expected is not to be trusted.
   void drop_expected() { coming_.reset(); }
-  void matters() { coming_->matters = true; }
+  void matters() {
+    coming_->matters = true;
+    coming_->only_guards = false;
+  }
   /// The one after so many steps matters now; false if there is none.
   bool keep_longer(std::uint64_t step);
   /// The point of `step` comes; these do not have it yet.
@@ -148,6 +153,8 @@ class Moments {
   /// The generation that begins where so many steps of `generation` have been made again, on the way to step `to`;
   /// nullptr if none does.
   const Past* branch_at(std::uint64_t generation, std::uint64_t steps, std::uint64_t to) const;
+  /// The last one that guards, if this training has gone on from it without a break; nullptr if there is none.
+  const Moment* newest() const;
   /// The first one of this training's past after `step` steps or more; nullptr if there is none.
   const Moment* next(std::uint64_t step) const;
   /// For Snapshot::moments; nullptr if it has not changed since the last call.
@@ -192,6 +199,7 @@ class Moments {
   std::vector<Moment> kept_;            ///< in the order in which they were taken
   std::optional<Moment> coming_;
   bool coming_noted_ = false;
+  std::optional<Moment> newest_;       ///< that guards, in memory
   std::vector<Past> pasts_;            ///< the newest last
   std::vector<std::uint64_t> breaks_;  ///< steps of break_off()
   std::vector<NotedChange> changes_;

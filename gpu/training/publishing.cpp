@@ -90,6 +90,16 @@ void Publishing::log_at_once(LogLevel level, const std::string& text) {
   if (!subscribed_) history_.push_back(line.front());
 }
 
+void Publishing::set_awaited(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (awaited_ == text) return;
+  awaited_ = text;
+  auto next = std::make_shared<Snapshot>(*published_);
+  next->awaited = text;
+  published_ = std::move(next);
+  newer_.notify_all();
+}
+
 void Publishing::tell(const std::string& text, LogLevel level) {
   notice(text);
   log(level, text);
@@ -100,9 +110,13 @@ void Publishing::mark(std::uint64_t step, const std::string& text, const std::st
   log(LogLevel::info, logged);
 }
 
-void Publishing::emit(FeedItem item) {
+void Publishing::note(const FeedItem& item) {
   tally_.note(item);
   if (kept_) kept_->note(item);
+}
+
+void Publishing::emit(FeedItem item) {
+  note(item);
   unsent_.push_back(std::move(item));
 }
 
@@ -113,8 +127,9 @@ bool Publishing::due(steady_clock::time_point now) const {
 void Publishing::publish(steady_clock::time_point now) {
   last_ = now;
   view.figures = tally_.figures();
-  auto next = std::make_shared<const Snapshot>(view);
+  auto next = std::make_shared<Snapshot>(view);
   const std::lock_guard lock(mutex_);
+  next->awaited = awaited_;
   published_ = std::move(next);
   send_unsent();
   newer_.notify_all();
@@ -158,6 +173,11 @@ void Publishing::end_with(std::vector<float> parameters) {
 void Publishing::end_with(std::vector<core::PhaseTime> phases) {
   const std::lock_guard lock(mutex_);
   ending_.phases = std::move(phases);
+}
+
+void Publishing::end_with(std::shared_ptr<const HandOver> hand_over) {
+  const std::lock_guard lock(mutex_);
+  ending_.hand_over = std::move(hand_over);
 }
 
 }  // namespace warpscope::training

@@ -39,6 +39,8 @@ class Publishing {
   void tell_again(const std::vector<FeedItem>& items);
   /// For what cannot wait until the trainer's thread publishes: it may stand still.
   void log_at_once(LogLevel level, const std::string& text);
+  /// Snapshot::awaited, likewise at once.
+  void set_awaited(const std::string& text);
 
   // Calls of the trainer's thread.
   /// What the next snapshot will say.
@@ -73,6 +75,9 @@ class Publishing {
   void offer(std::shared_ptr<ImageExchange> images);
   void end_with(std::vector<float> parameters);
   void end_with(std::vector<core::PhaseTime> phases);
+  void end_with(std::shared_ptr<const HandOver> hand_over);
+  /// What has been told already, of which only the figures and the points that are kept shall know.
+  void note(const FeedItem& item);
 
  private:
   void send_unsent();
@@ -86,6 +91,7 @@ class Publishing {
   mutable std::mutex mutex_;  ///< of everything below
   mutable std::condition_variable newer_;
   std::shared_ptr<const Snapshot> published_ = std::make_shared<Snapshot>();
+  std::string awaited_;
   std::shared_ptr<ImageExchange> images_;
   Observations seen_;
   Ending ending_;

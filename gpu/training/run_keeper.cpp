@@ -9,6 +9,7 @@
 #include "gpu/core/error.h"
 #include "gpu/data/notices.h"
 #include "gpu/files/checksum.h"
+#include "gpu/files/paths.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
 #include "gpu/profiling/measured_store.h"
@@ -42,7 +43,8 @@ RunKeeper::~RunKeeper() {
 
 void RunKeeper::begin() {
   const std::string& folder = settings().run_dir;
-  if (goes_on_without() || (folder.empty() && !around_.unsaved_dir.empty())) {
+  const bool somebody_asks = !around_.unsaved_dir.empty() || around_.goes_on_elsewhere;
+  if (goes_on_without() || (folder.empty() && somebody_asks)) {
     keep_points({{"started", utc_now()}, {"configuration", configuration()}});
   }
   if (folder.empty()) {
@@ -62,6 +64,7 @@ void RunKeeper::begin() {
 }
 
 void RunKeeper::open_checkpoints() {
+  note_ranks();
   if (!around_.kernels.empty())
     recorder_->set(runs::kKernels, runs::keep_kernels(settings().run_dir, around_.kernels));
   recorder_->status().watch([this] { return publishing_.snapshot(); });
@@ -168,6 +171,14 @@ void RunKeeper::note_settings() {
   if (recorder_) recorder_->set("current", configuration());
 }
 
+void RunKeeper::note_ranks() {
+  if (recorder_) recorder_->set(runs::kRanks, ranks());
+}
+
+int RunKeeper::ranks() const {
+  return around_.ranks ? around_.ranks->place().size : 1;
+}
+
 void RunKeeper::note_kernels() {
   if (!recorder_ || around_.kernels.empty()) return;
   try {
@@ -213,10 +224,17 @@ void RunKeeper::fail(const std::string& why) noexcept {
 
 void RunKeeper::keep_unsaved(const Steering& steering) {
   const std::filesystem::path path = default_run_dir(around_.unsaved_dir);
+  write_whole(path, checkpoint_now(steering));
+  publishing_.view.kept_in = path.string();
+  runs::keep_newest_unsaved(around_.unsaved_dir, runs::kMostUnsaved, path);
+}
+
+/// A training that nobody records as a run in a folder of its own, with the points of the present generation. Throws
+/// core::Error; there is no folder then.
+void RunKeeper::write_whole(const std::filesystem::path& path, Checkpoint checkpoint) {
   try {
     RunFolder folder = RunFolder::create(path);
-    Checkpoint checkpoint = checkpoint_now(steering);
-    checkpoint.generation = 0;  // the points are those of the present generation only
+    checkpoint.generation = 0;  // the points are those of one generation only
     CheckpointStore(path, settings().model, 1).save(checkpoint, false);
     auto points = std::make_shared<Feed>();
     points->push(publishing_.kept_points()->items());
@@ -230,8 +248,24 @@ void RunKeeper::keep_unsaved(const Steering& steering) {
     std::filesystem::remove_all(path, ignored);
     throw;
   }
-  publishing_.view.kept_in = path.string();
-  runs::keep_newest_unsaved(around_.unsaved_dir, runs::kMostUnsaved, path);
+}
+
+RunKeeper::Handed RunKeeper::hand_over(Checkpoint checkpoint) {
+  if (!recorder_) {
+    if (publishing_.kept_points() == nullptr) throw core::Error("nothing is kept of its curve");
+    const std::filesystem::path path = default_run_dir(files::cache_dir() / "handed_over");
+    write_whole(path, std::move(checkpoint));
+    return {path.string(), false, false};
+  }
+  checkpoints_->save(std::move(checkpoint), false);
+  checkpoints_->flush();
+  if (const std::string error = checkpoints_->error(); !error.empty()) throw core::Error(error);
+  if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
+  Handed handed{settings().run_dir, true, records_by_itself()};
+  own_folder_.clear();
+  checkpoints_.reset();
+  recorder_.reset();  // which lets the folder go
+  return handed;
 }
 
 /// The run.json of a run that begins in `run`.
@@ -244,6 +278,7 @@ nlohmann::json RunKeeper::head(const std::filesystem::path& run) const {
             {"multiprocessors", device.multiprocessors},
             {"memory_bytes", device.memory_bytes},
             {"driver", device.driver}}},
+          {runs::kRanks, ranks()},
           {"versions", {{"warpscope", WARPSCOPE_VERSION}, {"compiler", __VERSION__}}},
           {"classes", data_->classes},
           {"class_sizes",

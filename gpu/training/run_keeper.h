@@ -48,6 +48,7 @@ class RunKeeper {
   /// nullptr where no run is written.
   RunRecorder* recorder() { return recorder_.get(); }
   bool writes_checkpoints() const { return checkpoints_ != nullptr; }
+  /// Nobody records it, or what is recorded lacks its last checkpoint, which could not be written.
   bool keeps_unsaved() const;
   /// In a folder below Surroundings::record_dir.
   bool records_by_itself() const { return !own_folder_.empty(); }
@@ -82,6 +83,8 @@ class RunKeeper {
   void require_written() const;
   /// The run's settings as they are now.
   void note_settings();
+  /// How many ranks make the steps, from now on.
+  void note_ranks();
   /// Files of Surroundings::kernels that have come since.
   void note_kernels();
   /// The confusion matrix of the last evaluation, for run.json: a row for each class the images have.
@@ -93,8 +96,18 @@ class RunKeeper {
   void finish();
   /// Writes why the training ends; never throws.
   void fail(const std::string& why) noexcept;
-  /// Writes the training as it is into a folder of its own, for one that nobody records. Throws core::Error.
+  /// Writes the training as it is into a folder of its own, where keeps_unsaved(). Throws core::Error.
   void keep_unsaved(const Steering& steering);
+
+  /// A folder from which another process goes on.
+  struct Handed {
+    std::string folder;
+    bool recorded = true;    ///< false: it is there for that only
+    bool by_itself = false;  ///< records_by_itself()
+  };
+  /// Nothing is written from now on: the run's folder, or another where none is written, has all that was told, and
+  /// `checkpoint` as its newest. Throws core::Error.
+  Handed hand_over(Checkpoint checkpoint);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -117,8 +130,14 @@ class RunKeeper {
   void give_up(const std::string& why);
   void let_go();
   void set_folder(const std::string& folder);
+  int ranks() const;
+  bool lacks_last_checkpoint() const;
   bool goes_on_without() const { return !around_.record_dir.empty(); }
   void tell_before(RunFolder& run, std::uint64_t step);
+  bool is_unrecorded() const;
+  void drop_folder(RunFolder run);
+  void record_on(RunFolder run, nlohmann::json head, std::uint64_t step);
+  void write_whole(const std::filesystem::path& path, Checkpoint checkpoint);
   void take_up(Checkpoint checkpoint, Steering& steering);
   void note_checkpoints();
   Checkpoint checkpoint_now(const Steering& steering);

@@ -32,7 +32,13 @@ std::vector<FeedItem> told_so_far(std::uint64_t generation, const ThinnedPoints&
 }  // namespace
 
 bool RunKeeper::keeps_unsaved() const {
-  return publishing_.kept_points() != nullptr && !recorder_ && !around_.unsaved_dir.empty();
+  const bool keeps = publishing_.kept_points() != nullptr && !around_.unsaved_dir.empty();
+  return keeps && (!recorder_ || lacks_last_checkpoint());
+}
+
+/// The disk took the curve to its end and not the state.
+bool RunKeeper::lacks_last_checkpoint() const {
+  return checkpoints_ && !told_error_.empty() && checkpoints_->saved_step() != engine_.steps();
 }
 
 void RunKeeper::keep_points(nlohmann::json begun) {

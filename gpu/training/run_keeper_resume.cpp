@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -15,6 +16,7 @@
 #include "gpu/runs/run_figures.h"
 #include "gpu/runs/run_reader.h"
 #include "gpu/training/engine_checkpoint.h"
+#include "gpu/training/hand_over.h"
 #include "gpu/training/run_keeper.h"
 
 namespace warpscope::training {
@@ -48,7 +50,11 @@ void RunKeeper::resume(Steering& steering) {
   nlohmann::json head = runs::read_head(folder);
   if (head.empty())
     throw core::BadInput(fmt::format("{} cannot be gone on with: its run.json is damaged", folder.string()));
-  if (goes_on_without()) {
+  if (!head["resumed"].is_null() && !head["resumed"].is_array()) {
+    throw core::BadInput(
+        fmt::format("{} cannot be gone on with: \"resumed\" of its run.json is no list", folder.string()));
+  }
+  if (goes_on_without() || is_unrecorded()) {
     keep_points({{"started", head.value("started", nlohmann::json(utc_now()))},
                  {"configuration", head.value("configuration", configuration())}});
   }
@@ -60,7 +66,42 @@ void RunKeeper::resume(Steering& steering) {
   if (!std::isnan(before.last_train_loss))
     view.last[Metric::loss] = static_cast<float>(before.last_train_loss);
   if (!std::isnan(before.median_images_per_second)) view.images_per_second = before.median_images_per_second;
-  tell_views();
+  if (is_unrecorded()) return drop_folder(std::move(run));
+  if (!around_.handed_over) tell_views();
+  record_on(std::move(run), std::move(head), step);
+  if (around_.handed_over) {
+    if (around_.handed_over->recorded_own) own_folder_ = folder;
+    return;
+  }
+  for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
+  if (before.steps < step) {
+    publishing_.log(
+        LogLevel::warning,
+        fmt::format("{} tells {} of the {} steps before: the figures of the run lack the others",
+                    (folder / "metrics.jsonl").string(), files::grouped(before.steps), files::grouped(step)));
+  }
+  const std::string resumed = fmt::format("resumed at step {}", files::grouped(step));
+  publishing_.mark(step, resumed, resumed);
+}
+
+/// It was handed over by a process that wrote no run.
+bool RunKeeper::is_unrecorded() const {
+  return around_.handed_over && !around_.handed_over->recorded;
+}
+
+/// Its folder has served its purpose: nothing is written here either.
+void RunKeeper::drop_folder(RunFolder run) {
+  const std::filesystem::path folder = run.path();
+  { const RunFolder done = std::move(run); }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  set_folder("");
+  publishing_.view.checkpoint_step = 0;
+  publishing_.view.generation = around_.handed_over->counted.generation;
+}
+
+/// The run's files go on behind `step`.
+void RunKeeper::record_on(RunFolder run, nlohmann::json head, std::uint64_t step) {
   head["resumed"].push_back(step);
   head.erase("confusion");
   head["current"] = configuration();
@@ -73,25 +114,19 @@ void RunKeeper::resume(Steering& steering) {
       std::make_unique<RunRecorder>(std::move(run), std::move(feed), std::move(head), publishing_.tally());
   open_checkpoints();
   go_on_with_views();
-  for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
-  if (before.steps < step) {
-    publishing_.log(
-        LogLevel::warning,
-        fmt::format("{} tells {} of the {} steps before: the figures of the run lack the others",
-                    (folder / "metrics.jsonl").string(), files::grouped(before.steps), files::grouped(step)));
-  }
-  const std::string resumed = fmt::format("resumed at step {}", files::grouped(step));
-  publishing_.mark(step, resumed, resumed);
 }
 
-/// Cuts the run back to the step, and tells the curve before it, bit by bit: nobody waits for a long one.
+/// Cuts the run back to the step, and tells the curve before it, bit by bit: nobody waits for a long one. Where another
+/// process has told it, it is only noted.
 void RunKeeper::tell_before(RunFolder& run, std::uint64_t step) {
   std::uint64_t generation = 0;
   std::size_t told = 0;
+  if (is_unrecorded()) publishing_.note(Restart{around_.handed_over->counted.generation});
   run.resume_at(step, publishing_.view.generation, [&](const nlohmann::json& line) {
     std::optional<FeedItem> item = item_of(line);
     if (!item) return;
     if (auto* const restart = std::get_if<Restart>(&*item)) restart->generation = ++generation;
+    if (around_.handed_over) return publishing_.note(*item);
     publishing_.emit(std::move(*item));
     if (++told % kToldAtOnce == 0) publishing_.send();
   });

@@ -23,6 +23,7 @@ namespace warpscope::training {
 
 class RunFolder;
 class SharedDevices;
+struct HandOver;
 
 /// Ranks beside this one, which is rank 0.
 struct StartedMeeting {
@@ -39,8 +40,28 @@ struct RankSupply {
   std::string why_not = "the number of ranks cannot change here";  ///< where they stay as they are
 };
 
+/// What surrounds a training, as long as it lasts, and another process can be told.
+struct PlainSurroundings {
+  /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
+  bool clip_chosen = false;
+  std::string settings_file;  ///< TOML file that SaveSettings replaces; "" for none
+  std::string measured_dir;   ///< where measured choices of variants are kept; "": none are measured
+  std::string unsaved_dir;    ///< where Leave keeps a training that nobody records; "" for nowhere
+  /// Where a window records by itself and for training::Record, and whose full disk or lost permission ends recording
+  /// only, not the training; "" for neither.
+  std::string record_dir;
+  bool keeps_moments = true;  ///< somebody may go back to them
+  /// Of training that are worth it: what is shorter is begun again sooner than found.
+  double unsaved_seconds = 2;
+  int shown_images = 32;          ///< held-out images reconstructed for the reader; 0 for none
+  double image_seconds = 0.1;     ///< between two reconstructions, at the least
+  double recorded_share = 0.005;  ///< of the time, for looks that only the run folder keeps
+  /// Another process goes on with it if its device fails: Ending::hand_over (gpu/remote/lasting_training.h).
+  bool goes_on_elsewhere = false;
+};
+
 /// What surrounds a training, as long as it lasts.
-struct Surroundings {
+struct Surroundings : PlainSurroundings {
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
   std::vector<runs::KernelFile> kernels;              ///< of those that people wrote: the run keeps them
   user_kernels::LiveKernels live_kernels;             ///< watched while it trains
@@ -49,26 +70,13 @@ struct Surroundings {
       known_data;  ///< what the run that is gone on with, or whose settings these are, tells of its data
   Configuration
       given;  ///< by a person: what ranks with a command line of their own are given must agree with it
-  /// `optimizer.clip_norm` is somebody's choice; else it is 1 in fp16 and 0 otherwise.
-  bool clip_chosen = false;
-  std::string settings_file;           ///< TOML file that SaveSettings replaces; "" for none
   std::string resume_dir;              ///< run folder to go on with, from its newest checkpoint; "" for none
   std::shared_ptr<RunFolder> resumed;  ///< that one, if it is held already; the trainer takes it
   /// Run folder whose checkpoints are looked at: the training stands still at one of them, which LookAt chooses, and
   /// nothing is written. Where this device lacks the precision or a variant of the run, its own takes that place. ""
   /// for none.
   std::string viewed_run;
-  std::string measured_dir;  ///< where measured choices of variants are kept; "": none are measured
-  std::string unsaved_dir;   ///< where Leave keeps a training that nobody records; "" for nowhere
-  /// Where a window records by itself and for training::Record, and whose full disk or lost permission ends recording
-  /// only, not the training; "" for neither.
-  std::string record_dir;
-  bool keeps_moments = true;  ///< somebody may go back to them
-  double unsaved_seconds =
-      2;                  ///< of training that are worth it: what is shorter is begun again sooner than found
-  int shown_images = 32;  ///< held-out images reconstructed for the reader; 0 for none
-  double image_seconds = 0.1;     ///< between two reconstructions, at the least
-  double recorded_share = 0.005;  ///< of the time, for looks that only the run folder keeps
+  std::shared_ptr<const HandOver> handed_over;  ///< by a process that could not go on; nullptr: by none
   bool start_paused = false;
   std::shared_ptr<SharedDevices> shared;  ///< with trainings beside it; nullptr: nothing is
   std::shared_ptr<ranks::Meeting>
@@ -87,6 +95,9 @@ struct Ending {
   /// Where its time went, by the clock of its thread: device, data, network, training, evaluation, checkpoints, ending.
   /// What the device does while the thread waits counts where it waits.
   std::vector<core::PhaseTime> phases;
+  /// What another process goes on with, once the device has failed; nullptr before. The state is `preparing` from then
+  /// on.
+  std::shared_ptr<const HandOver> hand_over;
 };
 
 /// What a training is made of. Names are checked when the trainer prepares; a bad one makes it `failed` by input.

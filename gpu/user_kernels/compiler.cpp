@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <future>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -20,6 +19,7 @@
 #include "gpu/files/paths.h"
 #include "gpu/files/sha256.h"
 #include "gpu/files/text.h"
+#include "gpu/user_kernels/both_builds.h"
 #include "gpu/user_kernels/cache.h"
 #include "gpu/user_kernels/kept_headers.h"
 #include "gpu/user_kernels/nvrtc.h"
@@ -207,13 +207,6 @@ fs::path keep(const Scratch& scratch, const fs::path& note) {
   return code;
 }
 
-/// One build: the code, or errors.
-struct Build {
-  fs::path code;
-  std::vector<Diagnostic> errors;
-  bool cached = false;
-};
-
 /// Runs the compiler, whose output comes back. Throws core::Error where it does not end.
 std::pair<int, std::string> run_compiler(const Compiler& compiler, std::vector<std::string> words,
                                          const std::function<bool()>& go_on) {
@@ -226,8 +219,8 @@ std::pair<int, std::string> run_compiler(const Compiler& compiler, std::vector<s
   return {end.signal != 0 ? 1 : end.code, contents_of(output, kMostOutput)};
 }
 
-Build build(const Source& source, const CompileOptions& options, const Compiler& compiler,
-            const fs::path& include, bool checked) {
+Build build_for_cpu(const Source& source, const CompileOptions& options, const Compiler& compiler,
+                    const fs::path& include, bool checked) {
   static std::atomic<int> number = 0;
   const std::string key = key_of(source, options, compiler, include, checked);
   const fs::path note = options.cache / (key + ".made");
@@ -259,28 +252,9 @@ Build build(const Source& source, const CompileOptions& options, const Compiler&
 }
 
 Compilation compile_for_cpu(const Source& source, const CompileOptions& options) {
-  const auto begin = Clock::now();
   const Compiler compiler = find_compiler();
   const fs::path include = include_folder(options.cache);
-  auto other =
-      std::async(std::launch::async, [&] { return build(source, options, compiler, include, true); });
-  Build fast;
-  try {
-    fast = build(source, options, compiler, include, false);
-  } catch (...) {
-    other.wait();
-    throw;
-  }
-  Build checked = other.get();
-  Compilation made;
-  made.errors = fast.errors.empty() ? std::move(checked.errors) : std::move(fast.errors);
-  made.cached = fast.cached && checked.cached;
-  if (made.errors.empty()) {
-    made.fast = fast.code;
-    made.checked = checked.code;
-  }
-  made.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  return made;
+  return make_both([&](bool checked) { return build_for_cpu(source, options, compiler, include, checked); });
 }
 
 }  // namespace

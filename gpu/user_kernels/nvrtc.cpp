@@ -1,12 +1,9 @@
 #include "gpu/user_kernels/nvrtc.h"
 
-#include <chrono>
 #include <cstddef>
-#include <future>
 #include <regex>
 #include <sstream>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +12,7 @@
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/paths.h"
 #include "gpu/files/sha256.h"
+#include "gpu/user_kernels/both_builds.h"
 #include "gpu/user_kernels/cache.h"
 
 namespace warpscope::user_kernels {
@@ -71,12 +69,6 @@ const Nvrtc& nvrtc() {
   static const Nvrtc once;
   return once;
 }
-
-struct GpuBuild {
-  std::filesystem::path code;
-  std::vector<Diagnostic> errors;
-  bool cached = false;
-};
 
 /// A program of NVRTC's.
 class OwnProgram {
@@ -139,7 +131,7 @@ bool has_own_headers(const Source& source, const CompileOptions& options) {
 }
 
 /// Kept by content, but where the file has headers of its own: then its name tells what is in it, and it is made anew.
-GpuBuild build_for_gpu(const Source& source, const CompileOptions& options, bool checked) {
+Build build_for_gpu(const Source& source, const CompileOptions& options, bool checked) {
   const std::vector<std::string> words = gpu_options(source, options, checked);
   files::Sha256 sum;
   const auto add = [&sum](std::string_view text) { sum.update(text.data(), text.size()); };
@@ -148,7 +140,7 @@ GpuBuild build_for_gpu(const Source& source, const CompileOptions& options, bool
   add(source.text);
   const bool own_headers = has_own_headers(source, options);
   const auto place = [&] { return options.cache / (sum.finish().substr(0, 32) + ".cubin"); };
-  GpuBuild made;
+  Build made;
   if (!own_headers) {
     made.code = place();
     const CacheUse use(options.cache);
@@ -191,27 +183,8 @@ Compilation compile_for_gpu(const Source& source, const CompileOptions& options)
     throw core::BadInput(fmt::format("{} is for CUDA, and there is no GPU that it could be compiled for",
                                      source.file.filename().string()));
   }
-  const auto begin = std::chrono::steady_clock::now();
   include_folder(options.cache);  // both need it
-  auto other = std::async(std::launch::async, [&] { return build_for_gpu(source, options, true); });
-  GpuBuild fast;
-  try {
-    fast = build_for_gpu(source, options, false);
-  } catch (...) {
-    other.wait();
-    throw;
-  }
-  GpuBuild checked = other.get();
-  Compilation made;
-  made.errors = fast.errors.empty() ? std::move(checked.errors) : std::move(fast.errors);
-  made.cached = fast.cached && checked.cached;
-  if (made.errors.empty()) {
-    made.checked = checked.code;
-    made.fast = fast.code;
-  }
-  made.milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  return made;
+  return make_both([&](bool checked) { return build_for_gpu(source, options, checked); });
 }
 
 }  // namespace warpscope::user_kernels

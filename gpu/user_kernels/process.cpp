@@ -34,6 +34,7 @@ struct Beginning {
   int errors;
   int given;
   int failure;
+  bool goes_first;
   const char* program;
   char* const* arguments;
 };
@@ -57,7 +58,7 @@ void go_first() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != plan.parent) ::_exit(kNotBegun);
   ::setpgid(0, 0);
-  go_first();
+  if (plan.goes_first) go_first();
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
@@ -82,8 +83,8 @@ ranks::Descriptor above(int number) {
 
 }  // namespace
 
-Process::Process(const std::string& program, const std::vector<std::string>& arguments, int errors,
-                 int given) {
+Process::Process(const std::string& program, const std::vector<std::string>& arguments, int errors, int given,
+                 Worth worth) {
   const auto fail = [&](int error) {
     throw core::Error(fmt::format("cannot start {}: {}", files::sayable(program), std::strerror(error)));
   };
@@ -98,8 +99,8 @@ Process::Process(const std::string& program, const std::vector<std::string>& arg
   const ranks::Descriptor out = above(ends[0]);
   ranks::Descriptor in = above(ends[1]);
   if (!out.open() || !in.open()) fail(errno);
-  const Beginning plan{::getpid(),  null.number(),   errors,         given,
-                       in.number(), program.c_str(), pointers.data()};
+  const Beginning plan{::getpid(),  null.number(),        errors,          given,
+                       in.number(), worth == Worth::less, program.c_str(), pointers.data()};
   id_ = ::fork();
   if (id_ == 0) become(plan);
   if (id_ < 0) fail(errno);

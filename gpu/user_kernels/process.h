@@ -23,9 +23,14 @@ struct End {
 
 class Process {
  public:
+  /// Which process the system ends where memory runs out.
+  enum class Worth { less, same };
+
   /// `errors` becomes its standard output and its standard error, `given` its descriptor 3; -1: neither. `program` is
-  /// looked up on the PATH unless it has a slash. Throws core::Error where it cannot be started.
-  Process(const std::string& program, const std::vector<std::string>& arguments, int errors, int given = -1);
+  /// looked up on the PATH unless it has a slash. Beside the process that starts it, it is worth less where the system
+  /// has to end one. Throws core::Error where it cannot be started.
+  Process(const std::string& program, const std::vector<std::string>& arguments, int errors, int given = -1,
+          Worth worth = Worth::less);
   /// Kills its group where it has not ended.
   ~Process();
   Process(const Process&) = delete;

@@ -40,8 +40,9 @@ struct NamedPlace {
 struct LiveKernels {
   std::vector<std::filesystem::path> includes;  ///< folders of the person's own headers
   std::vector<TriedKernel> tried;  ///< watched from the beginning; those that are usable are variants already
-  std::vector<NamedPlace> files = {};    ///< loaded once the training has begun
-  std::vector<NamedPlace> folders = {};  ///< watched from then on
+  std::vector<NamedPlace> files = {};       ///< loaded once the training has begun
+  std::vector<NamedPlace> folders = {};     ///< watched from then on
+  std::vector<std::string> forgotten = {};  ///< files in such folders that are left out
   Workshop workshop;
 };
 

@@ -45,6 +45,19 @@ class ListRuns(ProgramCase):
         self.assertTrue(row.endswith(" interrupted"))
         self.assertIn("80.00 %", row, "the accuracy of the last test")
 
+    def test_long_names_are_cut_in_the_table_and_whole_in_json(self):
+        name = "20260131T235959Z-" + "\u00e4" * 60 + "-lr-0.005"
+        self.make(name)
+        self.make("short")
+        ended = self.run_program("runs")
+        self.assert_succeeded(ended)
+        rows = {row.split()[0]: row for row in ended.out.splitlines()}
+        cut = name[:19] + "..." + name[-18:]
+        self.assertEqual(set(rows), {"run", "short", cut})
+        self.assertEqual(rows["run"].index("started"), 42, "forty characters and two blanks")
+        listed = json.loads(self.run_program("runs", "--json", "-").out)["runs"]
+        self.assertEqual({run["name"] for run in listed}, {"short", name})
+
     def test_runs_are_sorted(self):
         for name, loss, speed in (("20260101T000000Z-1", 0.3, 20), ("20260102T000000Z-1", 0.1, 10),
                                   ("20260103T000000Z-1", 0.2, 30)):

@@ -2,10 +2,11 @@
 import os
 import re
 import signal
+import socket
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, children_of, losses_of, main, markers_of, wait_until  # noqa: E402
+from warpscope_program import ProgramCase, children_of, losses_of, main, markers_of, read_run, wait_until  # noqa: E402
 
 
 def is_alive(number):
@@ -51,6 +52,44 @@ class Ranks(ProgramCase):
         self.assertEqual(self.weights_of("--deterministic", "--rank", "0", "--ranks", "2", "--meet", self.folder), two)
         self.assertEqual(self.finish(other).code, 0)
 
+    def test_a_second_training_that_meets_in_the_same_folder_is_refused(self):
+        arguments = self.arguments("--rank", "0", "--ranks", "2", "--meet", self.folder)
+        first = self.start(*arguments)
+        wait_until(lambda: os.path.exists(self.path("warpscope-meeting")), "the first training to wait", first)
+        self.assert_refused(arguments, "another training waits", f"process {first.pid}, since ")
+        other = self.start(*self.arguments("--rank", "1", "--meet", self.folder))
+        self.assertEqual([self.finish(process).code for process in (first, other)], [0, 0])
+        # What one leaves that is killed goes.
+        killed = self.start(*arguments)
+        wait_until(lambda: os.path.exists(self.path("warpscope-meeting")), "a training to wait", killed)
+        killed.kill()
+        self.finish(killed)
+        self.assertTrue(os.path.exists(self.path("warpscope-meeting")))
+        other = self.start(*self.arguments("--rank", "1", "--meet", self.folder))
+        self.assertEqual(self.finish(self.start(*arguments)).code, 0)
+        self.assertEqual(self.finish(other).code, 0)
+        self.assertFalse(os.path.exists(self.path("warpscope-meeting")))
+
+    def test_two_trainings_at_one_port_and_a_wrong_token_are_refused(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            place = f"127.0.0.1:{free.getsockname()[1]}"
+        meet = ("--meet", place, "--token")
+        first = self.start(*self.arguments("--rank", "0", "--ranks", "2", *meet, "ours"))
+
+        def listens():
+            with socket.socket() as asking:
+                host, port = place.split(":")
+                return asking.connect_ex((host, int(port))) == 0
+
+        wait_until(listens, "rank 0 to listen", first)
+        self.assert_refused(self.arguments("--rank", "0", "--ranks", "2", *meet, "another"),
+                            f"{place} is in use by another program; give another port")
+        self.assert_refused(self.arguments("--rank", "1", *meet, "another"),
+                            "rank 0 refused this rank: its token is not that of rank 0")
+        other = self.start(*self.arguments("--rank", "1", *meet, "ours"))
+        self.assertEqual([self.finish(process).code for process in (first, other)], [0, 0])
+
     def test_ranks_that_srun_starts_without_mpi_meet_in_a_folder(self):
         def by_srun(rank):
             return self.environment(SLURM_STEP_NUM_TASKS="2", SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank))
@@ -79,8 +118,10 @@ class Ranks(ProgramCase):
         self.assertEqual(self.run_program(*self.arguments("--ranks", "2", "--run-dir", run_dir)).code, 0)
         self.assertEqual(len(losses_of(run_dir)), 20)
         # Any number of ranks goes on with it.
+        self.assertEqual(read_run(run_dir)["ranks"], 2)
         self.assertEqual(self.run_program("train", "--resume", run_dir, "--steps", "30", "--ranks", "3").code, 0)
         self.assertEqual(len(losses_of(run_dir)), 30)
+        self.assertEqual(read_run(run_dir)["ranks"], 3)
 
     def test_an_interrupt_ends_all_ranks_and_saves(self):
         process, others, _ = self.start_long()
@@ -100,8 +141,8 @@ class Ranks(ProgramCase):
         ended = self.finish(process)
         self.assertEqual(ended.code, 0, ended.err)
 
-    def test_a_training_begins_without_a_rank_that_is_killed_at_its_start(self):
-        run_dir = self.path("run")
+    def start_and_find_a_rank(self, run_dir):
+        """A training of three ranks that has just begun to start them, and the process of one."""
         process = self.start(*self.arguments("--ranks", "3", "--run-dir", run_dir, steps=10000000))
 
         def is_rank(number):
@@ -110,13 +151,31 @@ class Ranks(ProgramCase):
 
         others = wait_until(lambda: [other for other in children_of(process) if is_rank(other)], "another rank",
                             process)
-        os.kill(others[0], signal.SIGKILL)
+        return process, others[0]
+
+    def test_a_training_begins_without_a_rank_that_is_killed_at_its_start(self):
+        run_dir = self.path("run")
+        process, other = self.start_and_find_a_rank(run_dir)
+        os.kill(other, signal.SIGKILL)
         self.wait_for_step(process, run_dir, 5)
         process.send_signal(signal.SIGINT)
         ended = self.finish(process)
         self.assertEqual(ended.code, 0, ended.err)
         self.assertRegex(ended.err + ended.out,
                          "rank [12] was killed by SIGKILL; 2 ranks go on from (the beginning|step)")
+
+    def test_a_rank_that_is_stopped_at_its_start_is_named_with_its_process(self):
+        run_dir = self.path("run")
+        process, other = self.start_and_find_a_rank(run_dir)
+        os.kill(other, signal.SIGSTOP)
+        named = rf"rank [12] \(pid {other}\) has not answered for \d\.\d s while it begins"
+        late = r"rank [12] has not come to .* step [\d,]+ for \d\.\d s"  # where it had begun before it was stopped
+        self.assertRegex(process.stderr.readline(), rf"\Awarpscope: ({named}|{late})\n\Z")
+        os.kill(other, signal.SIGCONT)
+        self.assertRegex(process.stderr.readline(), "answer again|has come to")
+        self.wait_for_step(process, run_dir, 5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process).code, 0)
 
     def test_a_rank_that_is_killed_is_named(self):
         process, others, _ = self.start_long("--on-missing-rank", "stop")
@@ -136,7 +195,7 @@ class Ranks(ProgramCase):
         process, others, run_dir = self.start_long()
         os.kill(others[1], signal.SIGSTOP)
         line = process.stderr.readline()  # told though rank 0 stands still as well
-        self.assertRegex(line, r"\Awarpscope: .*rank [12].*\n\Z")
+        self.assertRegex(line, r"\Awarpscope: ranks? [12].* not come to .* step [\d,]+ for \d\.\d s\n\Z")
         steps = len(losses_of(run_dir))
         os.kill(others[1], signal.SIGCONT)
         self.wait_for_step(process, run_dir, steps + 5)

@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
+import stat
 import struct
 import sys
 import tempfile
@@ -23,6 +25,15 @@ STEPS = IMAGES // BATCH  # of an epoch
 def digest(file):
     with open(file, "rb") as opened:
         return hashlib.sha256(opened.read()).hexdigest()
+
+
+def contents(folder):
+    """What lies in a folder: paths to bytes; of what is no file, its kind."""
+    found = {}
+    for path in glob.glob(os.path.join(folder, "**"), recursive=True, include_hidden=True):
+        is_file = os.path.isfile(path)
+        found[path] = digest(path) if is_file else stat.S_IFMT(os.lstat(path).st_mode)
+    return found
 
 
 def make_digits(folder):
@@ -165,6 +176,71 @@ class Resuming(ProgramCase):
         ended = self.resume(run, "--epochs", str(EPOCHS + 1))
         self.assert_succeeded(ended, os.path.basename(newest))
         self.assertEqual(read_run(run)["steps"], (EPOCHS + 1) * STEPS)
+
+    def test_a_damaged_run_is_refused_in_a_sentence_and_left_as_it_is(self):
+        base = self.path("base")
+        self.assert_succeeded(self.run_program(*self.arguments("--run-dir", base, epochs=2)))
+
+        def written(name, change):
+            def damage(run):
+                with open(os.path.join(run, name), encoding="utf-8") as file:
+                    text = file.read()
+                with open(os.path.join(run, name), "w", encoding="utf-8") as file:
+                    file.write(change(text))
+            return damage
+
+        def replaced(name, put):
+            def damage(run):
+                os.remove(os.path.join(run, name))
+                put(os.path.join(run, name))
+            return damage
+
+        def with_member(**more):
+            return written("run.json", lambda text: json.dumps({**json.loads(text), **more}))
+
+        def checkpoints(change):
+            def damage(run):
+                for file in glob.glob(os.path.join(run, "checkpoints", "*")):
+                    with open(file, "rb") as opened:
+                        data = opened.read()
+                    with open(file, "wb") as opened:
+                        opened.write(change(data))
+            return damage
+
+        loop = lambda path: os.symlink(os.path.basename(path), path)  # noqa: E731
+        kinds = {
+            "run.json is empty": (written("run.json", lambda text: ""), "run.json:1:1"),
+            "run.json ends early": (written("run.json", lambda text: text[:len(text) // 2]), "run.json:"),
+            "run.json is a list": (written("run.json", lambda text: "[]"), "configuration"),
+            "run.json has NaN": (written("run.json", lambda text: text.replace("{", '{"x": NaN,', 1)), "run.json:"),
+            "run.json has 1e400": (written("run.json", lambda text: text.replace("{", '{"x": 1e400,', 1)), "too large"),
+            "run.json is deep": (written("run.json", lambda text: text.replace(
+                "{", '{"x": ' + 99 * "[" + 99 * "]" + ",", 1)), "deeply"),
+            "run.json is a folder": (replaced("run.json", os.mkdir), "run.json is a folder"),
+            "run.json is a pipe": (replaced("run.json", os.mkfifo), "run.json is not a file"),
+            "run.json is a loop": (replaced("run.json", loop), "symbolic links"),
+            "run.json is missing": (lambda run: os.remove(os.path.join(run, "run.json")), "run.json"),
+            "a newer format": (with_member(format=999), "format 999"),
+            "no settings": (with_member(configuration=[]), "configuration"),
+            "settings of other types": (with_member(configuration={"batch": "many"}), '"batch"'),
+            "resumed is a text": (with_member(resumed="x"), '"resumed"'),
+            "metrics are a folder": (replaced("metrics.jsonl", os.mkdir), "metrics.jsonl is a folder"),
+            "metrics are a pipe": (replaced("metrics.jsonl", os.mkfifo), "metrics.jsonl is not a file"),
+            "metrics are a loop": (replaced("metrics.jsonl", loop), "symbolic links"),
+            "checkpoints end early": (checkpoints(lambda data: data[:len(data) // 2]), "checkpoint"),
+            "checkpoints are empty": (checkpoints(lambda data: b""), "is empty"),
+            "checkpoints have a flipped bit": (checkpoints(
+                lambda data: data[:-99] + bytes([data[-99] ^ 4]) + data[-98:]), "damaged"),
+            "checkpoints are missing": (lambda run: shutil.rmtree(os.path.join(run, "checkpoints")), "no checkpoint"),
+        }
+        for kind, (damage, word) in kinds.items():
+            with self.subTest(kind):
+                run = self.path(kind.replace(" ", "_"))
+                shutil.copytree(base, run)
+                damage(run)
+                before = contents(run)
+                self.assert_one_sentence(self.resume(run, "--epochs", "3"), 2, word)
+                self.assertEqual(contents(run), before)
 
     def test_a_run_repeats_from_its_own_record(self):
         run, again = self.path("run"), self.path("again")

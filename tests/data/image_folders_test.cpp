@@ -376,6 +376,21 @@ TEST_F(ImageFolders, WhatTheSystemTellsOfItselfIsNotLookedThrough) {
   EXPECT_EQ(load().train.pixels, (Labels{10, 20}));
 }
 
+TEST_F(ImageFolders, AFolderOfEndlessFoldersWithoutPicturesIsNoClass) {
+  write("a", 10, 2);
+  for (int i = 0; i < 100; ++i) {
+    for (int j = 0; j < 101; ++j)
+      fs::create_directories(at("b/home") / std::to_string(100 + i) / std::to_string(100 + j));
+  }
+  write("b/zoo", 20, 2);
+  EXPECT_EQ(refusal(), at("b").string() +
+                           " is no folder of pictures: 0 of them lie in the first 10,001 folders within it");
+  fs::rename(at("a"), at("z"));
+  EXPECT_FALSE(holds_class_folders(folder_.path())) << "nobody waits until z is reached";
+  write("b", 0, 25);
+  EXPECT_EQ(load().train.count, 26) << "pictures are worth a longer way";
+}
+
 TEST_F(ImageFolders, OneClassIsTooFew) {
   write("a", 0, 3);
   EXPECT_TRUE(holds_class_folders(folder_.path()));

@@ -35,6 +35,17 @@ TEST(AtomicFile, ReplacesTheFileOnCommit) {
   EXPECT_EQ(count_entries(folder.path()), 1);
 }
 
+TEST(AtomicFile, LeavesWhatHasTheNameAlreadyWhereItIsToBeNew) {
+  const TemporaryFolder folder;
+  for (const std::string text : {"first", "second"}) {
+    AtomicFile file(folder / "a.txt");
+    file.write(text);
+    EXPECT_EQ(file.commit_if_new(), text == "first");
+  }
+  EXPECT_EQ(read_text(folder / "a.txt"), "first");
+  EXPECT_EQ(count_entries(folder.path()), 1);
+}
+
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
   const TemporaryFolder folder;
   tests::write_text(folder / "a.txt", "old");

@@ -127,8 +127,9 @@ TEST(Inconsistent, ObservationsAreRefused) {
     output.values.clear();
     output.height = output.width = output.channels = 1 << 22;  // whose product is 4 * 2^64
   });
-  expect_refused<Inspection>("as many gradients",
-                             [](auto& inspection) { inspection.parameters.push_back(0); });
+  expect_refused<Inspection>("as many gradients", [](auto& inspection) {
+    inspection.gradients.resize(inspection.parameters.size() + 1);
+  });
   expect_refused<LatentMap>("the map of the latents", [](auto& map) { map.count = 4; });
   expect_refused<LatentMap>("the map of the latents", [](auto& map) { map.sigmas.clear(); });
   expect_refused<LatentMap>("the size of the latents is impossible",

@@ -148,6 +148,22 @@ TEST_P(Inspections, HoldGradientsWithoutTheScaleThatTheirStepHad) {
   }
 }
 
+TEST_P(Inspections, HoldNoGradientsOfAnotherStep) {
+  const auto engine = make(options());
+  run_steps(*engine, 2);
+  const EngineState then = engine->state();
+  run_steps(*engine, 3);
+  const std::unique_ptr<Observer> inspector = make_inspector();
+  EXPECT_TRUE(look(*engine, *inspector, 0, 1).has_gradients());
+  engine->restore(then);
+  const Inspection found = look(*engine, *inspector, 0, 1);
+  EXPECT_EQ(found.step, 2u);
+  EXPECT_FALSE(found.parameters.empty());
+  EXPECT_FALSE(found.has_gradients()) << "those that are there are of step 5";
+  run_steps(*engine, 1);
+  EXPECT_TRUE(look(*engine, *inspector, 0, 1).has_gradients());
+}
+
 TEST_P(Inspections, DisturbNothing) {
   const auto engine = make(options());
   const auto twin = make(options());

@@ -100,6 +100,23 @@ TEST_F(KeptViewsTest, EveryViewThatFollowsAStepShowsThePinnedOne) {
   EXPECT_EQ(past->seen.latents->scores, (std::vector<float>{200}));
 }
 
+TEST_F(KeptViewsTest, DistributionsOfARunAreCountedWhereACheckpointIsNearerThanWhatWasRecorded) {
+  see_distributions(100);
+  see_distributions(600);
+  snapshot.revival.emplace();
+  snapshot.revival->steps = {100, 300, 600};
+  snapshot.revival->step = 300;
+  const auto recorded_at = [&](std::uint64_t step) {
+    const StepView past{step, seen, nullptr, nullptr};
+    return has_recorded_distributions(frame_of(past));
+  };
+  EXPECT_TRUE(recorded_at(120));
+  EXPECT_FALSE(recorded_at(290)) << "the checkpoint of step 300 is nearer";
+  see_distributions(300);
+  EXPECT_FALSE(recorded_at(290)) << "what is counted of it goes when nobody asks for it";
+  EXPECT_TRUE(recorded_at(550));
+}
+
 TEST(PanelTable, KnowsWhichPanelsFollowTheStep) {
   std::string followers;
   for (const PanelRow& row : panel_table()) {

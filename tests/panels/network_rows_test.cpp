@@ -163,7 +163,20 @@ TEST(NetworkRows, NormsOfAFilterAreOverAllItsChannels) {
   const FilterFigures figures = figures_of_filter(kModel, kLayout, inspection, 4, 3);
   EXPECT_FLOAT_EQ(figures.norm, 3.0f) << "36 weights of a half";
   EXPECT_EQ(figures.bias, inspection.parameters[kLayout.find("conv2.bias").offset + 3]);
-  EXPECT_GT(figures.gradient_norm, 0);
+  EXPECT_GT(figures.gradient_norm.value_or(0), 0);
+}
+
+TEST(NetworkRows, WithoutGradientsThereAreWeightsAndAReason) {
+  Inspection inspection = inspection_of(kModel, 5);
+  inspection.gradients.clear();
+  EXPECT_TRUE(filters_of(kModel, kLayout, inspection, 4, 0, false));
+  EXPECT_FALSE(filters_of(kModel, kLayout, inspection, 4, 0, true));
+  EXPECT_STREQ(why_no_filters(inspection, kModel, 4), kNoGradients);
+  EXPECT_STRNE(why_no_filters(inspection, kModel, 2), kNoGradients) << "a ReLU never has some";
+  const FilterFigures figures = figures_of_filter(kModel, kLayout, inspection, 4, 3);
+  EXPECT_GT(figures.norm, 0);
+  EXPECT_FALSE(figures.gradient_norm);
+  EXPECT_FALSE(figures.bias_gradient);
 }
 
 TEST(ExcitingSentences, GetShorterAndSayTheSame) {

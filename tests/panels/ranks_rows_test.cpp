@@ -253,5 +253,13 @@ TEST(RankTip, OfARankWithoutASampledStepSaysSo) {
   EXPECT_EQ(tip_of(ranks_of(snapshot).rows[1], 1), "rank 1, cpu\nNo step of it has been sampled yet.");
 }
 
+TEST(RanksRows, WhoIsWaitedForStandsInTheHeading) {
+  training::Snapshot snapshot;
+  snapshot.awaited = "rank 2 (pid 123) has not answered for 1.0 s while it begins";
+  EXPECT_EQ(why_no_ranks(snapshot), snapshot.awaited);
+  snapshot.ranks.resize(3);
+  EXPECT_EQ(heading(snapshot), snapshot.awaited);
+}
+
 }  // namespace
 }  // namespace warpscope::ui::ranks_rows_test

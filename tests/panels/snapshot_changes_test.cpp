@@ -47,6 +47,7 @@ TEST(SnapshotNews, WhatAPersonSeesMakesThemDifferent) {
       [](Snapshot& s) { s.checkpoint_step = 5; },
       [](Snapshot& s) { s.step_microseconds = 1.5; },
       [](Snapshot& s) { s.can.why_not = "ended"; },
+      [](Snapshot& s) { s.awaited = "rank 1 stands still"; },
       [](Snapshot& s) { s.run_dir = "runs/1"; },
       [](Snapshot& s) { s.rewind.at = 7; },
       [](Snapshot& s) { s.ladder = std::make_shared<std::vector<training::LadderEntry>>(1); },

@@ -103,8 +103,10 @@ TEST(Themes, LinesCanBeSeenOnAPanel) {
 TEST(Themes, ThoseForEveryEyeDifferForEveryEye) {
   for (const Theme theme : {Theme::dark_safe, Theme::light_safe}) {
     const Palette& palette = facts_of(theme).palette;
-    EXPECT_GE(least_distance({palette.good, palette.warning, palette.error, palette.text}), 18)
+    EXPECT_GE(least_distance({palette.good, palette.warning, palette.error, palette.accent, palette.text}),
+              18)
         << facts_of(theme).id;
+    EXPECT_GE(least_distance({palette.accent, palette.muted}), 18) << facts_of(theme).id;
     std::vector<ImU32> classes(palette.series, palette.series + 8);
     classes.insert(classes.end(), {palette.more_classes[0], palette.more_classes[1]});
     EXPECT_GE(least_distance(classes), 18) << facts_of(theme).id;

@@ -37,5 +37,14 @@ TEST_F(WrappedText, WhatFitsStaysAsItIs) {
             "a  b\nIt took 3,358 steps\nand more\nc");
 }
 
+TEST(Sentences, BeginWithACapitalUnlessTheyBeginWithAName) {
+  EXPECT_EQ(sentence("the loss fell"), "The loss fell.");
+  EXPECT_EQ(sentence("finished."), "Finished.");
+  EXPECT_EQ(sentence("mine.cpp, line 20 does not compile"), "mine.cpp, line 20 does not compile.");
+  EXPECT_EQ(sentence("relu.forward user:mine is right in 30 calls"),
+            "relu.forward user:mine is right in 30 calls.");
+  EXPECT_EQ(sentence(""), "");
+}
+
 }  // namespace
 }  // namespace warpscope::ui::wrapped_text_test

@@ -91,6 +91,29 @@ TEST(Activations, AGradientCoversTheDerivativeBeforeIt) {
   }
 }
 
+TEST(Activations, TheGradientOfAMeanCoversTheDerivativeBeforeIt) {
+  if (!has_gpu_variants()) GTEST_SKIP() << "this build has no variants for a GPU";
+  using enum models::LayerKind;
+  for (const models::LayerKind activation : {relu, gelu}) {
+    models::Model model{.name = "own", .height = 12, .width = 16, .channels = 3, .layers = {}};
+    model.layers = {{.kind = conv2d, .name = "conv1", .out_channels = 40, .kernel = 3},
+                    {.kind = batch_norm, .name = "bn1"},
+                    {.kind = activation, .name = "act1"},
+                    {.kind = global_average_pool, .name = "mean1"}};
+    constexpr auto kPrecision = core::Precision::bf16;
+    const Program program = program_of(classifying(std::move(model)), Purpose::training, kPrecision);
+    const auto nodes = cover(program, {kPrecision, {}}, {gpu(80), *ops::built_in_variants()});
+    expect_consistent(program, nodes);
+    const bool gelus = activation == gelu;
+    const Op op = gelus ? Op::gelu_backward : Op::relu_backward;
+    const Node& derivative = program.nodes[index_of(program, op, "act1")];
+    const NodeCover& call = node_of(program, nodes, Op::global_average_pool_backward, "mean1");
+    EXPECT_EQ(call.shape.covered, OpSet{op});
+    EXPECT_EQ(tensor_of(call.operands, gelus ? Name::unactivated : Name::input), derivative.tensors[0]);
+    EXPECT_EQ(tensor_of(call.operands, Name::input_gradient), derivative.tensors[2]);
+  }
+}
+
 TEST(Activations, AreCoveredOnAGpuInBothPasses) {
   if (!has_gpu_variants()) GTEST_SKIP() << "this build has no variants for a GPU";
   using enum models::LayerKind;

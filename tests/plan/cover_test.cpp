@@ -298,6 +298,23 @@ TEST_F(HopperCover, AConvolutionThatHopperLacksRunsAsAGeneralOne) {
   EXPECT_EQ(wide.reason, "");
 }
 
+TEST_F(HopperCover, AFirstLayerWithAStrideRunsAsOneOfFewChannels) {
+  models::Model model = autoencoder;
+  std::erase_if(model.layers, [](const models::Layer& layer) { return layer.name == "pool1"; });
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv1") layer.stride = 2;
+  }
+  const Program program = program_of(model, Purpose::training, Precision::bf16);
+  for (const int capability : {80, 90}) {
+    const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(capability));
+    expect_consistent(program, nodes);
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv1")),
+              "few_channels, with bias, relu");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv1")),
+              "few_channels, with conv2d.backward_bias");
+  }
+}
+
 TEST_F(HopperCover, AGeneralConvolutionYieldsToACallThatCoversItsPooling) {
   models::Model model = autoencoder;
   for (models::Layer& layer : model.layers) {

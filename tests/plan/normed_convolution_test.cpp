@@ -254,20 +254,43 @@ TEST(NormedConvolution, AChosenNormRunsByItself) {
     selection.variants[Op::batch_norm_forward] = name;
     const auto nodes = on.cover(program, selection);
     expect_consistent(program, nodes);
-    EXPECT_EQ(node_of(program, nodes, Op::batch_norm_forward, "bn2").variant->name, name);
+    const NodeCover& norm = node_of(program, nodes, Op::batch_norm_forward, "bn2");
+    EXPECT_EQ(norm.variant->name, name);
+    EXPECT_EQ(norm.shape.covered.has(Op::batch_norm_track), on.is_gpu());
     EXPECT_EQ(node_of(program, nodes, Op::conv2d_forward, "conv2").reason,
               "not hopper_normed: batch_norm.forward=" + name + " was chosen and runs by itself");
+  }
+}
+
+TEST(NormedConvolution, OfOtherChannelsRunsAsAGeneralOne) {
+  for (const NormedCase& on : normed_cases()) {
+    if (!on.is_gpu()) continue;
+    for (const bool bias : {false, true}) {
+      const Program program = on.program({.filters = 96, .bias = bias});
+      const auto nodes = on.cover(program);
+      expect_consistent(program, nodes);
+      const std::size_t own = index_of(program, Op::conv2d_forward, "conv2");
+      const std::size_t norm = index_of(program, Op::batch_norm_forward, "bn2");
+      OpSet covered = on.covered();
+      if (bias) covered.add(Op::bias_forward);
+      covered.add(Op::maxpool2d_forward);
+      EXPECT_EQ(describe(nodes[own]), "hopper_general_normed, with " + ops::describe(covered));
+      EXPECT_EQ(nodes[own].reason, "");
+      EXPECT_EQ(nodes[norm].covered_by, static_cast<int>(own));
+      EXPECT_EQ(tensor_of(nodes[own].operands, Name::biased), program.nodes[norm].tensors[0]);
+      EXPECT_EQ(tensor_of(nodes[own].operands, Name::statistics), program.nodes[norm].tensors[4]);
+    }
   }
 }
 
 TEST(NormedConvolution, OthersRunWithAReasonWhereTheShapeIsRefused) {
   for (const NormedCase& on : normed_cases()) {
     if (!on.is_gpu()) continue;
-    const Program program = on.program({.filters = 96});
+    const Program program = on.program({.filters = 20});
     const auto nodes = on.cover(program);
     expect_consistent(program, nodes);
     const NodeCover& call = node_of(program, nodes, Op::conv2d_forward, "conv2");
-    EXPECT_EQ(call.variant->name, "hopper_general");
+    EXPECT_EQ(call.variant->name, "hopper");
     EXPECT_EQ(call.reason, "not hopper_normed: takes channels in multiples of 64");
     EXPECT_EQ(node_of(program, nodes, Op::batch_norm_forward, "bn2").variant->name, "pooled");
   }

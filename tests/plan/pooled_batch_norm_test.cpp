@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/ops/batch_norm/track.h"
 #include "gpu/ops/chains.h"
 #include "gpu/plan/cover.h"
 #include "tests/plan/cover_support.h"
@@ -41,9 +42,11 @@ models::Model pooled_norm(bool one_dimension) {
 /// Where `pooled` is there: on the CPU by three variants made for it.
 std::vector<CoverCase> pooled_cases() {
   using enum Op;
+  Variant forward = chain_variant(batch_norm_forward, "pooled",
+                                  ops::batch_norm::tracking(ops::pooling_after(batch_norm_forward)));
+  forward.stored = {Name::statistics};
   return cover_cases(
-      {chain_variant(batch_norm_forward, "pooled", ops::pooling_after(batch_norm_forward)),
-       chain_variant(batch_norm_infer, "pooled", ops::pooling_after(batch_norm_infer)),
+      {forward, chain_variant(batch_norm_infer, "pooled", ops::pooling_after(batch_norm_infer)),
        chain_variant(batch_norm_backward, "pooled", ops::unpooling_before(batch_norm_backward))});
 }
 
@@ -65,11 +68,12 @@ TEST(PooledBatchNorm, ComputesTheReluAndThePoolingInOneCall) {
       const Node& norm = program.nodes[own];
       const Node& pool = program.nodes[index_of(program, Op::maxpool2d_forward, "pool1")];
       const NodeCover& call = nodes[own];
-      EXPECT_EQ(describe(call), "pooled, with relu, maxpool2d");
+      EXPECT_EQ(describe(call), "pooled, with relu, maxpool2d, batch_norm.track");
       EXPECT_EQ(call.reason, "");
       EXPECT_EQ(call.shape.window_height, one_dimension ? 1 : 2);
       EXPECT_EQ(call.shape.window_width, one_dimension ? 3 : 2);
-      EXPECT_EQ(call.operands.size(), 6u) << "input, weights, bias, statistics, output, argmax";
+      EXPECT_EQ(call.operands.size(), 9u) << "input, weights, bias, statistics, output, argmax, and of track "
+                                             "control, running_mean, running_variance";
       EXPECT_EQ(tensor_of(call.operands, Name::input), norm.tensors[0]);
       EXPECT_EQ(tensor_of(call.operands, Name::statistics), norm.tensors[4]);
       EXPECT_EQ(tensor_of(call.operands, Name::output), pool.tensors[1]);
@@ -123,10 +127,33 @@ TEST(PooledBatchNorm, RunsWhereNothingIsChosenToo) {
       EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_forward, "pool1").variant, nullptr);
       if (purpose != Purpose::training) continue;
       EXPECT_EQ(describe(node_of(program, nodes, Op::batch_norm_forward, "bn1")),
-                "pooled, with relu, maxpool2d");
+                "pooled, with relu, maxpool2d, batch_norm.track");
       EXPECT_EQ(describe(node_of(program, nodes, Op::batch_norm_backward, "bn1")),
                 "pooled, with maxpool2d.backward");
     }
+  }
+}
+
+TEST(PooledBatchNorm, MovesTheRunningStatisticsUnlessThatIsChosen) {
+  for (const CoverCase& on : pooled_cases()) {
+    const Program program = program_of(pooled_norm(false));
+    const std::size_t own = index_of(program, Op::batch_norm_forward, "bn1");
+    const std::size_t track = index_of(program, Op::batch_norm_track, "bn1");
+    auto nodes = plan::cover(program, choosing_pooled(), {on.device, on.variants});
+    expect_consistent(program, nodes);
+    EXPECT_EQ(nodes[track].covered_by, static_cast<int>(own));
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::statistics), program.nodes[track].tensors[0]);
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::control), program.nodes[track].tensors[1]);
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::running_mean), program.nodes[track].tensors[2]);
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::running_variance), program.nodes[track].tensors[3]);
+
+    Selection selection = choosing_pooled();
+    selection.variants[Op::batch_norm_track] = on.device.kind == DeviceKind::cuda ? "naive" : "loops";
+    nodes = plan::cover(program, selection, {on.device, on.variants});
+    expect_consistent(program, nodes);
+    EXPECT_EQ(describe(nodes[own]), "pooled, with relu, maxpool2d");
+    EXPECT_NE(nodes[track].variant, nullptr);
+    EXPECT_EQ(tensor_of(nodes[own].operands, Name::running_mean), -1);
   }
 }
 

@@ -88,7 +88,49 @@ TEST_F(PooledLayerNorm, APoolingBehindALayerNormRunsInItsCall) {
   const NodeCover& other = node_of(program, nodes, layer_norm_forward, "norm2");
   EXPECT_EQ(describe(other), "warp_shuffle, with relu");
   EXPECT_EQ(other.reason, "") << "nobody expects a pooling there";
-  EXPECT_EQ(node_of(program, nodes, layer_norm_backward_weights, "norm2").variant->name, "warp_shuffle");
+  const NodeCover& gradients = node_of(program, nodes, layer_norm_backward_weights, "norm2");
+  EXPECT_EQ(describe(gradients), "warp_shuffle_fused, with layer_norm.backward_input");
+  EXPECT_EQ(gradients.reason, "");
+}
+
+TEST_F(PooledLayerNorm, AllGradientsOfALayerNormAreOneCall) {
+  using enum Op;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    models::Model model = pooled_norm();
+    std::erase_if(model.layers, [](const models::Layer& layer) { return layer.pools(); });
+    models::fit_layers(model);
+    const Program program = program_of(model, Purpose::training, precision);
+    const auto nodes = cover(program, Selection{precision, {}}, gpu(80));
+    expect_consistent(program, nodes);
+    for (const char* const layer : {"norm1", "norm2"}) {
+      const std::size_t own = index_of(program, layer_norm_backward_weights, layer);
+      const NodeCover& call = nodes[own];
+      ASSERT_EQ(describe(call), "warp_shuffle_fused, with layer_norm.backward_input");
+      for (const Name name : {Name::input, Name::output_gradient, Name::statistics, Name::weights_gradient,
+                              Name::bias_gradient}) {
+        EXPECT_EQ(tensor_of(call.operands, name),
+                  tensor_of(program, layer_norm_backward_weights, layer, name));
+      }
+      for (const Name name : {Name::weights, Name::input_gradient}) {
+        EXPECT_EQ(tensor_of(call.operands, name), tensor_of(program, layer_norm_backward_input, layer, name));
+      }
+      EXPECT_EQ(node_of(program, nodes, layer_norm_backward_input, layer).covered_by, static_cast<int>(own));
+    }
+  }
+}
+
+TEST_F(PooledLayerNorm, ChannelsThatFillNoRegistersAreNoReason) {
+  models::Model model = pooled_norm();
+  std::erase_if(model.layers, [](const models::Layer& layer) { return layer.pools(); });
+  model.layers.front().out_channels = 513;
+  models::fit_layers(model);
+  const Program program = program_of(model, Purpose::training, Precision::fp16);
+  const auto nodes = cover(program, Selection{Precision::fp16, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const NodeCover& weights = node_of(program, nodes, Op::layer_norm_backward_weights, "norm1");
+  EXPECT_EQ(describe(weights), "warp_shuffle");
+  EXPECT_EQ(weights.reason, "");
+  EXPECT_EQ(describe(node_of(program, nodes, Op::layer_norm_backward_input, "norm1")), "warp_shuffle");
 }
 
 TEST_F(PooledLayerNorm, AChosenGradientOfTheInputRunsByItself) {

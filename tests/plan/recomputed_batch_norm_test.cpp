@@ -38,7 +38,7 @@ models::Model normed_network(const First& first) {
       {.kind = relu, .name = "relu1"}};
   if (first.pooled) model.layers.push_back({.kind = maxpool2d, .name = "pool1", .kernel = 2});
   const std::vector<models::Layer> rest{
-      {.kind = conv2d, .name = "conv2", .out_channels = 48, .kernel = 3, .bias = false},
+      {.kind = conv2d, .name = "conv2", .out_channels = 20, .kernel = 3, .bias = false},
       {.kind = batch_norm, .name = "bn2"},
       {.kind = relu, .name = "relu2"},
       {.kind = maxpool2d, .name = "pool2", .kernel = 2}};

@@ -16,12 +16,15 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "gpu/ranks/shared_region.h"
 
 namespace warpscope::ranks::launch_test {
 namespace {
@@ -218,6 +221,40 @@ TEST(StartedRanks, OneThatStandsStillBeforeItBeginsIsKilled) {
   followers.meeting->look(std::chrono::hours(1));
   EXPECT_THROW(followers.ask("who", 0), RankMissing);
   EXPECT_EQ(followers.meeting->fate(1), "rank 1 stood still for 7200.0 s and was killed");
+}
+
+TEST(StartedRanks, OneThatIsStoppedWhileItBeginsIsNamedWithItsProcess) {
+  const Followers followers(3);  // nobody looks there
+  SharedMeeting& meeting = *followers.meeting;
+  const Pids processes = followers.ranks->processes();
+  std::vector<std::string> told;
+  meeting.tell_silent(
+      [&](const std::vector<int>&, const std::string& sentence) { told.push_back(sentence); });
+  meeting.set_patience_to_begin(std::chrono::hours(1));
+  ::kill(processes[1], SIGSTOP);
+  siginfo_t stopped{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(processes[1]), &stopped, WSTOPPED | WNOWAIT), 0);
+  const auto look = [&](int times) {
+    for (int i = 0; i < times; ++i) meeting.look(std::chrono::milliseconds(100));
+  };
+  look(8);
+  EXPECT_TRUE(told.empty());
+  look(2);
+  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered for 0.9 s while it begins",
+                                          processes[1])});
+  look(40);  // the system may start the other one as slowly
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1],
+            fmt::format("rank 1 (pid {}), rank 2 (pid {}) have not answered for 5.0 s while they begin",
+                        processes[0], processes[1]));
+  for (int rank = 1; rank < 3; ++rank) ++meeting.region()->state().ranks[rank].beats;
+  look(1);
+  EXPECT_EQ(told.back(), "all ranks answer again");
+  meeting.set_patience({});
+  look(100);
+  EXPECT_EQ(told.size(), 3U) << "those that have begun are named where others wait for them";
+  ::kill(processes[1], SIGCONT);
+  order(*followers.orders, "end");
 }
 
 TEST(StartedRanks, OneThatIsKilledIsNamedByAllOthers) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "gpu/ranks/sums.h"
 #include "tests/support/rank_threads.h"
 
 namespace warpscope::ranks::missing_rank_test {
@@ -146,6 +147,26 @@ TEST(MissingRank, OneThatIsSlowIsToldAndAgainWhenItComes) {
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];
+  });
+}
+
+TEST(MissingRank, SumsNameTheirOperationAndTheStepWhereOneIsSlow) {
+  Event event;
+  as_ranks(2, [&](SharedMeeting& meeting) {
+    std::string first;
+    Sums sums(meeting.group(kSums, [&](const std::vector<int>&, const std::string& sentence) {
+      if (first.empty()) first = sentence;
+      event.happen();
+    }));
+    sums.note_step(1234);
+    if (!meeting.place().leads()) event.wait();
+    std::vector<float> values{1, 2};
+    sums.add(values, 0.5f, "gradients.allreduce");
+    sums.check();
+    EXPECT_EQ(values, (std::vector<float>{1, 2}));
+    if (!meeting.place().leads()) return;
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to gradients.allreduce of step 1,234 for 0."))
+        << first;
   });
 }
 

@@ -10,8 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "gpu/ranks/meeting_place.h"
 #include "gpu/ranks/tcp_meeting.h"
@@ -29,7 +31,7 @@ TcpTerms terms(int rank, int ranks = 0) {
 }
 
 std::shared_ptr<Meeting> join(std::uint16_t port, const TcpTerms& terms) {
-  const MeetingPoint point{{"127.0.0.1"}, port, terms.token};
+  const MeetingPoint point{{"127.0.0.1"}, port, terms.token, ""};
   return join_by_tcp([&] { return point; }, terms);
 }
 
@@ -150,6 +152,7 @@ TEST(TcpGroup, ThoseThatEndForWantOfAnotherAreNotNamed) {
     come(*group);
     if (meeting.place().rank == 2) return other_ends.count_down();
     if (meeting.place().rank == 1) {
+      meeting.look({});
       meeting.leave_after_others();
       return other_ends.wait();
     }
@@ -191,6 +194,27 @@ TEST(TcpGroup, OneThatIsSlowIsToldAndAgainWhenItComes) {
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];
+  });
+}
+
+TEST(TcpMeeting, OneThatDoesNotAnswerWhileItBeginsIsNamed) {
+  std::latch named(1), all_answer(1);
+  as_tcp_ranks(2, [&](Meeting& meeting) {
+    if (!meeting.place().leads()) {
+      named.wait();
+      meeting.look({});
+      return all_answer.wait();
+    }
+    std::vector<std::string> told;
+    meeting.tell_silent(
+        [&](const std::vector<int>&, const std::string& sentence) { told.push_back(sentence); });
+    meeting.set_patience_to_begin(std::chrono::hours(1));
+    for (int i = 0; i < 20; ++i) meeting.look(std::chrono::milliseconds(100));
+    named.count_down();
+    while (told.size() == 1) meeting.look({});
+    all_answer.count_down();
+    EXPECT_EQ(told, (std::vector<std::string>{"rank 1 has not answered for 2.0 s while it begins",
+                                              "all ranks answer again"}));
   });
 }
 
@@ -303,6 +327,90 @@ TEST(TcpMeeting, AFolderTellsWhereWhileRankZeroWaits) {
     EXPECT_EQ(meet_at(folder, {2})->place(), (Place{2, 3}));
   }
   EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+/// Waits until rank 0 has told where it is in `folder`.
+void wait_for_file_in(const std::filesystem::path& folder) {
+  while (!std::filesystem::exists(folder / kMeetingFile)) std::this_thread::yield();
+}
+
+TEST(TcpMeeting, ASecondTrainingInAFolderIsRefusedAndToldOfTheFirst) {
+  const tests::TemporaryFolder temporary;
+  const std::string folder = temporary.path().string();
+  std::vector<std::string> told;
+  {
+    const std::jthread leader([&] {
+      TcpTerms terms{0, 2};
+      terms.tell = [&](const std::string& sentence) { told.push_back(sentence); };
+      EXPECT_EQ(meet_at(folder, terms)->place(), (Place{0, 2}));
+    });
+    wait_for_file_in(folder);
+    const std::string why = refusal([&] { meet_at(folder, {0, 2}); });
+    EXPECT_TRUE(why.starts_with("another training waits for its ranks in " + folder + " (")) << why;
+    EXPECT_NE(why.find(fmt::format(", process {}, since 20", ::getpid())), std::string::npos) << why;
+    EXPECT_EQ(meet_at(folder, {1})->place(), (Place{1, 2})) << "the first one goes on waiting";
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("it leads another training"), std::string::npos) << told[0];
+}
+
+TEST(TcpMeeting, OneOfSeveralTrainingsTakesOverAFolderOfOneThatHasEnded) {
+  const tests::TemporaryFolder temporary;
+  const std::string folder = temporary.path().string();
+  std::uint16_t port = 0;
+  { port = TcpFounding("127.0.0.1", 0, terms(0, 2)).port(); }
+  std::ofstream(temporary / kMeetingFile) << "warpscope meeting\n" << port << "\nold\n127.0.0.1\n";
+  std::atomic<int> met = 0, refused = 0;
+  std::latch others_refused(3);
+  std::vector<std::jthread> leaders;
+  for (int i = 0; i < 4; ++i) {
+    leaders.emplace_back([&] {
+      try {
+        meet_at(folder, {0, 2});
+        ++met;
+      } catch (const core::BadInput& error) {
+        EXPECT_TRUE(std::string(error.what()).starts_with("another training waits")) << error.what();
+        ++refused;
+        others_refused.count_down();
+      }
+    });
+  }
+  others_refused.wait();
+  EXPECT_EQ(meet_at(folder, {1})->place(), (Place{1, 2}));
+  leaders.clear();
+  EXPECT_EQ(met, 1);
+  EXPECT_EQ(refused, 3);
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "nothing is left behind";
+}
+
+TEST(TcpMeeting, WhoCannotTellWhetherTheOtherTrainingHasEndedLeavesItsFile) {
+  const tests::TemporaryFolder temporary;
+  const std::filesystem::path file = temporary / kMeetingFile;
+  std::ofstream(file) << "warpscope meeting\n5000\nold\nby node1, process 7, since then\nno host.invalid\n";
+  const std::string why = refusal([&] { meet_at(temporary.path().string(), {0, 2}); });
+  EXPECT_NE(why.find("(node1, process 7, since then), which does not answer here"), std::string::npos) << why;
+  EXPECT_NE(why.find("remove " + file.string()), std::string::npos) << why;
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+TEST(TcpMeeting, RanksOfAnotherJobOrWithAnotherTokenDoNotMeetInItsFolder) {
+  const tests::TemporaryFolder temporary;
+  const std::string folder = temporary.path().string();
+  TcpTerms leading = terms(0, 2);
+  leading.job = "step 0 of the Slurm job 7";
+  const std::jthread leader([&] { EXPECT_EQ(meet_at(folder, leading)->place(), (Place{0, 2})); });
+  wait_for_file_in(folder);
+  TcpTerms other{1};
+  other.job = "step 0 of the Slurm job 8";
+  other.patience = std::chrono::milliseconds(0);
+  const std::string by_job = refusal([&] { meet_at(folder, other); });
+  EXPECT_NE(by_job.find("the ranks of step 0 of the Slurm job 7 meet in " + folder), std::string::npos)
+      << by_job;
+  const std::string by_token = refusal([&] { meet_at(folder, {1, 0, "another"}); });
+  EXPECT_NE(by_token.find("its token is not that of rank 0"), std::string::npos) << by_token;
+  TcpTerms own{1};
+  own.job = leading.job;
+  EXPECT_EQ(meet_at(folder, own)->place(), (Place{1, 2}));
 }
 
 }  // namespace

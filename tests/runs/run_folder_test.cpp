@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -267,11 +268,28 @@ TEST(RunFolder, KeepsMetricsThatItCannotRead) {
   fs::permissions(folder / "metrics.jsonl", fs::perms(0000));
   {
     const tests::OrdinaryUser user;
-    RunFolder run = RunFolder::reopen(folder.path());
-    EXPECT_TRUE(holds(message_of<Error>([&] { run.resume_at(1); }), {"metrics.jsonl", "Permission denied"}));
+    EXPECT_TRUE(holds(message_of<BadInput>([&] { RunFolder::reopen(folder.path()); }),
+                      {"metrics.jsonl", "Permission denied"}));
   }
   fs::permissions(folder / "metrics.jsonl", fs::perms(0644));
   EXPECT_EQ(read_text(folder / "metrics.jsonl"), line(1));
+}
+
+TEST(RunFolder, DoesNotReopenARunWhoseMetricsAreNoFile) {
+  const auto refusal = [](const std::string& what, const auto& put) {
+    const TemporaryFolder folder;
+    leave_run(folder.path(), line(1));
+    const fs::path metrics = folder / "metrics.jsonl";
+    fs::remove(metrics);
+    put(metrics);
+    const fs::file_type type = fs::symlink_status(metrics).type();
+    EXPECT_TRUE(
+        holds(message_of<BadInput>([&] { RunFolder::reopen(folder.path()); }), {"metrics.jsonl", what}));
+    EXPECT_EQ(fs::symlink_status(metrics).type(), type) << "it is left as it was";
+  };
+  refusal("is a folder", [](const fs::path& path) { fs::create_directory(path); });
+  refusal("is not a file", [](const fs::path& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0); });
+  refusal("symbolic links", [](const fs::path& path) { fs::create_symlink(path.filename(), path); });
 }
 
 TEST(RunFolder, RefusesAFolderItMayNotWrite) {

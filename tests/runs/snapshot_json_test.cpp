@@ -89,6 +89,7 @@ Snapshot full() {
   s.ranks[0].megahertz = 1755;
   s.ranks[0].links = {0, 128.5};
   s.ranks[0].linked_by = "shared memory";
+  s.awaited = "rank 1 has not come to gradients.allreduce of step 42 for 0.8 s";
   s.data_name = "MNIST";
   s.data_notice = "because";
   auto evaluation = std::make_shared<Evaluation>();
@@ -227,9 +228,9 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j) + members_of<Snapshot>();
   // figures, started, determinism, data, variants, network, network_number, rate_search, run_dir, can, training,
-  // trainings, left, moments, rewind, changes, may_close, kept_in, answers, most_ranks, revival, user_kernels: in the
-  // points, in run.json, in the folder itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 22);
+  // trainings, left, moments, rewind, changes, may_close, kept_in, answers, most_ranks, why_ranks_stay, revival,
+  // user_kernels: in the points, in run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 23);
 }
 
 TEST(SnapshotJson, AFreshSnapshotComesBackToo) {
@@ -257,7 +258,7 @@ TEST(SnapshotJson, WhatIsNotFiniteIsNullAndComesBackAsNan) {
 TEST(SnapshotJson, WhatIsMissingIsNamedAndNothingIsChanged) {
   const json whole = full();
   for (const auto& [key, value] : whole.items()) {
-    if (key == "ranks") continue;  // below
+    if (key == "ranks" || key == "awaited") continue;  // below
     json without = whole;
     without.erase(key);
     Snapshot snapshot;
@@ -289,9 +290,11 @@ TEST(SnapshotJson, MetricsAndParametersThatCameAfterTheRunHaveTheirStandard) {
 TEST(SnapshotJson, RunsOfBeforeThereWereRanksHaveNone) {
   json earlier = full();
   earlier.erase("ranks");
+  earlier.erase("awaited");
   Snapshot snapshot = full();
   from_json(earlier, snapshot);
   EXPECT_TRUE(snapshot.ranks.empty());
+  EXPECT_EQ(snapshot.awaited, "");
 }
 
 TEST(SnapshotJson, RanksOfBeforeTheirStepsWereLaidOnOneAxisHaveNone) {

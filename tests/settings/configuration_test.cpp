@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "gpu/core/device.h"
 #include "gpu/core/error.h"
@@ -420,6 +421,13 @@ TEST(ConfigurationJson, AConfigurationFromARunLeavesItsFilesAlone) {
   EXPECT_EQ(c, configuration_with({{"batch", std::int64_t{8}}}));
 }
 
+TEST(ConfigurationJson, WhatIsNoFileIsNotWaitedFor) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "run.json";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0666), 0);
+  EXPECT_EQ(tests::message_of<core::BadInput>([&] { read_run(file); }), file.string() + " is not a file");
+}
+
 TEST(ConfigurationJson, BrokenRunsAreRefusedInOneSentence) {
   const tests::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "run.json";
@@ -436,6 +444,9 @@ TEST(ConfigurationJson, BrokenRunsAreRefusedInOneSentence) {
   refused("{\"configuration\":\n  {\"batch\": 4,,}}", {"run.json:2:15: "});
   refused("{\"configuration\":", {"run.json:1:"});
   refused("", {"run.json:1:1: "});
+  refused(R"({"format": 1, "seconds": 1e400})", {"a number that is too large"});
+  refused(R"({"format": 1, "x": )" + std::string(400'000, '[') + std::string(400'000, ']') + "}",
+          {"nested more deeply"});
   refused("[]", {"holds no object \"configuration\""});
   refused(R"({"format": 1, "configuration": 3})", {"holds no object \"configuration\""});
   refused(R"({"format": 2, "settings": {}})", {"has format 2 of runs", "reads only 1"});

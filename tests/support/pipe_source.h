@@ -1,5 +1,5 @@
 #pragma once
-// A source at the other end of two pipes, as a window in another process would have it: all that passes is bytes.
+// A source at the other end of a connection, as a window in another process has it: all that passes is bytes.
 
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace warpscope::tests {
 
-/// `served`, which a thread serves, as it is seen through pipes. On the CPU: pictures lie in host memory.
+/// `served`, which a thread serves, as it is seen through a pipe.
 std::shared_ptr<training::Source> through_pipes(std::shared_ptr<training::Source> served);
 
 }  // namespace warpscope::tests

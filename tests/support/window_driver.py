@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import display
+from selection import CLIENT_MESSAGE, ClientMessage, FileManager
 from warpscope_program import PATIENCE_S, ProgramCase, read_metrics, steps_of, wait_until
 
 try:
@@ -24,13 +25,6 @@ TEST_CURVE = (0xE6, 0x9F, 0x00)
 KEYS = {".": "period", ",": "comma", " ": "space", ":": "colon"}
 
 Rectangle = collections.namedtuple("Rectangle", "x y w h")
-
-
-class ClientMessage(ctypes.Structure):
-    """XClientMessageEvent, with room for the largest event (Xlib.h)."""
-    _fields_ = [("type", ctypes.c_int), ("serial", ctypes.c_ulong), ("send_event", ctypes.c_int),
-                ("display", ctypes.c_void_p), ("window", ctypes.c_ulong), ("message_type", ctypes.c_ulong),
-                ("format", ctypes.c_int), ("data", ctypes.c_long * 5), ("room", ctypes.c_long * 24)]
 
 
 def center(rectangle):
@@ -273,6 +267,11 @@ layers = [
         self.key("Return")
         self.wait_for_palette(open=False)
 
+    def drop_files(self, *paths):
+        """Drags files and folders from a file manager to the middle of the window."""
+        x, y, width, height = self.geometry()
+        FileManager(self.display, int(self.window)).drop(paths, x + width // 2, y + height // 2)
+
     def ask_to_close(self):
         """What a window manager sends when somebody clicks on the close button."""
         x11 = ctypes.CDLL("libX11.so.6")
@@ -280,7 +279,8 @@ layers = [
         x11.XInternAtom.restype = ctypes.c_ulong
         display = ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
         atom = {name: x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")}
-        message = ClientMessage(type=33, window=int(self.window), message_type=atom[b"WM_PROTOCOLS"], format=32)
+        message = ClientMessage(type=CLIENT_MESSAGE, window=int(self.window), message_type=atom[b"WM_PROTOCOLS"],
+                                format=32)
         message.data[0] = atom[b"WM_DELETE_WINDOW"]
         x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), ctypes.byref(message))
         x11.XCloseDisplay(display)

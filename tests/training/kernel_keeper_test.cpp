@@ -202,6 +202,26 @@ TEST_F(Keeper, TakesTheKernelsOfAFolderAndTellsOfOneThatCannotBeRead) {
   })) << "what was forgotten stays away";
 }
 
+TEST_F(Keeper, FilesThatWereForgottenInATrainingBeforeAreLeftOutOfTheirFolder) {
+  const std::string folder = (folder_ / "kernels").string();
+  std::filesystem::create_directory(folder);
+  save(folder + "/first.cpp", relu_kernel());
+  save(folder + "/second.cpp", relu_kernel());
+  KernelKeeper::Options options;
+  options.workshop = tests::fake_workshop(log_);
+  options.forgotten = {folder + "/first.cpp", folder};
+  KernelKeeper keeper(options);
+  keeper.watch(folder, true, false);
+  std::shared_ptr<const UserKernels> state;
+  ASSERT_TRUE(tests::eventually([&] {
+    if (auto newer = keeper.take_state()) state = newer;
+    return state && !state->kernels.empty();
+  }));
+  ASSERT_EQ(state->kernels.size(), 1u);
+  EXPECT_EQ(state->kernels[0].file, folder + "/second.cpp");
+  EXPECT_EQ(state->forgotten, std::vector<std::string>{folder + "/first.cpp"});
+}
+
 TEST_F(Keeper, OneThatIsForgottenIsCompiledNoMore) {
   log_->closed = true;
   save(file_, relu_kernel("one"));

@@ -11,7 +11,7 @@
 #include "gpu/files/sha256.h"
 #include "gpu/files/text.h"
 #include "gpu/runs/references.h"
-#include "gpu/training/kernel_version.h"
+#include "gpu/training/carried_kernels.h"
 #include "gpu/training/trainer.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/fake_workshop.h"
@@ -277,14 +277,14 @@ TEST_F(LiveKernels, AreCarriedIntoTheNextTrainingOfTheSameWindow) {
     trainer.send(WatchKernels{folder, true, false});
     ASSERT_TRUE(
         wait_until(trainer, [](const Snapshot& now) { return now.user_kernels->kernels.size() == 2; }));
-    carry_on(next.live_kernels, trainer.snapshot()->user_kernels.get());
+    carry_on(next, trainer.snapshot()->user_kernels.get());
   }
   EXPECT_EQ(next.live_kernels.files, (std::vector<user_kernels::NamedPlace>{{file_, true}}));
   EXPECT_EQ(next.live_kernels.folders, (std::vector<user_kernels::NamedPlace>{{folder, false}}));
   UserKernels none;
   none.why_not = "kernels of your own run in one process";
-  carry_on(next.live_kernels, &none);
-  carry_on(next.live_kernels, nullptr);
+  carry_on(next, &none);
+  carry_on(next, nullptr);
   EXPECT_EQ(next.live_kernels.files.size(), 1u) << "what could not be loaded there is not forgotten";
   Trainer trainer(next);
   ASSERT_TRUE(wait_for_use(trainer, 1));
@@ -293,6 +293,74 @@ TEST_F(LiveKernels, AreCarriedIntoTheNextTrainingOfTheSameWindow) {
     return kernels.size() == 2 && kernels[1].in_table == 1;
   }));
   EXPECT_EQ(trainer.snapshot()->notice, "");
+}
+
+/// What --kernel brings into a training.
+void bring(TrainerOptions& options, const std::string& file) {
+  const user_kernels::Source source = user_kernels::read_source(file);
+  user_kernels::TriedKernel tried{{source, {}, {}}, ""};
+  tried.kernel.verdict.proved = true;
+  ops::Variant variant = options.live_kernels.workshop.load(tried.kernel);
+  variant.version = 1;
+  options.variants = ops::with_variant(*options.variants, std::move(variant));
+  options.kernels.push_back({source.op, source.variant, source.file.filename().string(), source.text});
+  options.live_kernels.tried.push_back(std::move(tried));
+}
+
+TEST_F(LiveKernels, OfTheCommandLineThatAreForgottenStayForgottenInTheNextTraining) {
+  save(file_, relu_kernel("one"));
+  const std::string kept = (folder_ / "kept.cpp").string();
+  save(kept, "#include <warpscope/bias.forward.h>\n");
+  TrainerOptions next = options();
+  bring(next, file_);
+  bring(next, kept);
+  const auto forgotten = [&] {
+    Trainer trainer(next);
+    EXPECT_TRUE(
+        wait_until(trainer, [](const Snapshot& now) { return now.user_kernels->kernels.size() == 2; }));
+    trainer.send(ForgetKernel{file_});
+    EXPECT_TRUE(
+        wait_until(trainer, [](const Snapshot& now) { return now.user_kernels->kernels.size() == 1; }));
+    return trainer.snapshot()->user_kernels;
+  }();
+  EXPECT_EQ(forgotten->forgotten, std::vector<std::string>{file_});
+  carry_on(next, forgotten.get());
+  ASSERT_EQ(next.live_kernels.tried.size(), 1u);
+  EXPECT_EQ(next.live_kernels.tried[0].kernel.source.file, kept);
+  ASSERT_EQ(next.kernels.size(), 1u) << "a run keeps no file of it";
+  EXPECT_EQ(next.kernels[0].name, "kept.cpp");
+  Trainer trainer(next);
+  ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.user_kernels->kernels.size() == 1; }));
+  EXPECT_EQ(trainer.snapshot()->user_kernels->kernels[0].file, kept);
+  const ops::Variants& variants = trainer.snapshot()->variants;
+  EXPECT_EQ(ops::find_variant(*variants, ops::Op::relu_forward, core::DeviceKind::cpu, "user:mine"), nullptr);
+  EXPECT_EQ(trainer.snapshot()->notice, "");
+}
+
+TEST_F(LiveKernels, ThatAreForgottenStaySoUntilTheyAreLoadedAgain) {
+  TrainerOptions next = options();
+  next.live_kernels.files = {{"a.cpp", false}, {"b.cpp", false}};
+  next.live_kernels.folders = {{"kernels", false}, {"left", false}};
+  carry_on(next, std::make_unique<UserKernels>().get());
+  EXPECT_EQ(next.live_kernels.files.size(), 2u) << "that training ended before it had loaded them";
+  EXPECT_EQ(next.live_kernels.folders.size(), 2u);
+  UserKernels first;
+  first.kernels.emplace_back().file = "b.cpp";
+  first.kernels.back().apply_when_proved = true;
+  first.folders = {{"kernels", true, ""}};
+  first.forgotten = {"a.cpp", "kernels/c.cpp", "left"};
+  carry_on(next, &first);
+  EXPECT_EQ(next.live_kernels.files, (std::vector<user_kernels::NamedPlace>{{"b.cpp", true}}));
+  EXPECT_EQ(next.live_kernels.folders, (std::vector<user_kernels::NamedPlace>{{"kernels", true}}));
+  EXPECT_EQ(next.live_kernels.forgotten, first.forgotten);
+  UserKernels second;
+  second.kernels.emplace_back().file = "kernels/c.cpp";
+  second.kernels.emplace_back().file = "a.cpp";
+  second.forgotten = {"b.cpp"};
+  carry_on(next, &second);
+  EXPECT_EQ(next.live_kernels.files,
+            (std::vector<user_kernels::NamedPlace>{{"kernels/c.cpp", false}, {"a.cpp", false}}));
+  EXPECT_EQ(next.live_kernels.forgotten, (std::vector<std::string>{"left", "b.cpp"}));
 }
 
 }  // namespace

@@ -40,9 +40,11 @@ TEST(Moments, AreTheCloserTheNewerWhereThereIsNoRoomForAll) {
   }
 }
 
-void take(Moments& moments, std::uint64_t step) {
+void take(Moments& moments, std::uint64_t step, bool guards = false, bool only_guards = false) {
   Moment moment;
   moment.step = step;
+  moment.guards = guards;
+  moment.only_guards = only_guards;
   moments.expect(std::move(moment));
   moments.before_point(kNoLastStep, {}, {}, {});
   EngineState state;
@@ -61,6 +63,36 @@ TEST(Moments, TakeNoMoreThanTheirBudget) {
   }
   EXPECT_EQ(moments.take_list()->size(), 4u);
   EXPECT_EQ(moments.take_list(), nullptr) << "nothing new";
+}
+
+TEST(Moments, ThatGuardAreThereUntilThereIsANewerOne) {
+  Moments moments(0);
+  moments.begin(0);
+  EXPECT_EQ(moments.newest(), nullptr);
+  take(moments, 10, true, true);
+  ASSERT_NE(moments.newest(), nullptr);
+  EXPECT_EQ(moments.newest()->step, 10u);
+  EXPECT_EQ(moments.state_of(*moments.newest())->steps, 10u);
+  EXPECT_EQ(moments.bytes(), 0u) << "it is not kept to go back to";
+  EXPECT_TRUE(moments.take_list()->empty());
+  take(moments, 20, true, true);
+  EXPECT_EQ(moments.newest()->step, 20u);
+  moments.break_off(20);
+  EXPECT_EQ(moments.newest(), nullptr) << "the weights are others now";
+  take(moments, 20, true, true);
+  EXPECT_NE(moments.newest(), nullptr);
+  moments.begin(1);
+  EXPECT_EQ(moments.newest(), nullptr) << "another training begins";
+}
+
+TEST(Moments, ThatAreKeptGuardToo) {
+  Moments moments(1 << 20);
+  moments.begin(0);
+  take(moments, 10, true);
+  take(moments, 20, true, true);
+  take(moments, 30);
+  EXPECT_EQ(moments.newest()->step, 20u) << "of those that guard";
+  EXPECT_EQ(*moments.take_list(), (std::vector<std::uint64_t>{10, 30}));
 }
 
 TEST(Moments, ArePartOfThePastOfEachTrainingThatGoesOnFromThere) {

@@ -121,14 +121,32 @@ TEST(Recording, ADiskThatTakesNoMoreEndsItAndNotTheTraining) {
     const tests::FileSizeLimit limit(100);
     ASSERT_TRUE(take_steps(trainer, 3));
     ASSERT_TRUE(wait_until(trainer, [](const Snapshot& now) { return now.run_dir.empty(); }));
-    EXPECT_TRUE(
-        tests::holds(trainer.snapshot()->notice, {"goes on without being recorded", "metrics.jsonl"}));
+    EXPECT_TRUE(tests::holds(trainer.snapshot()->notice, {"goes on without being recorded", "cannot write"}));
     const std::uint64_t told = trainer.snapshot()->notice_id;
     ASSERT_TRUE(take_steps(trainer, 9));
     EXPECT_EQ(trainer.snapshot()->notice_id, told) << "it is told once";
   }
   ASSERT_TRUE(leave(trainer));
   EXPECT_FALSE(fs::is_empty(folder / "unsaved")) << "it is kept once there is room";
+}
+
+TEST(Recording, OneThatLacksItsLastCheckpointIsKeptElsewhereWhenItIsLeft) {
+  const tests::TemporaryFolder folder;
+  TrainerOptions options = recorded_options(folder.path());
+  options.unsaved_dir = (folder / "unsaved").string();
+  options.unsaved_seconds = 0;
+  Trainer trainer(options);
+  ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
+  ASSERT_TRUE(take_steps(trainer, 13));
+  const fs::path checkpoints = fs::path(trainer.snapshot()->run_dir) / "checkpoints";
+  fs::remove_all(checkpoints);
+  tests::write_text(checkpoints, "");
+  ASSERT_TRUE(leave(trainer));
+  const auto kept = runs::unsaved_trainings(options.unsaved_dir);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].step, 13u);
+  EXPECT_EQ(steps_in(kept[0].folder).size(), 13u);
+  EXPECT_EQ(trainer.snapshot()->kept_in, kept[0].folder.string());
 }
 
 TEST(Recording, AFolderThatCannotBeMadeIsToldAndTheTrainingBegins) {

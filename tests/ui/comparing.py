@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from clipboard import Clipboard  # noqa: E402
+from selection import Clipboard  # noqa: E402
 from warpscope_program import main, wait_until  # noqa: E402
 from window_driver import ACCENT, WindowCase, center, colors_in, overlap, pixels_near  # noqa: E402
 

@@ -4,7 +4,6 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from clipboard import Clipboard  # noqa: E402
 from warpscope_program import main, wait_until  # noqa: E402
 from window_driver import WindowCase  # noqa: E402
 
@@ -34,9 +33,7 @@ class OwnKernels(WindowCase):
         self.assert_succeeded(self.run_program("kernel", "new", op, name))
 
     def drop(self, *names):
-        """Pastes the paths, which is taken as a drop is."""
-        self.clipboard = Clipboard(self.display, "".join(f"{self.path(name)}\n" for name in names))
-        self.key("ctrl+v")
+        self.drop_files(*(self.path(name) for name in names))
 
     def wait_for_kernel(self, what, number=0, **fields):
         def right(now):

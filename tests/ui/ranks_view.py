@@ -38,8 +38,10 @@ class RanksView(WindowCase):
         self.click("tabs.Ranks")
         shown = self.wait_for("the one rank", lambda newest: "--ranks 2" in newest["heading"])
         self.assertEqual((shown["ranks"], shown["measured"], shown["slowest"]), (1, False, -1))
-        self.click("ranks.number.2")
+        self.choose("ranks.number", "ranks.number.2")
         self.wait_for("the second rank", ranks=2)
+        self.choose("toolbar.ranks", "toolbar.ranks.4")  # the same list
+        self.wait_for("the fourth rank", ranks=4)
         times = dict(scatter=0, read=1, to_device=2, network=30, back=1, gather=0, idle=7)
         figures = dict(data="pictures", device="cpu", images=10, batch=2, seconds=0.04, images_per_second=250,
                        milliseconds=times, microseconds={"layers": [{"layer": "fc1", "median": 12.5}]})

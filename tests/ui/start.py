@@ -5,9 +5,14 @@ import shutil
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from clipboard import Clipboard  # noqa: E402
-from warpscope_program import main, read_run, wait_until  # noqa: E402
+from selection import Clipboard  # noqa: E402
+from warpscope_program import main, read_run, steps_of, wait_until  # noqa: E402
 from window_driver import WindowCase, center  # noqa: E402
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None  # the cases skip themselves
 
 
 class Start(WindowCase):
@@ -51,6 +56,45 @@ class Start(WindowCase):
             places = [event for event in self.events("layout") if event["name"] == name]
             self.assertEqual(len(places), 1, f"{name} moves away from a click")
         self.key("Escape")
+        self.assert_succeeded(self.close_window())
+
+    def test_a_folder_of_pictures_that_is_dropped_on_the_page_shows_its_classes(self):
+        self.open_paused(size="1400x900")
+        self.open_page()
+        folder = self.path("my pictures, 100% größer #1")
+        for number, name in enumerate(("blue sky", "crêpe")):
+            os.makedirs(os.path.join(folder, name))
+            for shade in range(8):
+                Image.new("RGB", (32, 32), (32 * shade, 200 * number, 90)).save(
+                    os.path.join(folder, name, f"{shade}.png"))
+        self.drop_files(folder)
+        wait_until(lambda: any("2 classes: blue sky, crêpe" in event["classes"] for event in self.events("held")),
+                   "its classes", self.process)
+        self.item("start.samples")
+        self.assertIn(f"--data '{folder}'", self.copied())
+        self.assert_succeeded(self.close_window())
+
+    def test_runs_and_weights_that_are_dropped_while_a_training_runs_open_the_page_and_it_runs_on(self):
+        run, weights = self.path("an earlier run"), self.path("gewichte, 50%.safetensors")
+        self.assert_succeeded(self.train("--run-dir", run, "--save", weights))
+        self.open_window(size="1400x900")
+        self.wait_for_step(self.process, self.run_dir, 1)
+        for path in (run, weights):
+            self.drop_files(path)
+            self.item("start.held")
+            wait_until(lambda dropped=path: f"--init '{dropped}'" in self.copied(), f"the weights of {path}",
+                       self.process)
+        self.wait_for_step(self.process, self.run_dir, max(steps_of(self.run_dir)) + 2)
+        self.assertEqual(self.state(), "running")
+        self.assertEqual(self.close_window().code, 0)
+
+    def test_what_is_dropped_and_cannot_be_opened_is_told_and_changes_nothing(self):
+        self.open_paused(size="1400x900")
+        self.open_page()
+        before = self.copied()
+        self.drop_files(self.path("nothing here"))
+        self.item("start.error")
+        self.assertEqual(self.copied(), before)
         self.assert_succeeded(self.close_window())
 
     def test_a_double_click_on_a_recent_training_goes_on_with_it(self):

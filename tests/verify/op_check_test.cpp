@@ -13,7 +13,9 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/ops/chains.h"
 #include "gpu/ops/step/step.h"
+#include "gpu/verify/host_values.h"
 
 namespace warpscope::verify::op_check_test {
 namespace {
@@ -271,6 +273,19 @@ TEST(RandomOperands, OfUpdatesBelongTogether) {
   EXPECT_LT(clipped, 30);
   EXPECT_GT(skipped, 4);
   EXPECT_LT(skipped, 25);
+}
+
+TEST(RandomOperands, AreLargeAtOnePositionWhereACallAddsThemToItsOwnSums) {
+  Variant variant{.op = Op::batch_norm_forward};
+  variant.chain = ops::sum_and_activation_after(Op::batch_norm_forward);
+  OpShape shape = kShape;
+  shape.covered = {Op::add_forward, Op::gelu_forward};
+  const Operands operands = random_operands(variant, shape, Precision::fp32, 1);
+  const std::vector<double> added = decode(operands[Name::addend], ElementType::f32);
+  ASSERT_EQ(added.size(), static_cast<std::size_t>(kElements));
+  const auto channels = added.begin() + kShape.in_channels;
+  EXPECT_TRUE(std::all_of(added.begin(), channels, [](double each) { return each >= 8; }));
+  EXPECT_TRUE(std::any_of(channels, added.end(), [](double each) { return each < 0; }));
 }
 
 TEST(RandomOperands, AreTheSameForTheSameSeed) {

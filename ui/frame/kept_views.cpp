@@ -35,6 +35,13 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
   return a < b ? b - a : a - b;
 }
 
+/// As any of the run's checkpoints is.
+bool is_as_near(const training::Revival& revival, std::uint64_t step, std::uint64_t wanted) {
+  return std::ranges::all_of(revival.steps, [&](std::uint64_t checkpoint) {
+    return distance(step, wanted) <= distance(checkpoint, wanted);
+  });
+}
+
 }  // namespace
 
 void KeptViews::forget() {
@@ -189,7 +196,7 @@ std::shared_ptr<const training::Distributions> KeptViews::with_recorded(
   }
   if (same_line) {
     all->images = seen->images;
-    for (const auto& moment : seen->moments) moments[moment->step] = moment;
+    for (const auto& moment : seen->moments) moments.try_emplace(moment->step, moment);
   }
   for (const auto& [step, moment] : moments) all->moments.push_back(moment);
   joined_ = std::move(all);
@@ -313,9 +320,17 @@ bool has_recorded_activations(const Frame& frame) {
   const auto& revival = frame.snapshot.revival;
   const auto& shown = frame.seen.inspection;
   if (frame.past == nullptr || !revival || !shown || shown->image != frame.cursor->image) return false;
-  const std::uint64_t wanted = frame.past->wanted, far = distance(shown->step, wanted);
-  return std::ranges::all_of(revival->steps,
-                             [&](std::uint64_t step) { return far <= distance(step, wanted); });
+  return is_as_near(*revival, shown->step, frame.past->wanted);
+}
+
+bool has_recorded_distributions(const Frame& frame) {
+  const auto& revival = frame.snapshot.revival;
+  const auto& all = frame.seen.distributions;
+  if (!revival || !all) return false;
+  return std::ranges::any_of(all->moments, [&](const auto& moment) {
+    const bool near = frame.past == nullptr || is_as_near(*revival, moment->step, frame.past->wanted);
+    return near && moment->step != revival->step;
+  });
 }
 
 std::string step_line(std::uint64_t wanted, std::uint64_t shown) {

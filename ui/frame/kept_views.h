@@ -122,6 +122,10 @@ bool shows_activations(const Frame& frame);
 /// A run that is looked at has kept activations of the image as near to that step as any of its checkpoints is.
 bool has_recorded_activations(const Frame& frame);
 
+/// The same of distributions, of any step where none is pinned. What is counted of the checkpoint that is looked
+/// at is left aside: it goes when nobody asks for it.
+bool has_recorded_distributions(const Frame& frame);
+
 /// "step 1,024 (nearest kept to 1,100)"; "step 1,100" of that step itself.
 std::string step_line(std::uint64_t wanted, std::uint64_t shown);
 

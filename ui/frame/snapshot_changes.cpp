@@ -15,7 +15,8 @@ bool ranks_differ(const training::Snapshot& a, const training::Snapshot& b) {
            one.allreduce_microseconds == other.allreduce_microseconds && one.device == other.device &&
            one.newest == other.newest && one.links == other.links;
   };
-  return !std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
+  return a.awaited != b.awaited ||
+         !std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same);
 }
 
 bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "gpu/ops/cost.h"
 #include "ui/panels/own_kernels_rows.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
@@ -181,25 +180,22 @@ std::vector<BenchRow> rows_of_own(const training::UserKernels& kernels) {
     const training::KernelVersion* const version =
         kernel.used() == 0 || !kernel.op ? nullptr : version_of(kernel, kernel.used());
     if (version == nullptr || version->number != kernel.used()) continue;
-    ops::Variant form;
-    form.op = *kernel.op;
-    const ops::Work work = ops::contract(form.op).work;
     for (const training::KernelShapeTimes& each : version->times) {
       const auto own = std::ranges::find_if(each.times, [&](const training::KernelTime& time) {
         return time.variant == kernel.variant && time.version == version->number;
       });
-      if (own == each.times.end() || !each.shape.covered.empty()) continue;
+      if (own == each.times.end()) continue;
       for (const std::string& layer : each.layers) {
         BenchRow& row = rows.emplace_back();
-        row.what = {form.op, layer, each.shape};
+        row.what = {*kernel.op, layer, each.shape};
         row.precision = core::Precision::fp32;
         row.variant = kernel.variant;
         row.samples = static_cast<int>(own->microseconds.samples);
         row.median = own->microseconds.median;
         row.middle = own->microseconds.spread;
-        row.flops = ops::formula_flops(form, each.shape).of(work);
-        row.least_flops = ops::fewest_flops(form, each.shape).of(work);
-        row.bytes = ops::minimum_bytes(form, each.shape, row.precision);
+        row.flops = each.flops;
+        row.least_flops = each.least_flops;
+        row.bytes = each.bytes;
       }
     }
   }

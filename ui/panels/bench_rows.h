@@ -65,7 +65,6 @@ struct BenchPoint {
 std::vector<BenchPoint> bench_points(const std::vector<profiling::BenchRow>& rows, const BenchFilter& filter);
 
 /// Rows of the kernels of a person's own that run, as they were timed beside the training, for points of a roofline.
-/// None of kernels that cover several ops.
 std::vector<profiling::BenchRow> rows_of_own(const training::UserKernels& kernels);
 
 /// Every number of a point, a line each; `roof` is what the device allows at its intensity, or 0.

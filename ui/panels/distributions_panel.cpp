@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/frame/kept_views.h"
 #include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
 #include "ui/settings/steering.h"
@@ -77,7 +78,8 @@ void DistributionsPanel::draw(const Frame& frame) {
   const auto& revival = frame.snapshot.revival;
   const bool chosen = revival && revival->chosen > 0 && !frame.cursor->step;  // of checkpoints, by a person
   // What a run has recorded need not be counted once more.
-  if (frame.request != nullptr && (!ready || !revival || chosen)) frame.request->distributions = true;
+  const bool recorded = ready && has_recorded_distributions(frame);
+  if (frame.request != nullptr && (!recorded || chosen)) frame.request->distributions = true;
   const bool in_title = title_room(frame) >= controls_width(frame);
   if (ready && in_title) draw_controls(frame);
   panel_body(frame);

@@ -118,7 +118,8 @@ void LatentWalk::draw_between(const Frame& frame, const training::LatentMap& map
   const std::int64_t from = frame.cursor->image;
   const auto name = [&](std::int64_t image) {
     const std::string known = class_of(frame.snapshot, static_cast<std::size_t>(image));
-    return fmt::format("{} {}", image + 1, known);
+    return known.empty() ? fmt::format("image {}", image + 1)
+                         : fmt::format("image {} ({})", image + 1, known);
   };
   const std::string text = fmt::format("from {} to {}", name(from), name(end(map, from)));
   row_text(frame, frame.fonts.text, frame.palette.text, ellipsize(frame.fonts.text, text, width));

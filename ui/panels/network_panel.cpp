@@ -21,7 +21,6 @@ namespace warpscope::ui {
 namespace {
 
 constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
-constexpr const char* kNoWeights = "This layer has no weights. Choose a convolution or a linear layer.";
 constexpr const char* kNotKept = "Its weights were not kept at this step: another layer was chosen then.";
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 // Design pixels.
@@ -421,7 +420,8 @@ void NetworkPanel::draw_tiles(const Frame& frame, ImVec2 room) {
   const float s = frame.scale;
   ImGui::BeginChild("network.tiles", room, false, ImGuiWindowFlags_NoNav);
   if (scene_->pictures.count == 0) {
-    centered_text(frame, has_parameters(seen(), scene_->of.output) ? kNoWeights : kNotKept);
+    const std::size_t output = scene_->of.output;
+    centered_text(frame, has_parameters(seen(), output) ? why_no_filters(seen(), model_, output) : kNotKept);
     ImGui::EndChild();
     return;
   }
@@ -515,13 +515,13 @@ void NetworkPanel::draw_figures(const Frame& frame) const {
 
 /// The bias and norms of a filter.
 void NetworkPanel::draw_filter(const Frame& frame) const {
+  const auto known = [](const std::optional<float>& value) { return value ? number(*value) : "-"; };
   const FilterFigures figures = figures_of_filter(model_, layout_, seen(), scene_->of.output, channel(frame));
   name_and_number(frame, "bias", number(figures.bias));
-  name_and_number(frame, "gradient of the bias", number(figures.bias_gradient));
+  name_and_number(frame, "gradient of the bias", known(figures.bias_gradient));
   name_and_number(frame, "norm of the filter", number(figures.norm));
-  name_and_number(frame, "norm of its gradient", number(figures.gradient_norm));
-  paragraph(frame.fonts.small, frame.palette.muted,
-            "L2 norms over all input channels, of the last step's gradient before clipping.");
+  name_and_number(frame, "norm of its gradient", known(figures.gradient_norm));
+  paragraph(frame.fonts.small, frame.palette.muted, figures.gradient_norm ? kNormsOfFilters : kNoGradients);
 }
 
 void NetworkPanel::draw_enlarged(const Frame& frame, float side) {

@@ -105,6 +105,12 @@ int filter_depth(const Inspection& inspection, const models::Model& model, std::
   return inspection.outputs[output - 1].channels;
 }
 
+const char* why_no_filters(const Inspection& inspection, const models::Model& model, std::size_t output) {
+  return filter_depth(inspection, model, output) > 0
+             ? kNoGradients
+             : "This layer has no weights. Choose a convolution or a linear layer.";
+}
+
 std::optional<Pictures> filters_of(const models::Model& model, const models::ParameterLayout& layout,
                                    const Inspection& inspection, std::size_t output, int in_channel,
                                    bool gradients) {
@@ -119,7 +125,7 @@ std::optional<Pictures> filters_of(const models::Model& model, const models::Par
   result.width = convolves ? layer.kernel_width() : input.width;
   result.planes = depth == 3 ? 3 : 1;
   const models::Parameter& weight = layout.find(layer.name + ".weight");
-  if (!inspection.has(weight)) return std::nullopt;
+  if (!inspection.has(weight) || (gradients && !inspection.has_gradients())) return std::nullopt;
   const float* from = gradients ? inspection.gradient(weight) : inspection.parameter(weight);
   const auto places = static_cast<std::size_t>(result.count) * static_cast<std::size_t>(result.height) *
                       static_cast<std::size_t>(result.width);
@@ -168,12 +174,12 @@ FilterFigures figures_of_filter(const models::Model& model, const models::Parame
     }
     return static_cast<float>(std::sqrt(squares));
   };
-  FilterFigures figures{0, 0, norm(inspection.parameter(weight)), norm(inspection.gradient(weight))};
-  if (layer.bias) {
-    const models::Parameter& bias = layout.find(layer.name + ".bias");
-    figures.bias = inspection.parameter(bias)[number];
-    figures.bias_gradient = inspection.gradient(bias)[number];
-  }
+  FilterFigures figures{.norm = norm(inspection.parameter(weight))};
+  if (inspection.has_gradients()) figures.gradient_norm = norm(inspection.gradient(weight));
+  if (!layer.bias) return figures;
+  const models::Parameter& bias = layout.find(layer.name + ".bias");
+  figures.bias = inspection.parameter(bias)[number];
+  if (inspection.has_gradients()) figures.bias_gradient = inspection.gradient(bias)[number];
   return figures;
 }
 

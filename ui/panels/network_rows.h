@@ -66,10 +66,18 @@ std::string shape_text(const training::LayerOutput& output);
 Pictures channels_of(const training::LayerOutput& output);
 
 /// The filters of the layer that makes output `output`, or their gradients; those of more than three input
-/// channels at `in_channel`. Nothing of layers without weights.
+/// channels at `in_channel`. Nothing of layers without weights, nor of gradients where there are none.
 std::optional<Pictures> filters_of(const models::Model& model, const models::ParameterLayout& layout,
                                    const training::Inspection& inspection, std::size_t output, int in_channel,
                                    bool gradients);
+
+inline constexpr const char* kNormsOfFilters =
+    "L2 norms over all input channels, of the last step's gradient before clipping.";
+inline constexpr const char* kNoGradients =
+    "There are no gradients yet: the training came to this step without making it. The next step makes some.";
+/// What stands in the place of the filters of a layer whose parameters are there, or of their gradients.
+const char* why_no_filters(const training::Inspection& inspection, const models::Model& model,
+                           std::size_t output);
 
 /// How many input channels the filters of the layer that makes `output` have; 0 of layers without weights.
 int filter_depth(const training::Inspection& inspection, const models::Model& model, std::size_t output);
@@ -79,9 +87,9 @@ std::vector<ChannelFigures> figures_of(const Pictures& pictures);
 /// Figures of one filter and its gradient, over all input channels.
 struct FilterFigures {
   float bias = 0;
-  float bias_gradient = 0;
-  float norm = 0;  ///< L2
-  float gradient_norm = 0;
+  std::optional<float> bias_gradient = {};  ///< nothing where there are no gradients
+  float norm = 0;                           ///< L2
+  std::optional<float> gradient_norm = {};
 };
 FilterFigures figures_of_filter(const models::Model& model, const models::ParameterLayout& layout,
                                 const training::Inspection& inspection, std::size_t output, int filter);

@@ -279,7 +279,8 @@ std::span<const Column> RanksPanel::columns() {
 
 void RanksPanel::draw(const Frame& frame) {
   panel_body(frame);
-  draw_ranks_number(frame);
+  if (const RanksNumber number = ranks_number_of(frame.snapshot); !number.choices.empty())
+    draw_ranks_number(frame, "ranks.number", number);
   const RanksOfStep ranks = ranks_of(frame.snapshot);
   const std::string heading =
       ranks.rows.empty() ? why_no_ranks(frame.snapshot) : heading_of(ranks, frame.snapshot);
@@ -299,7 +300,8 @@ void RanksPanel::draw(const Frame& frame) {
 
 void RanksPanel::draw_ranks(const Frame& frame, const RanksOfStep& ranks, const std::string& heading) {
   ImGui::Dummy(ImVec2(1, 2 * frame.scale));
-  paragraph(frame.fonts.text, ranks.slowest ? frame.palette.warning : frame.palette.text, heading);
+  const bool warns = ranks.slowest || !frame.snapshot.awaited.empty();
+  paragraph(frame.fonts.text, warns ? frame.palette.warning : frame.palette.text, heading);
   tooltip(frame, fmt::format("{}\nWaiting is told of where it takes more than {:.0f} % of a step.",
                              label_tip("images/s now"), 100 * kWaitWorthTelling));
   paragraph(frame.fonts.small, frame.palette.muted,
@@ -329,7 +331,8 @@ void RanksPanel::draw_choice(const Frame& frame) {
   const Steering steering(frame);
   if (text_button(
           frame, "ranks.measure", "measure links",
-          "Moves 16 MB between each two ranks, one pair after the other (1 MB where there are more than 16 "
+          "Moves 16 MB between every pair of ranks, one pair after the other (1 MB where there are more than "
+          "16 "
           "ranks), over what their sums go over, and keeps the best of three times. The training waits "
           "meanwhile.",
           able)) {

@@ -141,14 +141,16 @@ RanksOfStep ranks_of(const training::Snapshot& snapshot) {
 }
 
 std::string why_no_ranks(const training::Snapshot& snapshot) {
+  if (!snapshot.awaited.empty()) return files::escaped(snapshot.awaited);
   if (snapshot.state == training::TrainerState::preparing)
     return "Which ranks make the steps is known as soon as the training is ready.";
   std::string text = "One rank makes the steps of this training: ";
-  if (snapshot.most_ranks > 1) text += "the buttons above change their number, ";
+  if (snapshot.most_ranks > 1) text += "the list above changes their number, ";
   return text + "`warpscope --gpus all` starts one for each GPU, `--ranks 2` starts two on one device.";
 }
 
 std::string heading_of(const RanksOfStep& ranks, const training::Snapshot& snapshot) {
+  if (!snapshot.awaited.empty()) return files::escaped(snapshot.awaited);
   std::string text = fmt::format("{} ranks", ranks.rows.size());
   if (!ranks.measured) return text + ", measuring: their times come with the first sampled step";
   const double speed = snapshot.images_per_second;
@@ -184,7 +186,7 @@ std::optional<SlowestLink> slowest_link(const RanksOfStep& ranks) {
 
 std::string links_text(const RanksOfStep& ranks) {
   const std::optional<SlowestLink> slowest = slowest_link(ranks);
-  if (!slowest) return "Not measured yet: the training waits while each two ranks give each other some MB.";
+  if (!slowest) return "Not measured yet: the training waits while every pair of ranks exchanges some MB.";
   double fastest = 0;
   for (const RankRow& row : ranks.rows) fastest = std::max(fastest, std::ranges::max(row.figures->links));
   return fmt::format("Over {} {} to {} GB/s, slowest from rank {} to rank {}",

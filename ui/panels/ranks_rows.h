@@ -66,11 +66,11 @@ struct RanksOfStep {
 /// Points into the snapshot.
 RanksOfStep ranks_of(const training::Snapshot& snapshot);
 
-/// Why there are no rows, in one sentence.
+/// Why there are no rows, in one sentence, or who is waited for while the training is prepared.
 std::string why_no_ranks(const training::Snapshot& snapshot);
 
 /// "4 ranks, 12,345 images/s together; rank 2 is the slowest: the others wait up to 3.1 ms of 10.2 ms for it". The
-/// speed is Snapshot::images_per_second, and is left out where that is not known.
+/// speed is Snapshot::images_per_second, and is left out where that is not known. Snapshot::awaited instead, if any.
 std::string heading_of(const RanksOfStep& ranks, const training::Snapshot& snapshot);
 
 /// "Step 1,234 of all ranks, clocks within 8 µs; 97.1 % of the images/s of own work only, without sums and waiting", as

@@ -114,6 +114,7 @@ void StartPage::draw_challenges(const Frame& frame) {
       close();
     }
     paragraph(frame.fonts.small, frame.palette.muted, row.goal);
+    ImGui::Dummy(ImVec2(1, std::floor(4 * frame.scale)));
   }
 }
 
@@ -194,10 +195,12 @@ void StartPage::draw_path(const Frame& frame) {
   const float s = frame.scale;
   indent_form(frame);
   const float open = text_button_width(frame, "Look") + browser_.width(frame) + 8 * s;
-  ImGui::SetNextItemWidth(std::max(48 * s, std::min(360 * s, ImGui::GetContentRegionAvail().x - open)));
-  const bool entered =
-      ImGui::InputTextWithHint("##start.path", "path of data, a run, weights or a network", path_.data(),
-                               path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
+  const float width = std::max(48 * s, std::min(360 * s, ImGui::GetContentRegionAvail().x - open));
+  ImGui::SetNextItemWidth(width);
+  const std::string hint = ellipsize(frame.fonts.text, "path of data, a run, weights or a network",
+                                     width - 2 * ImGui::GetStyle().FramePadding.x);
+  const bool entered = ImGui::InputTextWithHint("##start.path", hint.c_str(), path_.data(), path_.size(),
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
   if (ImGui::IsItemActive()) outline_typed(frame);
   trace_item("start.path");
   tooltip(frame, "Type it, drop it on the window, or browse");
@@ -258,7 +261,10 @@ void StartPage::draw_held(const Frame& frame) {
   draw_samples(frame, *inventory);
   say(title.empty() ? told : fmt::format("{}: {}", title, told), palette.text);
   trace_item("start.held");
-  say(class_text(inventory->classes, kClassLetters), palette.muted);
+  const std::string classes = class_text(inventory->classes, kClassLetters);
+  say(classes, palette.muted);
+  if (trace_enabled())
+    trace_change(traced_held_, "held", fmt::format("\"classes\":{}", json_string(classes)));
   if (!inventory->notice.empty()) say(sentence(inventory->notice), palette.muted);
 }
 

@@ -85,6 +85,7 @@ class StartPage {
   std::array<char, 64> goal_{};
   std::unique_ptr<interop::TilePage> samples_;
   std::uint64_t sampled_ = 0;  ///< StartDesk::inventory_number() of `samples_`
+  std::string traced_held_;
   std::optional<StartChoices> start_;
   const ChallengeRow* challenge_ = nullptr;
 };

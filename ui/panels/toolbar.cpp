@@ -10,6 +10,7 @@
 #include "gpu/files/utf8.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/menu_choices.h"
+#include "ui/panels/ranks_number.h"
 #include "ui/panels/results_rows.h"
 #include "ui/panels/selection_text.h"
 #include "ui/settings/steering.h"
@@ -331,6 +332,10 @@ ToolbarRequests Toolbar::draw(const Frame& frame) {
                       draw_precision(frame);
                       ImGui::EndDisabled();
                     }});
+    if (const RanksNumber number = ranks_number_of(snapshot); !number.choices.empty()) {
+      left.push_back({2, ranks_number_width(frame),
+                      [&frame, number] { draw_ranks_number(frame, "toolbar.ranks", number); }});
+    }
     describe(snapshot);
     left.push_back(text_piece(frame, 8, "kernels", word_,
                               "Which variants run, in a word. Choose them in the kernels panel.\n" + list_));

@@ -11,6 +11,7 @@
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/format.h"
 #include "gpu/files/paths.h"
+#include "gpu/files/read_json.h"
 
 namespace warpscope::ui {
 namespace {
@@ -176,7 +177,7 @@ Settings load_settings(const std::filesystem::path& file) {
   if (file.empty()) return settings;
   std::ifstream stream(file);
   settings.first_start = !stream.is_open();
-  const json read = json::parse(stream, nullptr, false);
+  const json read = files::read_json(std::string(std::istreambuf_iterator<char>(stream), {}));
   if (!read.is_object()) return settings;
   // The first ones have no number; their form is that of 1.
   const std::string why =

@@ -239,6 +239,7 @@ void Table::text(std::size_t column, std::string_view text, ImU32 color, std::st
 void Table::number(std::size_t column, std::string_view text, ImU32 color, std::string_view tip,
                    std::string_view unit) {
   if (!shown_[column]) return;
+  if (text.empty()) unit = {};
   const ImFont* const small = frame_.fonts.small;
   const float unit_width = unit.empty() ? 0 : std::floor(kUnitGap * frame_.scale) + text_width(small, unit);
   begin_cell(column, text_width(frame_.fonts.numbers, text) + unit_width);

@@ -70,7 +70,7 @@ class Table {
   /// Text across the columns from `first` to `last`.
   void span_text(std::size_t first, std::size_t last, std::string_view text, ImU32 color,
                  std::string_view tip = {});
-  /// A number, and behind it its unit, small and grey.
+  /// A number, and behind it its unit, small and grey; nothing where there is no number.
   void number(std::size_t column, std::string_view text, ImU32 color, std::string_view tip = {},
               std::string_view unit = {});
   /// "1.20 GiB": a number and its unit, which stands after the last space.

@@ -61,12 +61,12 @@ constexpr Palette recoloured(Palette palette, const std::array<unsigned, 14>& co
 }
 
 // These differ in lightness, and in blue against yellow.
-constexpr Palette kDarkSafe = recoloured(kDark, {0xB9C2FF, 0x56B4E9, 0xF0E442, 0xF5813A,  //
+constexpr Palette kDarkSafe = recoloured(kDark, {0xB47EFF, 0x56B4E9, 0xF0E442, 0xF5813A,  //
                                                  0x6CBBFF, 0xCE7700, 0x00FFA0, 0x857E82,  //
                                                  0x8E5D35, 0xFFD80B, 0x1466BD, 0xECF6FF,  //
                                                  0x961EFF, 0xF096C3});
 
-constexpr Palette kLightSafe = recoloured(kLight, {0x5B3FA8, 0x005A8F, 0x8A5A00, 0x6B0F00,  //
+constexpr Palette kLightSafe = recoloured(kLight, {0x8700D2, 0x005A8F, 0x8A5A00, 0x6B0F00,  //
                                                    0x0067E7, 0xC68500, 0x009673, 0x713262,  //
                                                    0x610F00, 0x99773A, 0x003387, 0x8189A9,  //
                                                    0x1A1F27, 0xB478E1});

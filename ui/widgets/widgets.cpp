@@ -423,7 +423,11 @@ void end_panel() {
 
 std::string sentence(std::string text) {
   if (text.empty()) return text;
-  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  const std::string_view word = std::string_view(text).substr(0, text.find_first_of(" ,"));
+  const std::size_t inside = word.find_first_of("._:/");
+  const bool is_name = inside != std::string_view::npos && inside + 1 < word.size();
+  if (!is_name && text.front() >= 'a' && text.front() <= 'z')
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text.back() == '.' ? text : text + ".";
 }
 

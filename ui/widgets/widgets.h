@@ -209,7 +209,8 @@ bool slider(const Frame& frame, const char* name, float* value, float minimum, f
             const char* text, float width, std::string_view tip, bool logarithmic = false,
             std::string_view widest = "0.000");
 
-/// What the trainer says in lower case, as a sentence: "the loss fell" becomes "The loss fell."
+/// What the trainer says in lower case, as a sentence: "the loss fell" becomes "The loss fell." A name at its
+/// beginning keeps its letters: "relu.forward", "mine.cpp".
 std::string sentence(std::string text);
 
 /// From one line of a text of several lines to the next, in pixels.

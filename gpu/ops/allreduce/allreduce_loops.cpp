@@ -16,7 +16,8 @@ void gradients(const OpCall& call) {
   const ranks::Share& share = call.context->share;
   if (!share.sums) return;
   const auto add = [&](Name name, std::int64_t count) {
-    share.sums->add({call.operand<float>(name), static_cast<std::size_t>(count)}, share.weight);
+    share.sums->add({call.operand<float>(name), static_cast<std::size_t>(count)}, share.weight,
+                    to_string(Op::gradients_allreduce));
     share.sums->check();
   };
   add(Name::gradients, call.shape.count);

@@ -121,20 +121,22 @@ OpContract track_contract() {
           .scope = Scope::parameters};
 }
 
-WARPSCOPE_VARIANTS(
-    reference_forward(), reference_infer(), reference_backward(), reference_track(), reference_moments(),
-    reference_allreduce_moments(), reference_backward_sums(), reference_allreduce_sums(),
-    reference_backward_input(), loops_forward(), loops_infer(), loops_backward(), loops_track(),
-    loops_moments(), loops_allreduce_moments(), loops_backward_sums(), loops_allreduce_sums(),
-    loops_backward_input()
-        WARPSCOPE_IF_CUDA(, naive_forward(), naive_infer(), naive_backward(), naive_track(), naive_moments(),
-                          naive_backward_sums(), naive_backward_input(), host_mpi_allreduce_moments(),
-                          host_mpi_allreduce_sums(), nccl_plain_allreduce_moments(),
-                          nccl_plain_allreduce_sums(), p2p_two_shot_allreduce_moments(),
-                          p2p_two_shot_allreduce_sums(), welford_forward(), welford_moments(),
-                          vectorized_infer(), warp_shuffle_backward(), warp_shuffle_backward_sums(),
-                          warp_shuffle_backward_input(), pooled_forward(), pooled_infer(), pooled_backward(),
-                          recomputed_forward(), recomputed_infer(), recomputed_backward())
-            WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_infer(), cudnn_backward()))
+WARPSCOPE_VARIANTS(reference_forward(), reference_infer(), reference_backward(), reference_track(),
+                   reference_moments(), reference_allreduce_moments(), reference_backward_sums(),
+                   reference_allreduce_sums(), reference_backward_input(), loops_forward(), loops_infer(),
+                   loops_backward(), loops_track(), loops_moments(), loops_allreduce_moments(),
+                   loops_backward_sums(), loops_allreduce_sums(),
+                   loops_backward_input()
+                       WARPSCOPE_IF_CUDA(, naive_forward(), naive_infer(), naive_backward(), naive_track(),
+                                         naive_moments(), naive_backward_sums(), naive_backward_input(),
+                                         host_mpi_allreduce_moments(), host_mpi_allreduce_sums(),
+                                         nccl_plain_allreduce_moments(), nccl_plain_allreduce_sums(),
+                                         p2p_two_shot_allreduce_moments(), p2p_two_shot_allreduce_sums(),
+                                         welford_forward(), summed_forward(), welford_moments(),
+                                         vectorized_infer(), summed_infer(), warp_shuffle_backward(),
+                                         warp_shuffle_backward_sums(), warp_shuffle_backward_input(),
+                                         pooled_forward(), pooled_infer(), pooled_backward(),
+                                         recomputed_forward(), recomputed_infer(), recomputed_backward())
+                           WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_infer(), cudnn_backward()))
 
 }  // namespace warpscope::ops::batch_norm

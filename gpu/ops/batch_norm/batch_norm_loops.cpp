@@ -128,7 +128,7 @@ void allreduce_sums(const OpCall& call) {
   if (!share.sums) return;
   for (const Name name : {Name::weights_gradient, Name::bias_gradient}) {
     share.sums->add({call.operand<float>(name), static_cast<std::size_t>(call.shape.in_channels)},
-                    share.weight);
+                    share.weight, to_string(Op::batch_norm_allreduce_sums));
   }
   share.sums->check();
 }

@@ -61,13 +61,19 @@ void fit_forward(const Draw& draw) {
 }
 
 /// One of three draws has a channel that is not finite. Means point where the running ones do, so that
-/// nothing cancels. Where a chain computes the statistics, none are drawn.
+/// nothing cancels. Where a chain computes the statistics, none are drawn, and running means are larger than a tenth of
+/// those that it may find near zero.
 void fit_track(const Draw& draw) {
   update_draw::settings(draw);
   norm_draw::fit_deviations(draw);
   draw.edit(Name::running_variance, update_draw::square);
   const std::vector<double> statistics = draw.values(Name::statistics);
-  if (statistics.empty()) return;
+  if (statistics.empty()) {
+    draw.edit(Name::running_mean, [](std::vector<double>& means) {
+      for (double& mean : means) mean = std::abs(mean) + 1.0;
+    });
+    return;
+  }
   draw.edit(Name::running_mean, [&](std::vector<double>& means) {
     for (std::size_t c = 0; c < means.size(); ++c) means[c] = std::copysign(means[c], statistics[c]);
   });

@@ -49,7 +49,8 @@ void merge_there(void* self) {
 
 void add_there(void* self) {
   const auto& on_host = *static_cast<OnHost*>(self);
-  on_host.share.sums->add(on_host.part(0, kSummed), on_host.share.weight);
+  on_host.share.sums->add(on_host.part(0, kSummed), on_host.share.weight,
+                          to_string(Op::batch_norm_allreduce_sums));
 }
 
 void allreduce_moments(const OpCall& call) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "gpu/ops/normalization.h"
+#include "gpu/ops/op.h"
 #include "gpu/ranks/sums.h"
 
 namespace warpscope::ops::batch_norm {
@@ -19,12 +20,12 @@ inline void merge_moments(const ranks::Share& share, std::span<float> moments, s
   const std::span variances = moments.last(channels);
   if (share.sums) {
     for (std::size_t c = 0; c < channels; ++c) own[c] = means[c];
-    share.sums->add(means, share.weight);
+    share.sums->add(means, share.weight, to_string(Op::batch_norm_allreduce_moments));
     for (std::size_t c = 0; c < channels; ++c) {
       const float distance = own[c] - means[c];
       variances[c] += distance * distance;
     }
-    share.sums->add(variances, share.weight);
+    share.sums->add(variances, share.weight, to_string(Op::batch_norm_allreduce_moments));
   }
   for (std::size_t c = 0; c < channels; ++c) {
     statistics[c] = means[c];

@@ -1,11 +1,12 @@
 #pragma once
 // The last pass of batch_norm.forward and all of infer: y = ((x - shift) - rest) r gamma + beta, whose numbers for
 // its channels a thread keeps in registers; where a ReLU is covered, what is below 0 becomes 0 and a NaN stays; where
-// an addition is covered, it comes last, and what is added to may be written as well. The last positions come first:
-// what was written last is still in the second-level cache.
+// an addition is covered, it comes behind that or before an activation, whose input, or what is added to, may be
+// written as well. The last positions come first: what was written last is still in the second-level cache.
 
 #include <cstdint>
 
+#include "gpu/ops/activated_sums.cuh"
 #include "gpu/ops/columns.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
@@ -59,12 +60,15 @@ struct ChannelNorm {
   }
 };
 
-// x and y may be the same memory, hence no __restrict__ on them. `addend`: where kSummed. `activated`: gets what is
-// added to, if it is not nullptr.
-template <class T, int V, bool kSummed, class Moments>
+/// Where an addition stands: behind a ReLU, if there is one, or before any activation.
+enum class Sum { none, last, first };
+
+// x and y may be the same memory, hence no __restrict__ on them. `addend`: where there is a sum. `kept`: gets what is
+// added to by a last sum, or a first sum itself, if it is not nullptr.
+template <class T, int V, Sum kSum, class Moments>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
     Columns columns, const T* x, const T* __restrict__ gamma, const T* __restrict__ beta, Moments moments,
-    bool relu, const T* __restrict__ addend, T* __restrict__ activated, T* y) {
+    Activation activation, const T* __restrict__ addend, T* __restrict__ kept, T* y) {
   const ColumnWalk<V> walk(columns);
   if (!walk.inside) return;
   const ChannelNorm<V> norm(moments, gamma, beta, walk.channel);
@@ -74,36 +78,44 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_normalize_columns(
     float values[V];
     load_floats_once(x + place, values);
     [[maybe_unused]] float addends[V];
-    if constexpr (kSummed) load_floats(addend + place, addends);
+    if constexpr (kSum != Sum::none) load_floats(addend + place, addends);
+    const bool relu = kSum != Sum::first && activation == Activation::relu;
 #pragma unroll
     for (int j = 0; j < V; ++j) values[j] = norm(values[j], j, relu);
-    if constexpr (kSummed) {
-      if (activated != nullptr) store_floats(activated + place, values);
+    if constexpr (kSum == Sum::last) {
+      if (kept != nullptr) store_floats(kept + place, values);
+    }
+    if constexpr (kSum != Sum::none) {
 #pragma unroll
       for (int j = 0; j < V; ++j) values[j] += addends[j];
+    }
+    if constexpr (kSum == Sum::first) {
+      if (kept != nullptr) store_floats(kept + place, values);
+      activate_sums<T>(values, activation);
     }
     store_floats(y + place, values);
   }
 }
 
-/// Normalizes as the call of batch_norm.forward or infer says, with these moments.
-template <class T, class Moments>
+/// Normalizes as the call of batch_norm.forward or infer says, with these moments. `kWith`: where a covered addition
+/// stands.
+template <class T, Sum kWith = Sum::last, class Moments>
 void normalize_columns(const OpCall& call, Moments moments) {
   const std::int64_t positions = sizes::pixels(call.shape);
   const int channels = call.shape.in_channels;
   const T* x = call.operand<const T>(Name::input);
   const T* addend = call.operand<const T>(Name::addend);
-  T* activated = call.operand<T>(Name::activated);
+  T* kept = call.operand<T>(kWith == Sum::first ? Name::unactivated : Name::activated);
   T* y = call.operand<T>(Name::output);
-  with_column_width<T>(channels, aligned_16(x, addend, activated, y), [&](auto width) {
+  with_column_width<T>(channels, aligned_16(x, addend, kept, y), [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
     const ColumnGrid grid = column_grid<kWidth>(positions, channels, written_spans(positions));
     const auto launch = [&](auto kernel) {
       run_kernel(call, {grid.blocks, kColumnThreads}, kernel, grid.columns, x, Name::weights, Name::bias,
-                 moments, call.covers(Op::relu_forward), addend, activated, y);
+                 moments, activation_of(call.shape.covered), addend, kept, y);
     };
-    if (addend != nullptr) return launch(batch_norm_normalize_columns<T, kWidth, true, Moments>);
-    launch(batch_norm_normalize_columns<T, kWidth, false, Moments>);
+    if (addend != nullptr) return launch(batch_norm_normalize_columns<T, kWidth, kWith, Moments>);
+    if constexpr (kWith == Sum::last) launch(batch_norm_normalize_columns<T, kWidth, Sum::none, Moments>);
   });
 }
 

@@ -10,11 +10,10 @@
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
 #include "gpu/ops/batch_norm/normalize_windows.cuh"
 #include "gpu/ops/batch_norm/partial_moments.h"
-#include "gpu/ops/batch_norm/track.h"
+#include "gpu/ops/batch_norm/running.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
 #include "gpu/ops/sizes.h"
-#include "gpu/ops/step/step.h"
 
 namespace warpscope::ops::batch_norm {
 namespace {
@@ -27,13 +26,6 @@ struct Statistics {
   __device__ float shift(int channel) const { return means[channel]; }
   __device__ float rest(int) const { return 0.0f; }
   __device__ float factor(int channel) const { return factors[channel]; }
-};
-
-/// What a covered batch_norm.track needs; all nullptr without one.
-struct Running {
-  const step::StepControl* control;
-  float* means;
-  float* variances;
 };
 
 /// A block: 32 channels. A warp merges every eighth part, then the first warp all.
@@ -59,30 +51,39 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_parts(Partial
   to.means[channel] = moments.mean;
   const float factor = reciprocal_deviation(moments.squares / static_cast<float>(positions));
   to.factors[channel] = factor;
-  if (running.control == nullptr || running.control->halted != 0) return;
-  track_channel(moments.mean, factor, unbiased<float>(positions), running.means[channel],
-                running.variances[channel]);
+  running.track(channel, moments.mean, factor, positions);
 }
 
-template <class T>
-void write(const OpCall& call, const Statistics& statistics) {
-  if (call.covers(Op::maxpool2d_forward)) return pool_windows<T>(call, statistics);
-  normalize_columns<T>(call, statistics);
+/// Enqueues the first kernel.
+Statistics merge(const PartialMoments& moments, const OpCall& call) {
+  const int channels = call.shape.in_channels;
+  auto* means = call.operand<float>(Name::statistics);
+  const Statistics statistics{means, means + channels};
+  const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
+  run_kernel(call, "moments of parts", {blocks, kColumnThreads}, batch_norm_merge_parts, moments, channels,
+             sizes::pixels(call.shape), statistics, running_of(call));
+  return statistics;
+}
+
+/// Calls function(T{}) with the call's type of 16 bits.
+template <class Function>
+void with_halves(const OpCall& call, Function function) {
+  call.precision == core::Precision::fp16 ? function(__half{}) : function(__nv_bfloat16{});
 }
 
 }  // namespace
 
 void forward_from(const PartialMoments& moments, const OpCall& call) {
-  const int channels = call.shape.in_channels;
-  auto* means = call.operand<float>(Name::statistics);
-  const Statistics statistics{means, means + channels};
-  const Running running{call.operand<const step::StepControl>(Name::control),
-                        call.operand<float>(Name::running_mean), call.operand<float>(Name::running_variance)};
-  const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
-  run_kernel(call, "moments of parts", {blocks, kColumnThreads}, batch_norm_merge_parts, moments, channels,
-             sizes::pixels(call.shape), statistics, running);
-  call.precision == core::Precision::fp16 ? write<__half>(call, statistics)
-                                          : write<__nv_bfloat16>(call, statistics);
+  const Statistics statistics = merge(moments, call);
+  with_halves(call, [&]<class T>(T) {
+    if (call.covers(Op::maxpool2d_forward)) return pool_windows<T>(call, statistics);
+    normalize_columns<T>(call, statistics);
+  });
+}
+
+void summed_from(const PartialMoments& moments, const OpCall& call) {
+  const Statistics statistics = merge(moments, call);
+  with_halves(call, [&]<class T>(T) { normalize_columns<T, Sum::first>(call, statistics); });
 }
 
 }  // namespace warpscope::ops::batch_norm

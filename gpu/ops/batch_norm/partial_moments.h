@@ -23,4 +23,7 @@ constexpr std::int64_t partial_moments_elements(std::int64_t rows, std::int64_t 
 /// an operand `activated`, which then gets what is added to.
 void forward_from(const PartialMoments& moments, const OpCall& call);
 
+/// The same for a call of `summed`: an addition comes first, then its activation, whose input goes to `unactivated`.
+void summed_from(const PartialMoments& moments, const OpCall& call);
+
 }  // namespace warpscope::ops::batch_norm

@@ -1,11 +1,14 @@
 #pragma once
-// The formula of batch_norm.track, which `reference` computes in double, `loops` and kernels in float.
+// The formula of batch_norm.track, which `reference` computes in double, `loops` and kernels in float, and where the op
+// stands in a chain.
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "gpu/core/both.h"
 #include "gpu/ops/normalization.h"
+#include "gpu/ops/variant.h"
 
 namespace warpscope::ops::batch_norm {
 
@@ -27,6 +30,13 @@ WARPSCOPE_BOTH void track_channel(T mean, T reciprocal, T unbias, Stored& runnin
   constexpr T kOld = static_cast<T>(1.0 - kMomentum);
   running_mean = static_cast<Stored>(kOld * running_mean + kNew * mean);
   running_variance = static_cast<Stored>(kOld * running_variance + kNew * variance);
+}
+
+/// `chain`, which begins with batch_norm.forward, with an optional batch_norm.track behind that. Its variant must store
+/// the statistics, which backward reads.
+inline std::vector<Link> tracking(std::vector<Link> chain) {
+  chain.insert(chain.begin() + 1, Link{.op = Op::batch_norm_track, .optional = true});
+  return chain;
 }
 
 }  // namespace warpscope::ops::batch_norm

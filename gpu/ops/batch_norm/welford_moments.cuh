@@ -12,6 +12,7 @@
 
 #include "gpu/ops/batch_norm/moments.cuh"
 #include "gpu/ops/batch_norm/normalize_columns.cuh"
+#include "gpu/ops/batch_norm/running.cuh"
 #include "gpu/ops/columns.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/normalization.h"
@@ -100,12 +101,12 @@ struct Results {
   bool variances;  ///< these instead of factors
 };
 
-/// Merges the spans: a warp every eighth one, then the first warp all.
+/// Merges the spans, a warp every eighth one, then the first warp all, and moves the running statistics.
 template <class T>
 __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_welford(Columns columns, int spans,
                                                                            const T* __restrict__ x,
                                                                            const float* __restrict__ parts,
-                                                                           Results results) {
+                                                                           Results results, Running running) {
   __shared__ Moments of_warps[kColumnWarps][kWarpThreads];
   const unsigned lane = threadIdx.x % kWarpThreads;
   const unsigned warp = threadIdx.x / kWarpThreads;
@@ -126,11 +127,14 @@ __global__ __launch_bounds__(kColumnThreads) void batch_norm_merge_welford(Colum
   if (warp != 0 || channel >= columns.channels) return;
   for (int i = 1; i < kColumnWarps; ++i) moments.merge(of_warps[i][lane]);
   const float shift = to_float(x[channel]);
-  results.means[channel] = shift + moments.mean;
+  const float mean = shift + moments.mean;
+  results.means[channel] = mean;
   const float variance = moments.squares / static_cast<float>(columns.positions);
-  results.factors[channel] = results.variances ? variance : reciprocal_deviation(variance);
+  const float factor = results.variances ? variance : reciprocal_deviation(variance);
+  results.factors[channel] = factor;
   results.shifts[channel] = shift;
   results.rests[channel] = moments.mean;
+  running.track(channel, mean, factor, columns.positions);
 }
 
 /// Bytes that find_moments() needs in the workspace.
@@ -140,7 +144,7 @@ inline std::size_t welford_workspace(const OpShape& s, core::Precision) {
 }
 
 /// Enqueues the moments of the call's batch: means and r, or `variances`, go to `statistics`, and what is returned lies
-/// there and in the workspace.
+/// there and in the workspace. Where batch_norm.track is covered, the running statistics move.
 template <class T>
 BatchMoments find_moments(const OpCall& call, float* statistics, bool variances = false) {
   const std::int64_t positions = sizes::pixels(call.shape);
@@ -156,7 +160,7 @@ BatchMoments find_moments(const OpCall& call, float* statistics, bool variances 
                batch_norm_spans_welford<T, kWidth>, grid.columns, x, parts);
     const auto blocks = (static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
     run_kernel(call, "moments of the batch", {blocks, kColumnThreads}, batch_norm_merge_welford<T>,
-               grid.columns, spans, x, parts, results);
+               grid.columns, spans, x, parts, results, running_of(call));
   });
   return {results.shifts, results.rests, results.factors};
 }

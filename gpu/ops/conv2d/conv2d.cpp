@@ -145,11 +145,13 @@ WARPSCOPE_VARIANTS(
                           fused_backward_input(), fused_backward_weights(), narrow_forward(),
                           narrow_backward_input(), narrow_backward_weights())
             WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(),
-                                hopper_general_forward(), hopper_backward_input(),
+                                hopper_general_forward(), hopper_general_normed_forward(),
+                                hopper_general_summed_forward(), hopper_backward_input(),
                                 hopper_unpooled_backward_input(), hopper_general_backward_input(),
                                 hopper_backward_weights(), hopper_rows_backward_weights(),
                                 hopper_general_backward_weights())
-                WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
-                                   cudnn_backward_weights()))
+                WARPSCOPE_IF_CUDA(, few_channels_forward(), few_channels_backward_weights())
+                    WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
+                                       cudnn_backward_weights()))
 
 }  // namespace warpscope::ops::conv2d

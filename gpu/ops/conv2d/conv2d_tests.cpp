@@ -59,8 +59,26 @@ std::vector<OpShape> shapes() {
   return list;
 }
 
-/// The same, and for `hopper_general` channels that no slice, step or tile of its divides (112 bytes of the summed ones
-/// among them), strides whose remainders have no taps or no pixels, images that reach beyond both ends.
+/// Of first layers, for `few_channels`: kernels of one tap and of as many as fit, filters that no slab divides, images
+/// smaller and larger than a tile, and more tiles than run at once.
+std::vector<OpShape> few_channels_shapes() {
+  return {conv(2, 9, 14, 3, 72, 1, 1),
+          conv(1, 33, 7, 1, 8, 7, 7),
+          conv(3, 5, 6, 2, 40, 5, 3),
+          conv(2, 3, 130, 3, 136, 3, 5),
+          conv(17, 64, 65, 3, 8, 5, 5),
+          conv(2, 1, 61, 1, 24, 1, 9),
+          conv(2, 32, 32, 3, 64, 9, 9),
+          general(conv(2, 33, 30, 3, 64, 7, 7), 2),
+          general(conv(1, 19, 22, 2, 16, 3, 5), 3, 2),
+          general(conv(2, 17, 18, 3, 48, 5, 5), 1, 2),
+          general(conv(3, 12, 11, 1, 128, 3, 3), 2, 1, true),
+          general(conv(9, 65, 64, 3, 200, 3, 3), 2, 3, true)};
+}
+
+/// The same, those of few_channels_shapes(), and for `hopper_general` channels that no slice, step or tile of its
+/// divides (112 bytes of the summed ones among them), strides whose remainders have no taps or no pixels, images that
+/// reach beyond both ends.
 std::vector<OpShape> slice_shapes() {
   std::vector<OpShape> list = shapes();
   const std::vector<OpShape> more = {conv(1, 5, 6, 56, 72, 1, 1),
@@ -70,8 +88,14 @@ std::vector<OpShape> slice_shapes() {
                                      general(conv(2, 1, 1, 64, 32, 3, 3), 2),
                                      general(conv(1, 5, 4, 40, 32, 5, 5), 2, 2),
                                      general(conv(1, 10, 16, 32, 88, 3, 5), 2, 3, true),
-                                     general(conv(1, 13, 11, 56, 64, 3, 3), 1, 4, true)};
+                                     general(conv(1, 13, 11, 56, 64, 3, 3), 1, 4, true),
+                                     conv(3, 9, 8, 8, 16, 3, 3),
+                                     conv(2, 17, 9, 24, 8, 1, 1),
+                                     general(conv(2, 15, 16, 16, 24, 3, 3), 2),
+                                     conv(1, 12, 10, 40, 8, 5, 5)};
   list.insert(list.end(), more.begin(), more.end());
+  const std::vector<OpShape> few = few_channels_shapes();
+  list.insert(list.end(), few.begin(), few.end());
   return list;
 }
 
@@ -91,7 +115,8 @@ std::vector<OpShape> chain_shapes() {
           conv(1, 8, 6, 9, 5, 5, 1),       conv(9, 4, 4, 64, 64, 3, 3),     conv(17, 4, 4, 64, 192, 3, 3),
           conv(3, 3, 2, 64, 64, 3, 3),     conv(8, 2, 4, 128, 64, 3, 3),    conv(1, 1, 1, 64, 64, 3, 3),
           conv(3, 9, 13, 64, 128, 3, 3),   conv(2, 11, 17, 192, 64, 3, 3),  conv(3, 7, 10, 64, 64, 3, 3),
-          conv(331, 10, 2, 64, 64, 3, 3)};
+          conv(331, 10, 2, 64, 64, 3, 3),  conv(2, 9, 10, 3, 24, 5, 5),     conv(3, 16, 18, 1, 64, 7, 7),
+          conv(1, 6, 7, 2, 8, 1, 1),       conv(2, 7, 12, 3, 72, 3, 3)};
 }
 
 /// The same, and for units of all taps of `hopper`: so many patches of bundles and of lines that on 132 multiprocessors
@@ -111,6 +136,19 @@ std::vector<OpShape> weights_chain_shapes() {
 OpShape pooled(OpShape shape, int columns) {
   shape.window_width = columns;
   return shape;
+}
+
+/// For norms behind `hopper_general`: channels that no tile divides, in several tiles and with half a quarter at a
+/// tile's end; strides, dilation and no padding; windows that leave something over; of the last so many pixels that on
+/// 132 multiprocessors blocks have several tiles, the last one in part.
+std::vector<OpShape> general_chain_shapes() {
+  return {general(conv(2, 9, 14, 48, 96, 3, 3), 2),
+          conv(3, 5, 7, 40, 72, 1, 1),
+          conv(2, 11, 9, 32, 200, 5, 5),
+          general(conv(2, 13, 11, 56, 112, 3, 3), 1, 2, true),
+          general(pooled(conv(3, 17, 19, 64, 64, 3, 3), 3), 2),
+          conv(2, 1, 35, 120, 48, 1, 9),
+          conv(31, 38, 41, 32, 88, 1, 1)};
 }
 
 /// The same, and lines of characters: those of the models, outputs of one position, numbers of positions and filters
@@ -147,6 +185,8 @@ std::vector<OpShape> forward_chain_shapes() {
   add(pooled(conv(17, 1, 26, 128, 64, 1, 5), 3), true);
   add(pooled(conv(3, 1, 49, 64, 128, 1, 3), 3), false);
   add(pooled(conv(1, 1, 6389, 64, 64, 1, 3), 3), true);
+  const auto general_ones = general_chain_shapes();
+  list.insert(list.end(), general_ones.begin(), general_ones.end());
   return list;
 }
 
@@ -173,6 +213,9 @@ OpShape random_shape(Random& random) {
   shape.kernel_height = 2 * test_shapes::between(random, 0, 3) + 1;
   shape.kernel_width = random() % 2 == 0 ? shape.kernel_height : 2 * test_shapes::between(random, 0, 3) + 1;
   if (random() % 8 == 0) {
+    shape.in_channels = test_shapes::between(random, 1, 3);
+    shape.out_channels = 8 * test_shapes::between(random, 1, 16);
+  } else if (random() % 8 == 0) {
     shape.in_channels = 8 * test_shapes::between(random, 4, 16);
     shape.out_channels = 8 * test_shapes::between(random, 4, 16);
   }

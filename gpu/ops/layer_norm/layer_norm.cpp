@@ -92,7 +92,8 @@ WARPSCOPE_VARIANTS(reference_forward(), reference_backward_input(), reference_ba
                    loops_backward_weights()
                        WARPSCOPE_IF_CUDA(, naive_forward(), naive_backward_input(), naive_backward_weights(),
                                          warp_shuffle_forward(), warp_shuffle_backward_input(),
-                                         warp_shuffle_backward_weights(), pooled_forward(),
+                                         warp_shuffle_backward_weights(),
+                                         warp_shuffle_fused_backward_weights(), pooled_forward(),
                                          pooled_backward_weights()))
 
 }  // namespace warpscope::ops::layer_norm

@@ -12,6 +12,7 @@
 // Reductions on Kepler" (2014).
 
 #include "gpu/ops/kernel_launch.cuh"
+#include "gpu/ops/layer_norm/layer_norm_weight_sums.cuh"
 #include "gpu/ops/layer_norm/layer_norm_windows.cuh"
 #include "gpu/ops/sizes.h"
 #include "gpu/ops/variant.h"
@@ -63,21 +64,6 @@ struct PooledRow {
   /// The gradient of the position in `place` of the window.
   __device__ __forceinline__ float at(unsigned place, int k, int i) const {
     return winner[k][i] == place ? gradient.at[k][i] : 0.0f;
-  }
-};
-
-/// Sums for gamma and beta, of each channel of a lane.
-template <class G>
-struct WeightSums {
-  Row<G> gamma;
-  Row<G> beta;
-
-  __device__ __forceinline__ WeightSums() {
-#pragma unroll
-    for (int k = 0; k < G::kVectors; ++k) {
-#pragma unroll
-      for (int i = 0; i < G::kWidth; ++i) gamma.at[k][i] = beta.at[k][i] = 0.0f;
-    }
   }
 };
 
@@ -172,38 +158,6 @@ __device__ __forceinline__ void write_input(const PooledBackward<T>& call, const
   }
 }
 
-/// Adds the sums of the block's groups and writes them to `to`. Every thread of the block must call it.
-template <class G>
-__device__ __forceinline__ void add_groups(Row<G>& sums, int channels, float* to) {
-  constexpr unsigned kWarps = kElementThreads / kWarpThreads;
-  __shared__ float partial[kWarps][G::kLanes * G::kVectors * G::kWidth];
-  const unsigned warp = threadIdx.x / kWarpThreads;
-#pragma unroll
-  for (unsigned distance = kWarpThreads / 2; distance >= G::kLanes; distance /= 2) {
-#pragma unroll
-    for (int k = 0; k < G::kVectors; ++k) {
-#pragma unroll
-      for (int i = 0; i < G::kWidth; ++i) {
-        sums.at[k][i] += __shfl_xor_sync(0xffffffffu, sums.at[k][i], static_cast<int>(distance));
-      }
-    }
-  }
-  __syncthreads();  // an earlier call may still be reading
-  if (threadIdx.x % kWarpThreads < G::kLanes) {
-#pragma unroll
-    for (int k = 0; k < G::kVectors; ++k) {
-#pragma unroll
-      for (int i = 0; i < G::kWidth; ++i) partial[warp][Row<G>::place(k) + i] = sums.at[k][i];
-    }
-  }
-  __syncthreads();
-  for (int c = static_cast<int>(threadIdx.x); c < channels; c += static_cast<int>(kElementThreads)) {
-    float total = partial[0][c];
-    for (unsigned i = 1; i < kWarps; ++i) total += partial[i][c];
-    to[c] = total;
-  }
-}
-
 /// A block takes a span of windows, its groups one after the other.
 template <class G, int K, class T>
 __global__ __launch_bounds__(kElementThreads) void layer_norm_backward_pooled(PooledBackward<T> call) {
@@ -228,30 +182,6 @@ __global__ __launch_bounds__(kElementThreads) void layer_norm_backward_pooled(Po
   }
   add_groups<G>(sums.gamma, call.channels, call.dgamma + blockIdx.x * call.stride);
   add_groups<G>(sums.beta, call.channels, call.dbeta + blockIdx.x * call.stride);
-}
-
-constexpr unsigned kAddThreads = kMostWarps * kWarpThreads;
-
-/// Adds the blocks: `parts` holds the dgamma and then the dbeta of each. A warp takes every 32nd block.
-__global__ __launch_bounds__(kAddThreads) void layer_norm_add_pooled(int blocks, int channels,
-                                                                     const float* parts, float* dgamma,
-                                                                     float* dbeta) {
-  __shared__ float partial[kMostWarps][kWarpThreads];
-  const unsigned lane = threadIdx.x % kWarpThreads;
-  const unsigned warp = threadIdx.x / kWarpThreads;
-  const int column = static_cast<int>(blockIdx.x * kWarpThreads + lane);
-  float sum = 0.0f;
-  if (column < 2 * channels) {
-#pragma unroll 8
-    for (int block = static_cast<int>(warp); block < blocks; block += static_cast<int>(kMostWarps)) {
-      sum += parts[std::int64_t{block} * 2 * channels + column];
-    }
-  }
-  partial[warp][lane] = sum;
-  __syncthreads();
-  if (warp != 0 || column >= 2 * channels) return;
-  for (unsigned i = 1; i < kMostWarps; ++i) sum += partial[i][lane];
-  (column < channels ? dgamma + column : dbeta + (column - channels))[0] = sum;
 }
 
 /// Blocks that leave sums: enough to fill a GPU several times, no more than a second kernel adds quickly. Only the
@@ -291,24 +221,13 @@ void launch_windows(const OpCall& call, std::int64_t blocks, float* dgamma, floa
 }
 
 void backward_weights(const OpCall& call) {
-  const int channels = call.shape.in_channels;
-  const std::int64_t blocks = summed_blocks(call.shape);
-  auto* dgamma = call.operand<float>(Name::weights_gradient);
-  auto* dbeta = call.operand<float>(Name::bias_gradient);
-  auto* parts = static_cast<float*>(call.workspace);
-  with_storage(call.precision, [&](auto storage) {
-    launch_windows<decltype(storage)>(call, blocks, blocks == 1 ? dgamma : parts,
-                                      blocks == 1 ? dbeta : parts + channels);
+  add_blocks(call, summed_blocks(call.shape), [&](std::int64_t blocks, float* dgamma, float* dbeta) {
+    with_storage(call.precision, [&]<class T>(T) { launch_windows<T>(call, blocks, dgamma, dbeta); });
   });
-  if (blocks == 1) return;
-  const unsigned groups = (2 * static_cast<unsigned>(channels) + kWarpThreads - 1) / kWarpThreads;
-  run_kernel(call, "sums of the blocks", {groups, kAddThreads}, layer_norm_add_pooled, blocks, channels,
-             parts, dgamma, dbeta);
 }
 
 std::size_t backward_weights_workspace(const OpShape& s, core::Precision) {
-  const std::int64_t blocks = summed_blocks(s);
-  return blocks == 1 ? 0 : static_cast<std::size_t>(blocks * 2 * s.in_channels) * sizeof(float);
+  return blocks_workspace(summed_blocks(s), s.in_channels);
 }
 
 /// maxpool2d.backward layer_norm.backward_weights [layer_norm.backward_input]
@@ -327,7 +246,7 @@ Variant pooled_backward_weights() {
       Op::layer_norm_backward_weights, "pooled", backward_weights,
       "The gradient comes straight from behind the max pooling, and that of the input is made in the same "
       "pass.",
-      {.chain = backward_chain(), .workspace_bytes = backward_weights_workspace, .refuses = refuses_pooled});
+      {.chain = backward_chain(), .workspace_bytes = backward_weights_workspace, .refuses = refuses_wide});
 }
 
 }  // namespace warpscope::ops::layer_norm

@@ -259,7 +259,7 @@ Variant pooled_forward() {
       Op::layer_norm_forward, "pooled", forward,
       "The max pooling behind it, and a ReLU between them, run in the same pass: only what is pooled is "
       "written.",
-      {.chain = pooling_after(Op::layer_norm_forward), .refuses = refuses_pooled});
+      {.chain = pooling_after(Op::layer_norm_forward), .refuses = refuses_wide});
 }
 
 }  // namespace warpscope::ops::layer_norm

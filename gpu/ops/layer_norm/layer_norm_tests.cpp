@@ -46,6 +46,13 @@ std::vector<OpShape> forward_chain_shapes() {
   return list;
 }
 
+/// The same, and more positions than the blocks of `warp_shuffle_fused` take in one round, of channels in few lanes.
+std::vector<OpShape> backward_weights_chain_shapes() {
+  std::vector<OpShape> list = chain_shapes();
+  list.push_back(test_shapes::pooled(test_shapes::image(13, 64, 66, 8), 2, 2));
+  return list;
+}
+
 constexpr OpShape kSmall{.batch = 2, .height = 2, .width = 3, .in_channels = 9};
 
 void fit_forward(const Draw& draw) {
@@ -78,7 +85,7 @@ OpTests backward_input_tests() {
 OpTests backward_weights_tests() {
   return {.shapes = shapes,
           .random_shape = test_shapes::random_image,
-          .chain_shapes = chain_shapes,
+          .chain_shapes = backward_weights_chain_shapes,
           .fit = norm_draw::fit_backward,
           .derivative = derivative(Name::weights, Name::weights_gradient),
           .more_derivatives = {derivative(Name::bias, Name::bias_gradient)}};

@@ -118,7 +118,7 @@ void with_window_group(const OpShape& s, bool aligned, Launch launch) {
   });
 }
 
-inline std::string refuses_pooled(const OpShape& s) {
+inline std::string refuses_wide(const OpShape& s) {
   return s.in_channels > kMostInRegisters ? "takes up to 512 channels" : "";
 }
 

@@ -24,7 +24,7 @@ KernelKeeper& KernelsInUse::keeper() {
   if (!kernels_) {
     const user_kernels::LiveKernels& live = training_.around.live_kernels;
     kernels_ = std::make_unique<KernelKeeper>(
-        KernelKeeper::Options{training_.device->info(), live.includes, live.workshop});
+        KernelKeeper::Options{training_.device->info(), live.includes, live.workshop, live.forgotten});
     tell_calls();
   }
   return *kernels_;

@@ -25,6 +25,8 @@ constexpr auto kMomentInterval = milliseconds(100);
 constexpr double kMomentShare = 0.003;
 /// Changes that follow each other faster are one, as those of a slider that is dragged.
 constexpr auto kChangeInterval = milliseconds(250);
+/// Between two of those from which another process would go on. Those that are kept anyway count.
+constexpr auto kNewestInterval = milliseconds(1000);
 
 }  // namespace
 
@@ -67,25 +69,37 @@ void MomentKeeper::begin(const LeftState& target, std::size_t changes) {
   tell();
 }
 
+/// Whether another process may have to go on from the newest one. On a CPU only what a user has written can lose it.
+bool MomentKeeper::guards() const {
+  const bool one_process = !training_.around.ranks && !training_.views();
+  if (!training_.around.goes_on_elsewhere || !one_process || no_memory_) return false;
+  return training_.device->kind() == core::DeviceKind::cuda ||
+         std::ranges::any_of(training_.view.selection.variants,
+                             [](const auto& chosen) { return chosen.second.starts_with(ops::kUsers); });
+}
+
 /// Begins to copy the training as it is. Where one is on its way and this one `matters`, waits for that.
-void MomentKeeper::take(bool matters) {
-  if (!moments_.wanted()) return;
+void MomentKeeper::take(bool matters, bool only_guards) {
+  if (!moments_.wanted() && !guards()) return;
   if (matters && moments_.expects()) {
     training_.collector.drain();
     settle(true);
-    if (!moments_.wanted()) return;  // there was no memory for it
+    if (no_memory_) return;
   }
   StateCopier& copier = training_.engine->copier();
-  if (copier.bytes() > moments_.budget()) {
+  if (moments_.wanted() && copier.bytes() > moments_.budget()) {
     training_.publishing.log(
         LogLevel::info, fmt::format("no moments to go back to are kept: one takes {}, --moments allows {}",
                                     core::memory_text(static_cast<double>(copier.bytes())),
                                     core::memory_text(static_cast<double>(moments_.budget()))));
-    return moments_.give_up();
+    moments_.give_up();
+    if (!guards()) return;
   }
   if (moments_.expects() || copier.busy()) return;
   try {
-    if (!first_weights_ || first_weights_->size() != training_.engine->network().first_weights().size()) {
+    const bool kept = moments_.wanted() && !only_guards;
+    if (kept &&
+        (!first_weights_ || first_weights_->size() != training_.engine->network().first_weights().size())) {
       first_weights_ = moments_.shared(training_.engine->network().first_weights());
     }
     copier.begin();
@@ -97,6 +111,8 @@ void MomentKeeper::take(bool matters) {
   Moment moment;
   moment.step = training_.engine->steps();
   moment.matters = matters;
+  moment.guards = guards();
+  moment.only_guards = only_guards || !moments_.wanted();
   moment.head_classes = training_.engine->model().head_classes;
   moment.regroupings = training_.ranks.regroupings();
   moment.first_weights = first_weights_;
@@ -112,10 +128,12 @@ void MomentKeeper::take(bool matters) {
   const auto wait = std::chrono::duration<double>(copier.seconds() / kMomentShare);
   next_moment_ = Clock::now() + std::max<Clock::duration>(kMomentInterval,
                                                           std::chrono::duration_cast<Clock::duration>(wait));
+  next_newest_ = Clock::now() + kNewestInterval;
   settle();
 }
 
 void MomentKeeper::do_without(const core::Error& error) {
+  no_memory_ = true;
   moments_.give_up();
   training_.publishing.tell(fmt::format("there will be no moments to go back to: {}", error.what()));
 }
@@ -125,17 +143,20 @@ void MomentKeeper::take_if_due() {
     training_.publishing.tell(fmt::format("moments of the training stay in memory only: {}", why));
   }
   tell();
-  if (!moments_.wanted()) return;
+  if (!moments_.wanted() && !guards()) return;
   if (training_.engine->copier().busy()) settle();
   const bool trains =
       training_.view.state == TrainerState::running || training_.view.state == TrainerState::paused;
   if (!trains || training_.steering.diverged() || training_.stepping.searches_rate() ||
       training_.rewinder.running() || moments_.expects())
     return;
-  if (!moments_.due(training_.engine->steps(), training_.engine->copier().bytes()) ||
-      Clock::now() < next_moment_)
-    return;
-  take(false);
+  const auto now = Clock::now();
+  if (now < next_moment_) return;
+  const std::uint64_t steps = training_.engine->steps();
+  const Moment* const newest = moments_.newest();
+  const bool due = moments_.wanted() && moments_.due(steps, training_.engine->copier().bytes());
+  const bool is_old = now >= next_newest_ && (newest == nullptr || newest->step < steps);
+  if (due || (is_old && guards())) take(false, !due);
 }
 
 void MomentKeeper::settle_all() {

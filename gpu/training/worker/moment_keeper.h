@@ -43,14 +43,16 @@ class MomentKeeper {
  private:
   using Clock = std::chrono::steady_clock;
   MomentFiles::Place place() const;
-  void take(bool matters);
+  bool guards() const;
+  void take(bool matters, bool only_guards = false);
   void do_without(const core::Error& error);
   void tell();
 
   TrainingContext& training_;
   Moments moments_{0};
   std::shared_ptr<const std::vector<float>> first_weights_;  ///< nullptr if they are other ones now
-  Clock::time_point next_moment_{}, last_change_{};
+  bool no_memory_ = false;                                   ///< for any of them
+  Clock::time_point next_moment_{}, last_change_{}, next_newest_{};
 };
 
 }  // namespace warpscope::training

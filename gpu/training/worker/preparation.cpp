@@ -74,7 +74,7 @@ void Preparation::run() {
   if (!training_.views()) training_.trainings.remember();
   if (training_.around.keeps_moments) training_.moments.make_room();
   training_.moments.begin();
-  tell_beginning();
+  if (!training_.around.handed_over) tell_beginning();
   training_.kernels.begin();
   training_.publishing.offer(training_.engine->pictures().exchange());
   training_.reporter.set_state(training_.around.start_paused ? TrainerState::paused : TrainerState::running);
@@ -257,6 +257,7 @@ void Preparation::describe_training() {
   const RankSupply& supply = training_.around.rank_supply;
   training_.view.most_ranks =
       supply.start ? static_cast<int>(supply.devices(training_.device->info()).size()) : 1;
+  training_.view.why_ranks_stay = supply.start ? "" : supply.why_not;
 }
 
 }  // namespace warpscope::training

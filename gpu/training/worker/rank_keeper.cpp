@@ -77,6 +77,12 @@ void RankKeeper::measure_links() {
   training_.reporter.publish(true);
 }
 
+/// From any thread.
+void RankKeeper::tell_awaited(const std::vector<int>& ranks, const std::string& sentence) const {
+  training_.publishing.set_awaited(ranks.empty() ? "" : sentence);
+  training_.publishing.log_at_once(LogLevel::warning, sentence);
+}
+
 RankKeeper::Lost RankKeeper::lost_of(const ranks::Meeting& meeting, const ranks::RankMissing& missing) {
   Lost lost{meeting.lost(), ""};
   for (int look = 0; lost.ranks.empty() && look < kFateLooks; ++look) {
@@ -111,9 +117,11 @@ std::shared_ptr<calls::Line> RankKeeper::lead_ranks(const std::shared_ptr<ranks:
   beginning.devices.resize(static_cast<std::size_t>(meeting->place().size), training_.device->info().id());
   ranks_have_begun_ = false;
   meeting->set_patience_to_begin(patience_to_begin(training_.settings()));
-  const auto tell_slow = [this](const std::vector<int>& /*ranks*/, const std::string& sentence) {
+  meeting->tell_silent(
+      [this](const std::vector<int>& ranks, const std::string& sentence) { tell_awaited(ranks, sentence); });
+  const auto tell_slow = [this](const std::vector<int>& ranks, const std::string& sentence) {
     // Each rank reads the data and makes plans first, which takes as long as it takes.
-    if (ranks_have_begun_) training_.publishing.log_at_once(LogLevel::warning, sentence);
+    if (ranks_have_begun_) tell_awaited(ranks, sentence);
   };
   auto line = lead(meeting, beginning, training_.device, tell_slow, options);
   for (const std::string& why : {options.sums->no_nccl(), options.sums->no_p2p()}) {
@@ -125,6 +133,8 @@ std::shared_ptr<calls::Line> RankKeeper::lead_ranks(const std::shared_ptr<ranks:
 
 void RankKeeper::note() {
   ranks_have_begun_ = true;
+  training_.publishing.set_awaited("");
+  if (training_.keeper) training_.keeper->note_ranks();
   ++regroupings_;
   training_.moments.kept().drop_expected();  // a rank may have been missing in its step
   training_.view.ranks.clear();
@@ -274,6 +284,7 @@ std::vector<std::string> RankKeeper::devices_without(const Lost& lost) const {
 /// Those that are missing, and those that wait for them, end. Throws `missing` where the training cannot go on with
 /// fewer, or is to stop.
 RankKeeper::Lost RankKeeper::end_for_want_of(const ranks::RankMissing& missing) {
+  training_.publishing.set_awaited("");
   if (!training_.around.rank_supply.start || !training_.around.ranks) throw missing;
   Lost lost = lost_of(*training_.around.ranks, missing);
   if (!training_.settings().go_on_without_ranks) {

@@ -46,6 +46,7 @@ class RankKeeper {
     std::vector<int> ranks;
     std::string sentence;
   };
+  void tell_awaited(const std::vector<int>& ranks, const std::string& sentence) const;
   static Lost lost_of(const ranks::Meeting& meeting, const ranks::RankMissing& missing);
   void regroup(const std::vector<std::string>& devices);
   void follow();

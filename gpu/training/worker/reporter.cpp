@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "gpu/core/error.h"
+#include "gpu/core/device_lost.h"
 #include "gpu/messages/running.h"
 #include "gpu/messages/step_calls.h"
 #include "gpu/training/worker/course.h"
@@ -75,6 +75,8 @@ bool Reporter::attempt(const std::function<void()>& change) {
     change();
     return true;
   } catch (const ranks::RankMissing&) {
+    throw;
+  } catch (const core::DeviceLost&) {
     throw;
   } catch (const core::Error& error) {
     training_.publishing.tell(error.what());

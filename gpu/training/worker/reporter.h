@@ -22,7 +22,8 @@ class Reporter {
   void fail(const std::string& why, bool by_input);
   /// What plan and parameters take, and the shapes on which kernels of users are timed.
   void note_sizes();
-  /// False if core::Error was thrown: it is told, and the training goes on as it was. Throws ranks::RankMissing.
+  /// False if core::Error was thrown: it is told, and the training goes on as it was. Throws ranks::RankMissing and
+  /// core::DeviceLost.
   bool attempt(const std::function<void()>& change);
 
  private:

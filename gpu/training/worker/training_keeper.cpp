@@ -270,7 +270,7 @@ void TrainingKeeper::leave() {
   } catch (const std::exception& error) {
     return training_.reporter.fail(fmt::format("the training could not be kept: {}", error.what()), false);
   }
-  if (training_.keeper->records_by_itself() && training_.view.step > 0)
+  if (training_.keeper->records_by_itself() && training_.view.step > 0 && training_.view.kept_in.empty())
     training_.view.kept_in = training_.view.run_dir;
   training_.view.may_close = true;
   training_.reporter.publish(true);

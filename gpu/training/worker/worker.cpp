@@ -6,6 +6,8 @@
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/messages/running.h"
+#include "gpu/training/hand_over.h"
+#include "gpu/training/worker/handing_over.h"
 #include "gpu/training/worker/preparation.h"
 #include "gpu/training/worker/training_context.h"
 
@@ -23,6 +25,18 @@ using std::chrono::milliseconds;
 
 constexpr auto kCommandTime = milliseconds(20);
 
+/// Where another process has ended.
+void count_on(Snapshot& view, const Counted& counted) {
+  view.started = counted.started;
+  view.generation = counted.generation;
+  view.training = counted.training;
+  view.trainings = counted.trainings;
+  view.notice_id = counted.notice_id;
+  view.network_number = counted.network_number;
+  view.divergence.id = counted.divergence_id;
+  view.answers = counted.answers;
+}
+
 }  // namespace
 
 Trainer::Worker::Worker(TrainerOptions options) : training_(options) {
@@ -33,6 +47,7 @@ Trainer::Worker::Worker(TrainerOptions options) : training_(options) {
   training_.view.classifies = options.model.loss == models::Loss::cross_entropy;
   training_.view.run_dir = options.run_dir;
   training_.view.parameters = models::parameter_layout(options.model).count;
+  if (options.handed_over) count_on(training_.view, options.handed_over->counted);
   training_.view.settings = std::make_shared<const TrainingSettings>(std::move(options));
   training_.publishing.publish({});
   thread_ = std::thread([this] { run(); });
@@ -54,8 +69,20 @@ void Trainer::Worker::run() {
   try {
     loop();
   } catch (const std::exception& error) {
-    training_.reporter.fail(core::sentence_of(error), false);
+    const auto lost = device_loss(error);
+    if (!lost || !hand_over(training_, *lost)) training_.reporter.fail(core::sentence_of(error), false);
   }
+}
+
+/// The error by which the device was lost: `error`, or what comes behind it. Nothing where it was not.
+std::optional<core::DeviceLost> Trainer::Worker::device_loss(const std::exception& error) {
+  if (const auto* const lost = dynamic_cast<const core::DeviceLost*>(&error)) return *lost;
+  try {
+    training_.device->make_stream()->synchronize();
+  } catch (const core::DeviceLost& lost) {
+    return lost;
+  }
+  return std::nullopt;
 }
 
 void Trainer::Worker::loop() {
@@ -117,6 +144,13 @@ void Trainer::Worker::handle_commands() {
     training_.command = next->number;
     try {
       taken = handle_surely(next->command);
+    } catch (const core::DeviceLost&) {
+      // The end of a training is asked for once: the process that goes on with it is to carry it out.
+      const bool ends =
+          std::holds_alternative<Leave>(next->command) || std::holds_alternative<Finish>(next->command);
+      training_.view.answers.note(next->number, false);
+      if (ends) training_.inbox.send({next->command, 0});
+      throw;
     } catch (...) {
       training_.view.answers.note(next->number, false);
       throw;

@@ -1,8 +1,11 @@
 #pragma once
 // The trainer's thread: it takes commands between two steps, and turns to each owner of the training in its time.
 
+#include <exception>
+#include <optional>
 #include <thread>
 
+#include "gpu/core/device_lost.h"
 #include "gpu/training/worker/training_context.h"
 
 namespace warpscope::training {
@@ -22,6 +25,7 @@ class Trainer::Worker {
   void run();
   void loop();
   bool turn();
+  std::optional<core::DeviceLost> device_loss(const std::exception& error);
 
   // Commands, each at a step boundary. These return false if it was refused.
   void handle_commands();

@@ -2,15 +2,18 @@
 // accelerator, which finds the pixels of each tap by itself, for convolutions that `hopper` has no kernels for: any
 // kernel up to 15x15, stride 1 and 2, dilation, padding or none, channels in multiples of 8. Tiles have as many columns
 // as the channels need. backward_input goes by the remainders of row and column by the stride, so that no zeros between
-// the steps are multiplied. Bias and activation, or the derivative of the activation before, are done on the way out.
+// the steps are multiplied. Bias and activation, or the gradient that comes from another reader of the input and the
+// derivative of the activation before, are done on the way out.
 //
-// The kernel: hopper_general.cuh. Limits: at least 32 channels each way; kernels that reach over less than 128 pixels;
-// operands aligned to 16 bytes; built as sm_90a, so that no other architecture can run it.
+// The kernel: hopper_general.cuh. Limits: fewer than 32 channels only where a kernel is 1x1, and of inputs that a
+// stride of 2 has passed over; kernels that reach over less than 128 pixels; operands aligned to 16 bytes; built as
+// sm_90a, so that no other architecture can run it.
 
 #include <utility>
 #include <vector>
 
 #include "gpu/ops/chains.h"
+#include "gpu/ops/conv2d/activated_chain.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/hopper_general/hopper_general.h"
@@ -54,32 +57,26 @@ void forward(const OpCall& call) {
 void backward_input(const OpCall& call) {
   Problem problem = backward_input_problem(call.shape, call.precision);
   const Activation derivative = derivative_of(call.shape.covered);
-  if (reads_input(derivative)) problem.after = derivative;
+  const bool masks = derivative == Activation::relu && !call.covers(Op::add_forward);
+  if (!masks) problem.after = derivative;
   const TileSize tile = choose_tile(problem, call.precision, fused::hopper::multiprocessors());
   cut(problem, tile);
   transpose_weights(call, call.operand<const void>(Name::weights), call.workspace);
   const void* read = derivative_operand(call);
   const Tensors tensors{.in = call.operand<const void>(Name::output_gradient),
                         .weights = call.workspace,
-                        .mask = derivative == Activation::relu ? read : nullptr,
-                        .beside = reads_input(derivative) ? read : nullptr,
+                        .mask = masks ? read : nullptr,
+                        .beside = masks ? nullptr : read,
+                        .addend = call.operand<const void>(Name::addend),
                         .out = call.operand<void>(Name::input_gradient)};
   launch(call, problem, tensors, map_backward_input(call, problem, tensors, tile), tile);
 }
 
-/// conv2d.forward bias.forward? (relu.forward | gelu.forward)?
-std::vector<Link> forward_chain() {
-  std::vector<Link> chain{{.op = Op::conv2d_forward, .renames = {{Name::output, Name::product}}},
-                          optional_link(Op::bias_forward, Name::product, Name::biased, result_shape)};
-  for (Link& each : activation_after(Name::biased, Name::output, result_shape))
-    chain.push_back(std::move(each));
-  return chain;
-}
-
-/// conv2d.backward_input (relu.backward | gelu.backward)?
+/// conv2d.backward_input add.forward? (relu.backward | gelu.backward)?
 std::vector<Link> backward_input_chain() {
   std::vector<Link> chain{
-      {.op = Op::conv2d_backward_input, .renames = {{Name::input_gradient, Name::unmasked_gradient}}}};
+      {.op = Op::conv2d_backward_input, .renames = {{Name::input_gradient, Name::product}}},
+      optional_link(Op::add_forward, Name::product, Name::unmasked_gradient, input_shape)};
   for (Link& each : derivative_after(input_shape)) chain.push_back(std::move(each));
   return chain;
 }
@@ -101,7 +98,7 @@ void limit(Variant& variant) {
 Variant hopper_general_forward() {
   Variant more;
   hopper_general::limit(more);
-  more.chain = hopper_general::forward_chain();
+  more.chain = activated_forward_chain();
   more.stored_for_others = {Name::unactivated};
   more.refuses = hopper_general::refuses_forward;
   return cuda_variant(

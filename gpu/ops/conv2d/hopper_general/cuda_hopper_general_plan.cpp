@@ -2,6 +2,7 @@
 #include <limits>
 #include <numeric>
 
+#include "gpu/ops/batch_norm/partial_moments.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/hopper_general/hopper_general.h"
@@ -20,6 +21,7 @@ constexpr int kStepElements = 16;  // in 16 bits
 constexpr int kLeastCorner = -128;
 constexpr int kMostCorner = 127;
 constexpr int kMostOffset = 255;
+constexpr int kMostMomentRows = 144;  // no GPU of 9.0 has more multiprocessors
 
 void set_channels(Problem& q, int result, int summed, core::Precision precision) {
   const int steps =
@@ -113,10 +115,21 @@ std::string refuses_size(const OpShape& s) {
   if (s.batch < 1 || sizes::output(s) < 1) return "takes images of at least one pixel";
   if (s.stride > kMostStride) return "takes a stride of 1 or 2";
   if (std::max(s.kernel_height, s.kernel_width) > kMostKernel) return "takes kernels of at most 15x15";
-  const bool channels = s.in_channels % kChannelStep == 0 && s.out_channels % kChannelStep == 0 &&
-                        std::min(s.in_channels, s.out_channels) >= kLeastChannels;
-  return channels ? "" : "takes at least 32 channels, in multiples of 8";
+  const bool channels = s.in_channels % kChannelStep == 0 && s.out_channels % kChannelStep == 0;
+  return channels ? "" : "takes channels in multiples of 8";
 }
+
+bool has_few_channels(const OpShape& s) {
+  return std::min(s.in_channels, s.out_channels) < kLeastChannels;
+}
+
+bool has_one_tap(const OpShape& s) {
+  return s.kernel_height * s.kernel_width == 1;
+}
+
+constexpr const char* kTooFewChannels =
+    "takes at least 32 channels each way; fewer where a kernel is 1x1, and of "
+    "inputs that a stride of 2 has passed over";
 
 /// Those that `hopper` has kernels for.
 bool is_wide(const OpShape& s) {
@@ -203,14 +216,38 @@ void cut(Problem& q, const TileSize& tile) {
   }
 }
 
+int moment_rows(const Problem& q, int multiprocessors) {
+  const int most = std::max(1, std::min(multiprocessors, kMostMomentRows) / q.column_tiles);
+  return std::min(most, q.tiles / q.column_tiles);
+}
+
+std::size_t moments_workspace(const OpShape& s) {
+  const std::int64_t least_tiles = divide_up(s.out_channels, kTileColumns.back());
+  const std::int64_t rows = std::max(std::int64_t{1}, kMostMomentRows / least_tiles);
+  return static_cast<std::size_t>(batch_norm::partial_moments_elements(rows, s.out_channels)) * sizeof(float);
+}
+
 std::string refuses_forward(const OpShape& s) {
   const std::string reason = refuses_size(s);
-  return reason.empty() ? refuses(s, forward_problem, s.height, s.width) : reason;
+  if (!reason.empty()) return reason;
+  // A tap's slice takes as long to copy however few channels it has.
+  if (has_few_channels(s) && !has_one_tap(s)) return kTooFewChannels;
+  return refuses(s, forward_problem, s.height, s.width);
 }
 
 std::string refuses_backward_input(const OpShape& s) {
   const std::string reason = refuses_size(s);
-  return reason.empty() ? refuses(s, backward_input_problem, output_height(s), output_width(s)) : reason;
+  if (!reason.empty()) return reason;
+  const bool passed_over = s.stride > 1 && s.out_channels >= kLeastChannels;
+  if (has_few_channels(s) && !has_one_tap(s) && !passed_over) return kTooFewChannels;
+  return refuses(s, backward_input_problem, output_height(s), output_width(s));
+}
+
+std::string refuses_backward_weights(const OpShape& s) {
+  const std::string reason = refuses_size(s);
+  if (!reason.empty()) return reason;
+  if (has_few_channels(s)) return "takes at least 32 channels each way";
+  return refuses(s, forward_problem, s.height, s.width);
 }
 
 std::size_t backward_input_workspace(const OpShape& s, core::Precision precision) {

@@ -124,7 +124,7 @@ Variant hopper_general_backward_weights() {
   more.workspace_bytes = [](const OpShape& shape, core::Precision) {
     return hopper_general::partial_bytes(hopper_general::plan_weights(shape).problem);
   };
-  more.refuses = hopper_general::refuses_forward;
+  more.refuses = hopper_general::refuses_backward_weights;
   return cuda_variant(
       Op::conv2d_backward_weights, "hopper_general", hopper_general::backward_weights,
       "A product over the pixels by wgmma and TMA, split among blocks, added in a fixed order.",

@@ -13,7 +13,8 @@
 // only the steps of 32 bytes that hold channels are multiplied.
 //
 // The FP32 sums begin with the bias; ReLU, or the mask of the ReLU before, is done to them, GELU and its derivative to
-// the rounded sums.
+// the rounded sums; so are an addition and the derivative behind it. Before a batch norm forward also leaves the
+// moments of its output (hopper_general_moments.cuh).
 //
 // Limits: those of refuses() in cuda_hopper_general_plan.cpp. Each tap's pixels come from the L2 cache anew, so tiles
 // of few columns wait for it. Threads 384 of 168 registers, exchanged to 40 and 232; shared memory up to 225 KiB.
@@ -30,6 +31,7 @@
 #include "gpu/ops/conv2d/fused/hopper/hopper_epilogue.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
 #include "gpu/ops/conv2d/hopper_general/hopper_general.h"
+#include "gpu/ops/conv2d/hopper_general/hopper_general_moments.cuh"
 #include "gpu/ops/conv2d/hopper_general/hopper_general_ptx.cuh"
 #include "gpu/ops/conv2d/hopper_general/hopper_general_write.cuh"
 #include "gpu/ops/kernel_launch.cuh"
@@ -47,6 +49,9 @@ constexpr int kConsumerRegisters = 232;
 constexpr unsigned kMostShared = 227 << 10;
 constexpr int kMostStages = 8;
 constexpr int kLate = 2;  ///< stages by which one consumer starts later than the other
+
+/// What comes behind the sums of a tile. Each has kernels of its own, whose registers others need not have.
+enum class Ending { activation, addition, moments };
 
 template <class Arithmetic, int kProducts, int kColumns>
 struct Shape {
@@ -229,12 +234,15 @@ __device__ __forceinline__ void multiply_tile(float (&sums)[S::products][S::sums
   turn.used = 0;
 }
 
-template <class S>
+/// `shared`: where the stages begin.
+template <class S, Ending kEnding>
 __device__ void consume(const Problem& q, const tiles::StagePlaces<S>& at, const Result<typename S::Math>& to,
-                        int consumer, int thread) {
+                        [[maybe_unused]] unsigned char* shared, int consumer, int thread) {
+  constexpr bool kSummed = kEnding == Ending::addition;
   const int lane = thread % 32;
   const tiles::Lane place{thread / 32, lane / 4, lane % 4};
   Turn<S> turn;
+  [[maybe_unused]] TileMoments<S::sums> moments;
   // One consumer starts some stages later, so that while one writes the other still multiplies.
   const Lattice& first = q.lattices[tile_of<S>(q, static_cast<int>(blockIdx.x)).lattice];
   if (consumer == 1 && taps_of(first) * slices_of(q) > kLate) tiles::wait(at.full(kLate), 0);
@@ -243,21 +251,28 @@ __device__ void consume(const Problem& q, const tiles::StagePlaces<S>& at, const
     const Lattice& lattice = q.lattices[tile.lattice];
     if (thread < S::consumer_rows) {
       const int pixel = tile.pixel + consumer * S::consumer_rows + thread;
-      prefetch_mask<S::columns>(q, lattice, to, pixel, tile.channel);
+      prefetch_beside<S::columns, kSummed>(q, lattice, to, pixel, tile.channel);
     }
     float sums[S::products][S::sums];
     multiply_tile<S>(sums, q, at, to, turn, tile, consumer, lane);
     const int first_pixel = tile.pixel + consumer * S::consumer_rows + 16 * place.warp;
+    if constexpr (kEnding == Ending::moments) {
+      write_and_sum(typename S::Math{}, sums, q, lattice, to, first_pixel, tile.channel, place, moments);
+    } else {
 #pragma unroll
-    for (int p = 0; p < S::products; ++p) {
-      write_rows(typename S::Math{}, sums[p], q, lattice, to, first_pixel + p * kProductRows, tile.channel,
-                 place);
+      for (int p = 0; p < S::products; ++p) {
+        write_rows(typename S::Math{}, sums[p], q, lattice, to, first_pixel + p * kProductRows, tile.channel,
+                   place);
+      }
+      finish_rows<S::products, S::sums, kSummed>(q, lattice, to, first_pixel, tile.channel, place);
     }
-    finish_rows<S::products, S::sums>(q, lattice, to, first_pixel, tile.channel, place);
+  }
+  if constexpr (kEnding == Ending::moments) {
+    tiles::leave_moments<S::columns>(moments, shared, consumer, place, q.column_tiles, q.channels, to.parts);
   }
 }
 
-template <class S>
+template <class S, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_hopper_general(const __grid_constant__ Problem q, const __grid_constant__ Maps maps,
                           const __grid_constant__ Result<typename S::Math> to) {
@@ -272,7 +287,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (thread == 0) produce<S>(q, at, maps);
   } else {
     tiles::grow_registers<kConsumerRegisters>();
-    consume<S>(q, at, to, thread / kWarpgroup - 1, thread % kWarpgroup);
+    unsigned char* const stages = shared + (at.base - tiles::shared_address(shared));
+    consume<S, kEnding>(q, at, to, stages, thread / kWarpgroup - 1, thread % kWarpgroup);
   }
 #else
   __trap();  // this build has no code for sm_90a
@@ -281,7 +297,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 // ---- launches ----
 
-template <class Math, int kProducts, int kColumns>
+template <class Math, bool kNormed, int kProducts, int kColumns>
 void launch_size(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps) {
   using S = Shape<Math, kProducts, kColumns>;
   using Storage = typename Math::Storage;
@@ -291,27 +307,42 @@ void launch_size(const OpCall& call, const Problem& problem, const Tensors& tens
       .written = static_cast<Storage*>(tensors.kept != nullptr ? tensors.kept : tensors.out),
       .out = static_cast<Storage*>(tensors.out),
       .after = problem.after,
-      .beside = static_cast<const Storage*>(tensors.beside)};
-  const auto blocks = static_cast<unsigned>(std::min(problem.tiles, tiles::multiprocessors()));
-  run_kernel(call, {blocks, kThreads, S::shared_bytes}, conv2d_hopper_general<S>, problem, maps, to);
+      .beside = static_cast<const Storage*>(tensors.beside),
+      .addend = static_cast<const Storage*>(tensors.addend),
+      .parts = tensors.parts};
+  const int most = kNormed ? moment_rows(problem, tiles::multiprocessors()) * problem.column_tiles
+                           : tiles::multiprocessors();
+  const auto blocks = static_cast<unsigned>(std::min(problem.tiles, most));
+  const auto run = [&](auto kernel) {
+    run_kernel(call, {blocks, kThreads, S::shared_bytes}, kernel, problem, maps, to);
+  };
+  if constexpr (kNormed) {
+    run(conv2d_hopper_general<S, Ending::moments>);
+  } else {
+    if (tensors.addend != nullptr) return run(conv2d_hopper_general<S, Ending::addition>);
+    run(conv2d_hopper_general<S, Ending::activation>);
+  }
 }
 
 /// Launches the one of kTileColumns that the tile has.
-template <class Math, int kProducts, std::size_t... kIndex>
+template <class Math, bool kNormed, int kProducts, std::size_t... kIndex>
 void launch_columns(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
                     int columns, std::index_sequence<kIndex...>) {
   ((columns == kTileColumns[kIndex]
-        ? launch_size<Math, kProducts, kTileColumns[kIndex]>(call, problem, tensors, maps)
+        ? launch_size<Math, kNormed, kProducts, kTileColumns[kIndex]>(call, problem, tensors, maps)
         : void()),
    ...);
 }
 
-template <class Math>
+/// `kNormed`: the output's moments are left for a batch norm.
+template <class Math, bool kNormed = false>
 void launch(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
             const TileSize& tile) {
   constexpr auto kAll = std::make_index_sequence<kTileColumns.size()>();
-  if (tile.products == 1) return launch_columns<Math, 1>(call, problem, tensors, maps, tile.columns, kAll);
-  return launch_columns<Math, 2>(call, problem, tensors, maps, tile.columns, kAll);
+  const int columns = tile.columns;
+  if (tile.products == 1)
+    return launch_columns<Math, kNormed, 1>(call, problem, tensors, maps, columns, kAll);
+  return launch_columns<Math, kNormed, 2>(call, problem, tensors, maps, columns, kAll);
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ struct Problem {
   int full_slices = 0;  ///< of the summed channels, 128 bytes each
   int tail_steps = 0;   ///< products over what is left of them, each of 32 bytes: 0 to 3
   bool relu = false;
-  Activation after = Activation::none;  ///< another than ReLU, or of backward_input its derivative
+  /// Another than ReLU, or of backward_input its derivative; behind an addition ReLU's too.
+  Activation after = Activation::none;
 };
 
 /// The tensor maps: pixels of each lattice, filters.
@@ -89,7 +90,9 @@ struct Tensors {
   const void* mask = nullptr;     ///< the result is zero where this is not positive; none if nullptr
   void* kept = nullptr;           ///< takes what Problem::after reads, where somebody else does
   const void* beside = nullptr;   ///< what the derivative of Problem::after reads, of backward_input
+  const void* addend = nullptr;   ///< is added before that derivative; none if nullptr; then there is no mask
   void* out = nullptr;
+  float* parts = nullptr;  ///< moments of `out` (batch_norm/partial_moments.h); only by launch_normed_*()
 };
 
 /// forward; backward_input. Without tiles.
@@ -101,6 +104,13 @@ TileSize choose_tile(const Problem& q, core::Precision precision, int multiproce
 
 /// Sets the numbers of tiles.
 void cut(Problem& q, const TileSize& tile);
+
+/// Blocks that leave moments of the same channels, each a row of them: so many that there are no more blocks than
+/// multiprocessors, but one at least. A block has only tiles of the same channels.
+int moment_rows(const Problem& q, int multiprocessors);
+
+/// Bytes of the moments that forward leaves at most.
+std::size_t moments_workspace(const OpShape& shape);
 
 /// The tensor maps of `call`, whose operands must be aligned to 16 bytes. Throws core::Error.
 Maps map_forward(const OpCall& call, const Problem& q, const Tensors& tensors, const TileSize& tile);
@@ -121,6 +131,7 @@ void limit(Variant& variant);
 /// Why the kernels cannot take `shape`, or should not because `hopper` takes less time, or "".
 std::string refuses_forward(const OpShape& shape);
 std::string refuses_backward_input(const OpShape& shape);
+std::string refuses_backward_weights(const OpShape& shape);
 
 /// Bytes of the weights by tap and input channel.
 std::size_t backward_input_workspace(const OpShape& shape, core::Precision precision);
@@ -132,6 +143,12 @@ void launch_fp16(const OpCall& call, const Problem& problem, const Tensors& tens
                  const TileSize& tile);
 void launch_tf32(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
                  const TileSize& tile);
+
+/// The same for forward before a batch norm, which also leaves the moments of the output in Tensors::parts.
+void launch_normed_bf16(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
+                        const TileSize& tile);
+void launch_normed_fp16(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
+                        const TileSize& tile);
 
 /// (K, R, S, C) to (R, S, C, K): filters of backward_input are input channels.
 void transpose_weights(const OpCall& call, const void* weights, void* transposed);

@@ -4,7 +4,8 @@
 // words, so that each writes 16 bytes; in FP32 each writes its own 8.
 //
 // GELU, and its derivative, are long: a loop does them to what a lane has just written, which it finds in the L2 cache.
-// So the instructions of all other calls stay few, and what GELU reads is rounded, as the backward pass reads it.
+// So the instructions of all other calls stay few, and what GELU reads is rounded, as the backward pass reads it. The
+// same loop adds another gradient, for which there are no registers before the sums are written.
 
 #include <cstdint>
 
@@ -23,9 +24,11 @@ struct Result {
   const typename Math::Storage* mask;
   typename Math::Storage* written;  ///< takes the sums: `out`, or what an activation reads
   typename Math::Storage* out;
-  Activation after;  ///< another than ReLU
-  const typename Math::Storage*
-      beside;  ///< what its derivative reads; nullptr: the activation itself is done
+  Activation after;  ///< another than ReLU; behind an addition any
+  /// What its derivative reads; nullptr: the activation itself is done.
+  const typename Math::Storage* beside;
+  const typename Math::Storage* addend;  ///< is added before the derivative; nullptr: nothing is
+  float* parts;  ///< of moments (batch_norm/partial_moments.h), where the call leaves them
 };
 
 /// The chunks of a pixel's channels that a lane writes at once: a member's first one, and from one to its next. So many
@@ -57,18 +60,25 @@ __device__ __forceinline__ std::int64_t element_of(const Problem& q, const Latti
   return ((static_cast<std::int64_t>(image) * q.rows + row) * q.columns + column) * q.channels;
 }
 
-/// Prefetches what the mask has of a pixel, which is read when the sums are done.
-template <int kColumns, class Math>
-__device__ __forceinline__ void prefetch_mask(const Problem& q, const Lattice& lattice,
-                                              const Result<Math>& to, int pixel, int channel) {
-  constexpr int kLine = 128 / static_cast<int>(sizeof(typename Math::Storage));
-  const auto* beside = to.mask != nullptr ? to.mask : to.beside;
-  if (beside == nullptr || pixel >= lattice.pixels) return;
-  const auto* from = beside + element_of(q, lattice, pixel) + channel;
+/// Prefetches what a tensor has of a pixel, `from` its element at `channel` on.
+template <int kColumns, class Storage>
+__device__ __forceinline__ void prefetch_pixel(const Problem& q, const Storage* from, int channel) {
+  constexpr int kLine = 128 / static_cast<int>(sizeof(Storage));
 #pragma unroll
   for (int i = 0; i < kColumns; i += kLine) {
     if (channel + i < q.channels) fused::hopper::prefetch_line(from + i);
   }
+}
+
+/// Prefetches what is read beside the sums of a pixel when these are done.
+template <int kColumns, bool kSummed, class Math>
+__device__ __forceinline__ void prefetch_beside(const Problem& q, const Lattice& lattice,
+                                                const Result<Math>& to, int pixel, int channel) {
+  const auto* beside = to.mask != nullptr ? to.mask : to.beside;
+  if ((!kSummed && beside == nullptr) || pixel >= lattice.pixels) return;
+  const std::int64_t first = element_of(q, lattice, pixel) + channel;
+  if (beside != nullptr) prefetch_pixel<kColumns>(q, beside + first, channel);
+  if constexpr (kSummed) prefetch_pixel<kColumns>(q, to.addend + first, channel);
 }
 
 /// The bias of two neighbouring channels, zeros where there is none.
@@ -167,17 +177,19 @@ __device__ __forceinline__ void write_rows(mma::Tf32, const float (&sums)[kCount
   }
 }
 
-/// What a lane changes at once, with what the change reads beside it.
-template <class Math, int kCount>
+/// What a lane changes at once, with what is added to it first, if `kSummed`, and what the change reads beside it.
+template <class Math, int kCount, bool kSummed>
 struct Changed {
   using C = Chunks<Math, kCount>;
+  using Words = typename C::Words;
   static constexpr int at_once = C::at_once;
   static constexpr int turns = (C::count + at_once - 1) / at_once;  ///< of a pixel
 
   std::int64_t first = 0;  ///< its first element
   unsigned exists = 0;     ///< a bit each
-  typename C::Words words[at_once];
-  typename C::Words beside[at_once];
+  Words words[at_once];
+  Words beside[at_once];
+  Words addend[kSummed ? at_once : 1];
 
   __device__ __forceinline__ void read(const Problem& q, const Lattice& lattice, const Result<Math>& to,
                                        int pixel, int channel, int turn, int member) {
@@ -189,9 +201,10 @@ struct Changed {
       const int mine = offset + C::step * k;
       if (pixel >= lattice.pixels || mine >= 2 * kCount || channel + mine >= q.channels) continue;
       exists |= 1u << k;
-      words[k] = *reinterpret_cast<const typename C::Words*>(to.written + first + C::step * k);
-      if (to.beside == nullptr) continue;
-      beside[k] = __ldg(reinterpret_cast<const typename C::Words*>(to.beside + first + C::step * k));
+      const std::int64_t place = first + C::step * k;
+      words[k] = *reinterpret_cast<const Words*>(to.written + place);
+      if constexpr (kSummed) addend[k] = __ldg(reinterpret_cast<const Words*>(to.addend + place));
+      if (to.beside != nullptr) beside[k] = __ldg(reinterpret_cast<const Words*>(to.beside + place));
     }
   }
 
@@ -200,19 +213,23 @@ struct Changed {
 #pragma unroll
     for (int k = 0; k < at_once; ++k) {
       if ((exists >> k & 1u) == 0) continue;
-      *reinterpret_cast<typename C::Words*>(out + first + C::step * k) =
-          changed_words<Math>(words[k], beside[k], change);
+      Words from = words[k];
+      if constexpr (kSummed) {
+        from = changed_words<Math>(from, addend[k], [](float a, float b) { return a + b; });
+      }
+      *reinterpret_cast<Words*>(out + first + C::step * k) = changed_words<Math>(from, beside[k], change);
     }
   }
 };
 
-/// change(value, the number beside it) of what write_rows() wrote, of all rows of a warp: `kProducts` times 16 that are
-/// kProductRows apart. While some are changed, the next ones are on their way.
-template <int kProducts, int kCount, class Math, class Change>
+/// change(value, the number beside it) of what write_rows() wrote, to which the addend comes first if `kSummed`, of all
+/// rows of a warp: `kProducts` times 16 that are kProductRows apart. While some are changed, the next ones are on their
+/// way.
+template <int kProducts, int kCount, bool kSummed, class Math, class Change>
 __device__ __forceinline__ void change_rows(const Problem& q, const Lattice& lattice, const Result<Math>& to,
                                             int pixel, int channel, const fused::hopper::Lane& lane,
                                             Change change) {
-  using Some = Changed<Math, kCount>;
+  using Some = Changed<Math, kCount, kSummed>;
   constexpr int kTurns = 2 * kProducts * Some::turns;
   const auto read = [&](Some& some, int turn) {
     const int row = turn / Some::turns;
@@ -229,17 +246,25 @@ __device__ __forceinline__ void change_rows(const Problem& q, const Lattice& lat
   }
 }
 
-/// Result::after of all rows of a warp.
-template <int kProducts, int kCount, class Math>
+/// The addition, if `kSummed`, and Result::after of all rows of a warp.
+template <int kProducts, int kCount, bool kSummed, class Math>
 __device__ __forceinline__ void finish_rows(const Problem& q, const Lattice& lattice, const Result<Math>& to,
                                             int pixel, int channel, const fused::hopper::Lane& lane) {
-  with_kept_activation(to.after, [&]<class A>(A) {
-    const auto change_all = [&](auto change) {
-      change_rows<kProducts, kCount>(q, lattice, to, pixel, channel, lane, change);
-    };
-    if (to.beside == nullptr) return change_all([](float z, float) { return A::value(z); });
-    change_all([](float dy, float z) { return A::gradient(dy, z); });
-  });
+  const auto change_all = [&](auto change) {
+    change_rows<kProducts, kCount, kSummed>(q, lattice, to, pixel, channel, lane, change);
+  };
+  if constexpr (kSummed) {
+    const Activation after = to.after;  // a loop for all of them: loops of their own take more registers
+    change_all([after](float sum, float beside) {
+      with_activation(after, [&]<class A>(A) { sum = A::gradient(sum, beside); });
+      return sum;
+    });
+  } else {
+    with_kept_activation(to.after, [&]<class A>(A) {
+      if (to.beside == nullptr) return change_all([](float z, float) { return A::value(z); });
+      change_all([](float dy, float z) { return A::gradient(dy, z); });
+    });
+  }
 }
 
 }  // namespace warpscope::ops::conv2d::hopper_general

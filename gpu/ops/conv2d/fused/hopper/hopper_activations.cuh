@@ -262,7 +262,7 @@ __device__ void consume(const ActivationsProblem& q, const Places<S>& at, const 
     }
   }
   if constexpr (S::moments) {
-    leave_moments(moments, tiles, consumer, place, q.column_tiles, q.to.channels, q.parts);
+    leave_moments<S::columns>(moments, tiles, consumer, place, q.column_tiles, q.to.channels, q.parts);
   }
 }
 

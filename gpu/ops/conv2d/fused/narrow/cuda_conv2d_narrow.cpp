@@ -1,11 +1,13 @@
 // conv2d, variant `narrow`: over `fused` it adds kernels for layers with 1 to 4 channels on one side, which
-// are bound by memory: each wide element is read and written once (narrow_*.cu). Other shapes run as `fused`.
+// are bound by memory: each wide element is read and written once (narrow_*.cu; few_channels.h for kernels of any size
+// on at most three channels). Other shapes run as `fused`.
 // Limits: FP16 and BF16 (in TF32 the narrow kernels want 128 KB of shared memory a block, which not every GPU
 // of compute capability 8.0 and later has: `hopper` runs them there). Source: narrow.h.
 
 #include <stdexcept>
 #include <vector>
 
+#include "gpu/ops/conv2d/few_channels/few_channels_chain.h"
 #include "gpu/ops/conv2d/fused/general/general.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow.h"
 #include "gpu/ops/conv2d/fused/routes.h"
@@ -35,12 +37,16 @@ std::vector<Route> narrow_routes(Op op) {
     case Op::conv2d_forward:
       return {{narrow::input_forward::takes, nullptr, narrow::input_forward::launch},
               {narrow::output_forward::takes, nullptr, narrow::output_forward::launch},
+              {few_channels::chain_forward::takes, few_channels::chain_forward::workspace,
+               few_channels::chain_forward::launch, false},
               {takes_all, general::forward_workspace, general::forward}};
     case Op::conv2d_backward_weights:
       return {{narrow::input_backward_weights::takes, narrow::input_backward_weights::workspace,
                narrow::input_backward_weights::launch},
               {narrow::output_backward_weights::takes, narrow::output_backward_weights::workspace,
                narrow::output_backward_weights::launch},
+              {few_channels::chain_backward_weights::takes, few_channels::chain_backward_weights::workspace,
+               few_channels::chain_backward_weights::launch, false},
               {takes_all, general::backward_weights_workspace, general::backward_weights}};
     case Op::conv2d_backward_input:
       return {{narrow::output_backward_input::takes, nullptr, narrow::output_backward_input::launch},

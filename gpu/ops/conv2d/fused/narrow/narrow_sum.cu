@@ -32,17 +32,28 @@ __global__ void __launch_bounds__(kSumWarps * 32)
   for (int other = 1; other < kSumWarps; ++other) sum += sums[other][lane];
   if (element < q.weights) {
     dw[element] = sum;
-  } else {
+  } else if (db != nullptr) {
     db[element - q.weights] = sum;
   }
 }
 
 }  // namespace
 
-void launch_sum(const ChainCall& call, std::string_view part, const SumProblem& problem) {
+void launch_sum(const Variant& variant, core::Stream& stream, std::string_view part,
+                const SumProblem& problem, const SumTensors& tensors) {
+  struct Call {
+    const Variant* variant;
+    core::Stream* stream;
+  };
   const int blocks = (problem.weights + problem.bias + kSumElements - 1) / kSumElements;
-  run_kernel(call, part, {static_cast<unsigned>(blocks), kSumWarps * 32}, narrow_sum, problem, call.workspace,
-             Name::weights_gradient, Name::bias_gradient);
+  run_kernel(Call{&variant, &stream}, part, {static_cast<unsigned>(blocks), kSumWarps * 32}, narrow_sum,
+             problem, tensors.partial, tensors.weights_gradient, tensors.bias_gradient);
+}
+
+void launch_sum(const ChainCall& call, std::string_view part, const SumProblem& problem) {
+  launch_sum(*call.variant, *call.stream, part, problem,
+             {static_cast<const float*>(call.workspace), call.operand<float>(Name::weights_gradient),
+              call.operand<float>(Name::bias_gradient)});
 }
 
 }  // namespace warpscope::ops::conv2d::fused::narrow

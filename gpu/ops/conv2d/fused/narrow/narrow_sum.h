@@ -28,4 +28,14 @@ struct SumProblem {
 /// Sums the partial results in the workspace. `part` of the work, for errors.
 void launch_sum(const ChainCall& call, std::string_view part, const SumProblem& problem);
 
+struct SumTensors {
+  const float* partial;
+  float* weights_gradient;
+  float* bias_gradient;  ///< none if nullptr
+};
+
+/// The same of any variant.
+void launch_sum(const Variant& variant, core::Stream& stream, std::string_view part,
+                const SumProblem& problem, const SumTensors& tensors);
+
 }  // namespace warpscope::ops::conv2d::fused::narrow
