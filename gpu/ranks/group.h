@@ -114,7 +114,7 @@ class Meeting {
   virtual void set_patience_to_begin(std::chrono::milliseconds /*patience*/) {}
   /// On rank 0, before the first look(): who is told of ranks that begin and have not looked for a second: "rank 2 (pid
   /// 123) has not answered for 1.0 s while it begins"; and with no ranks once all have.
-  virtual void tell_silent(TellSlow /*tell*/) {}
+  virtual void tell_silent(const TellSlow& /*tell*/) {}
   /// On rank 0: ends all others at once, where they are processes that it can end.
   virtual void end_others() {}
   /// One of kGroups groups, each for one thread; `number` is the same on all ranks. Once each.

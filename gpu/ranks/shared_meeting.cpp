@@ -78,8 +78,8 @@ void SharedMeeting::set_patience_to_begin(std::chrono::milliseconds patience) {
   begins_ = true;
 }
 
-void SharedMeeting::tell_silent(TellSlow tell) {
-  silence_.tell_to(std::move(tell));
+void SharedMeeting::tell_silent(const TellSlow& tell) {
+  silence_.tell_to(tell);
 }
 
 void SharedMeeting::note_process(int rank, int process) {

@@ -31,7 +31,7 @@ class SharedMeeting final : public Meeting {
   void look(std::chrono::milliseconds passed) const override;
   void set_patience(std::chrono::milliseconds patience) override;
   void set_patience_to_begin(std::chrono::milliseconds patience) override;
-  void tell_silent(TellSlow tell) override;
+  void tell_silent(const TellSlow& tell) override;
   void end_others() override;
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;

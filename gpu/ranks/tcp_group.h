@@ -79,7 +79,7 @@ class TcpMeeting final : public Meeting {
   void look(std::chrono::milliseconds passed) const override;
   void set_patience(std::chrono::milliseconds patience) override;
   void set_patience_to_begin(std::chrono::milliseconds /*patience*/) override { begins_ = true; }
-  void tell_silent(TellSlow tell) override { silence_.tell_to(std::move(tell)); }
+  void tell_silent(const TellSlow& tell) override { silence_.tell_to(tell); }
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
 

@@ -79,10 +79,12 @@ struct LastingTraining::Child {
       : near(std::move(ends.first)),
         process(kThisProgram, command, STDERR_FILENO, ends.second.socket().number(),
                 user_kernels::Process::Worth::same),
+        id(process.id()),
         source(near, std::move(before)) {}
 
   Channel near;
   user_kernels::Process process;
+  const pid_t id;
   RemoteSource source;
 };
 
@@ -120,14 +122,14 @@ void LastingTraining::run() {
   news_.notify_all();
 }
 
-/// Waits for it; nullptr if the training ends otherwise.
+/// Waits for it, or until this training is left; nullptr if there is none.
 LastingTraining::HandOver LastingTraining::handed_by_trainer() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
     if (HandOver over = trainer_.ending().hand_over) return over;
     news_.wait_for(lock, kLook);
   }
-  return nullptr;
+  return trainer_.ending().hand_over;
 }
 
 /// Waits for the end of what trains, and lets another process go on, as often as that makes sense.
@@ -136,7 +138,7 @@ void LastingTraining::follow() {
   std::uint64_t failed_at = 0;
   for (int processes = 1; over && !stopped(); ++processes) {
     const HandOver now = std::exchange(over, nullptr);
-    const bool again = processes > 1 && now->failed_at <= failed_at;
+    const bool again = processes > 1 && now->failed_at == failed_at;
     if (again || processes == kMostProcesses) {
       fail(fmt::format("{}; but that has happened {}, so it ends", now->told,
                        again ? "at that step before" : "too often"));
@@ -146,6 +148,7 @@ void LastingTraining::follow() {
     }
     delete_folder_of(*now);
   }
+  if (over) delete_folder_of(*over);  // it was left meanwhile
 }
 
 /// Until that process ends: what the next one goes on with; nullptr where none does.
@@ -230,7 +233,7 @@ std::shared_ptr<LastingTraining::Child> LastingTraining::child() const {
 
 pid_t LastingTraining::process() const {
   const auto now = child();
-  return now ? now->process.id() : 0;
+  return now ? now->id : 0;
 }
 
 std::shared_ptr<const Snapshot> LastingTraining::snapshot() const {

@@ -2,8 +2,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <span>
 
-#include "gpu/core/device_lost.h"
+#include "gpu/core/error.h"
 
 namespace warpscope::remote {
 namespace {
@@ -74,8 +75,8 @@ std::optional<training::ShownImages> Server::shown() {
     exchange_ = exchange;
     shown_ = slot->number;
     return copy_of(*slot);
-  } catch (const core::DeviceLost&) {
-    return std::nullopt;  // the trainer finds it too, and says what becomes of the training
+  } catch (const core::Error&) {
+    return std::nullopt;  // pictures are not worth a training, and the trainer finds what ends that
   }
 }
 
@@ -84,13 +85,13 @@ training::ShownImages Server::copy_of(const training::ImageSlot& slot) {
   const auto fetched = [this](const core::Buffer& buffer) {
     return core::download<float>(*stream_, buffer.data(), buffer.bytes() / sizeof(float));
   };
-  const auto* const errors = slot.errors.as<const float>();
+  const std::span errors(slot.errors.as<const float>(), slot.errors.bytes() / sizeof(float));
   training::ShownImages images{exchange_->shape(),
                                slot.step,
                                0,
                                fetched(slot.original),
                                fetched(slot.reconstruction),
-                               {errors, errors + slot.errors.bytes() / sizeof(float)}};
+                               {errors.begin(), errors.end()}};
   stream_->record(*slot.read);
   return images;
 }

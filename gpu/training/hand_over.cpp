@@ -11,6 +11,7 @@ TrainerOptions options_of(const std::shared_ptr<const HandOver>& hand_over) {
   options.live_kernels.includes.assign(hand_over->includes.begin(), hand_over->includes.end());
   options.live_kernels.files = hand_over->files;
   options.live_kernels.folders = hand_over->folders;
+  options.live_kernels.forgotten = hand_over->forgotten;
   options.handed_over = hand_over;
   return options;
 }

@@ -37,6 +37,7 @@ struct HandOver {
   PlainSurroundings around;
   std::vector<std::string> includes;  ///< folders of headers of kernels
   std::vector<user_kernels::NamedPlace> files, folders;
+  std::vector<std::string> forgotten;  ///< of these folders
   Counted counted;
   std::vector<NumberedCommand> waiting;  ///< that were not carried out
 };

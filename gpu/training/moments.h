@@ -119,8 +119,11 @@ class Moments {
   /// A moment whose state is still to come, as are losses of steps that are under way. There is no other such.
   void expect(Moment moment);
   bool expects() const { return coming_.has_value(); }
-  /// The one that is expected is not to be trusted.
-  void drop_expected() { coming_.reset(); }
+  /// Neither the one that is expected nor the newest one is to be trusted.
+  void drop_expected() {
+    coming_.reset();
+    newest_.reset();
+  }
   void matters() {
     coming_->matters = true;
     coming_->only_guards = false;

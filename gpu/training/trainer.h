@@ -51,7 +51,7 @@ struct PlainSurroundings {
   /// only, not the training; "" for neither.
   std::string record_dir;
   bool keeps_moments = true;  ///< somebody may go back to them
-  /// Of training that are worth it: what is shorter is begun again sooner than found.
+  /// Seconds of training that are worth keeping: what is shorter is begun again sooner than found.
   double unsaved_seconds = 2;
   int shown_images = 32;          ///< held-out images reconstructed for the reader; 0 for none
   double image_seconds = 0.1;     ///< between two reconstructions, at the least

@@ -262,7 +262,7 @@ TEST(NormedConvolution, AChosenNormRunsByItself) {
   }
 }
 
-TEST(NormedConvolution, OfOtherChannelsRunsAsAGeneralOne) {
+TEST(NormedConvolution, RunsAsAGeneralOneWithOtherChannels) {
   for (const NormedCase& on : normed_cases()) {
     if (!on.is_gpu()) continue;
     for (const bool bias : {false, true}) {

@@ -27,9 +27,9 @@ std::string text_of(const std::string& message) {
 TEST(Connection, BringsMessagesOfAnyLengthWholeAndInOrderBothWays) {
   const auto [near, far] = make_connection();
   const std::string large(std::size_t{5} << 20, 'x');  // more than a socket holds
-  std::jthread writer([&near = near, &large] {
-    EXPECT_TRUE(near.write(message("one")));
-    EXPECT_TRUE(near.write(message(large)));
+  std::jthread writer([&from = near, &large] {
+    EXPECT_TRUE(from.write(message("one")));
+    EXPECT_TRUE(from.write(message(large)));
   });
   EXPECT_TRUE(far.write(message("back")));
   EXPECT_EQ(text_of(far.read().value()), "one");

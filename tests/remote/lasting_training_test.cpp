@@ -43,7 +43,7 @@ class Lasting : public testing::Test {
   }
   ~Lasting() override { ::unsetenv(kRole); }
 
-  /// Of a data set that another process finds too.
+  /// With a data set that another process finds too.
   static TrainerOptions options() {
     TrainerOptions made = tests::tiny_trainer_options();
     made.model = models::find_model("mlp");
@@ -154,7 +154,9 @@ TEST_F(Lasting, WhoseOtherProcessIsKilledFailsInASentence) {
   LastingTraining training(std::move(endless));
   FeedLog log(training.subscribe());
   ASSERT_TRUE(tests::eventually([&] { return training.process() != 0; }));
-  ::kill(training.process(), SIGKILL);
+  const pid_t process = training.process();
+  ASSERT_GT(process, 0);
+  ::kill(process, SIGKILL);
   ASSERT_TRUE(training.wait(kPatience));
   EXPECT_EQ(training.snapshot()->state, TrainerState::failed);
   EXPECT_EQ(training.snapshot()->notice,
@@ -169,6 +171,7 @@ TEST_F(Lasting, ThatIsLeftEndsItsProcess) {
     LastingTraining training(std::move(endless));
     ASSERT_TRUE(tests::eventually([&] { return training.process() != 0; }));
     process = training.process();
+    ASSERT_GT(process, 0);
   }
   EXPECT_NE(::kill(process, 0), 0);
 }

@@ -455,7 +455,7 @@ void Session::begin_leaving() {
   const bool writes = !snapshot_->run_dir.empty() || !options_.training.save_file.empty();
   const bool recorded = !options_.training.run_dir.empty() && !snapshot_->run_dir.empty();
   const bool keeps = !recorded && !options_.training.unsaved_dir.empty() && options_.exit_after_steps == 0 &&
-                     state != TrainerState::preparing;
+                     (state != TrainerState::preparing || snapshot_->step > 0);
   const bool done = state == TrainerState::finished && !keeps;
   if (options_.source || !(writes || keeps) || done || state == TrainerState::failed) return;
   send_(training::Leave{});

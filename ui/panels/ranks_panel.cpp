@@ -332,8 +332,7 @@ void RanksPanel::draw_choice(const Frame& frame) {
   if (text_button(
           frame, "ranks.measure", "measure links",
           "Moves 16 MB between every pair of ranks, one pair after the other (1 MB where there are more than "
-          "16 "
-          "ranks), over what their sums go over, and keeps the best of three times. The training waits "
+          "16 ranks), over what their sums go over, and keeps the best of three times. The training waits "
           "meanwhile.",
           able)) {
     frame.send(training::MeasureLinks{});

@@ -59,7 +59,7 @@ std::vector<OpShape> shapes() {
   return list;
 }
 
-/// Of first layers, for `few_channels`: kernels of one tap and of as many as fit, filters that no slab divides, images
+/// First layers, for `few_channels`: kernels of one tap and of as many as fit, filters that no slab divides, images
 /// smaller and larger than a tile, and more tiles than run at once.
 std::vector<OpShape> few_channels_shapes() {
   return {conv(2, 9, 14, 3, 72, 1, 1),
@@ -69,6 +69,7 @@ std::vector<OpShape> few_channels_shapes() {
           conv(17, 64, 65, 3, 8, 5, 5),
           conv(2, 1, 61, 1, 24, 1, 9),
           conv(2, 32, 32, 3, 64, 9, 9),
+          conv(1, 20, 20, 3, 32, 11, 11),
           general(conv(2, 33, 30, 3, 64, 7, 7), 2),
           general(conv(1, 19, 22, 2, 16, 3, 5), 3, 2),
           general(conv(2, 17, 18, 3, 48, 5, 5), 1, 2),

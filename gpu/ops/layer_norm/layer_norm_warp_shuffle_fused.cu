@@ -21,7 +21,7 @@
 namespace warpscope::ops::layer_norm {
 namespace {
 
-/// What the kernel reads and writes; dy and dx may be the same memory, hence no __restrict__ on them.
+/// What the kernel reads and writes.
 template <class T>
 struct AllGradients {
   std::int64_t positions;

@@ -59,6 +59,7 @@ void take_kernels(HandOver& over, const TrainingContext& training) {
   for (const UserKernel& each : training.view.user_kernels->kernels) {
     if (each.folder.empty()) over.files.push_back({each.file, false});
   }
+  over.forgotten = training.view.user_kernels->forgotten;
   for (const KernelFolder& each : training.view.user_kernels->folders)
     over.folders.push_back({each.path, false});
 }
@@ -79,7 +80,7 @@ HandOver written(TrainingContext& training, const Moment& moment, const std::str
   const std::vector<std::string> off = kernels_to_switch_off(training.view.selection);
   over.failed_at = training.engine->steps();
   over.step = moment.step;
-  over.paused = training.view.state != TrainerState::running;
+  over.paused = training.view.state == TrainerState::paused;
   over.told = fmt::format("step {}: {}; the training goes on in a process of its own from step {}{}{}",
                           files::grouped(training.view.step), why, files::grouped(moment.step),
                           off.empty() ? "" : ", without ", fmt::join(off, ", "));
@@ -104,7 +105,7 @@ HandOver written(TrainingContext& training, const Moment& moment, const std::str
 }  // namespace
 
 bool hand_over(TrainingContext& training, const core::DeviceLost& lost) {
-  if (!training.around.goes_on_elsewhere || training.inbox.stopped()) return false;
+  if (!training.around.goes_on_elsewhere || training.around.ranks || training.inbox.stopped()) return false;
   const Moment* const moment = training.moments.kept().newest();
   if (moment == nullptr || moment->settings->model != training.settings().model) return false;
   std::shared_ptr<const HandOver> over;

@@ -69,7 +69,7 @@ void MomentKeeper::begin(const LeftState& target, std::size_t changes) {
   tell();
 }
 
-/// Whether another process may have to go on from the newest one. On a CPU only what a user has written can lose it.
+/// Whether another process may have to go on from the newest one. On a CPU only tests lose it.
 bool MomentKeeper::guards() const {
   const bool one_process = !training_.around.ranks && !training_.views();
   if (!training_.around.goes_on_elsewhere || !one_process || no_memory_) return false;

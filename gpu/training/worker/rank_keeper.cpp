@@ -132,15 +132,20 @@ std::shared_ptr<calls::Line> RankKeeper::lead_ranks(const std::shared_ptr<ranks:
 }
 
 void RankKeeper::note() {
-  ranks_have_begun_ = true;
-  training_.publishing.set_awaited("");
+  if (training_.around.ranks) training_.around.ranks->set_patience(patience_of(training_.settings()));
+  end_beginning();
   if (training_.keeper) training_.keeper->note_ranks();
   ++regroupings_;
   training_.moments.kept().drop_expected();  // a rank may have been missing in its step
   training_.view.ranks.clear();
   links_ = {};
   last_ranks_ = {};
-  if (training_.around.ranks) training_.around.ranks->set_patience(patience_of(training_.settings()));
+}
+
+/// Nobody is waited for any more.
+void RankKeeper::end_beginning() {
+  ranks_have_begun_ = true;
+  training_.publishing.set_awaited("");
 }
 
 void RankKeeper::look(bool at_once) {
@@ -171,10 +176,12 @@ void RankKeeper::regroup(const std::vector<std::string>& devices) {
     }
     training_.engine->set_ranks(options.sums, std::move(line));
   } catch (const ranks::RankMissing& missing) {
-    ranks_have_begun_ = true;
+    options.sums.reset();  // which ends its looks
+    end_beginning();
     throw core::Error(missing.what());
   } catch (...) {
-    ranks_have_begun_ = true;
+    options.sums.reset();
+    end_beginning();
     throw;
   }
   training_.around.ranks = std::move(started.meeting);

@@ -48,6 +48,7 @@ class RankKeeper {
   };
   void tell_awaited(const std::vector<int>& ranks, const std::string& sentence) const;
   static Lost lost_of(const ranks::Meeting& meeting, const ranks::RankMissing& missing);
+  void end_beginning();
   void regroup(const std::vector<std::string>& devices);
   void follow();
   std::optional<LeftState> kept_without_ranks(const ranks::RankMissing& missing);

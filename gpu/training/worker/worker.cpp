@@ -81,6 +81,8 @@ std::optional<core::DeviceLost> Trainer::Worker::device_loss(const std::exceptio
     training_.device->make_stream()->synchronize();
   } catch (const core::DeviceLost& lost) {
     return lost;
+  } catch (const std::exception&) {
+    return std::nullopt;  // the first error is the one to tell
   }
   return std::nullopt;
 }

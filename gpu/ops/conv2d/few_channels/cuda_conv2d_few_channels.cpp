@@ -65,9 +65,10 @@ Variant few_channels_forward() {
   more.chain = activated_forward_chain();
   more.stored_for_others = {Name::unactivated};
   more.refuses = few_channels::refuses_call;
-  return cuda_variant(Op::conv2d_forward, "few_channels", few_channels::run_forward,
-                      "One pass through memory for at most three input channels and any kernel.",
-                      std::move(more));
+  return cuda_variant(
+      Op::conv2d_forward, "few_channels", few_channels::run_forward,
+      "One pass through memory for at most three input channels, whatever the stride and dilation.",
+      std::move(more));
 }
 
 Variant few_channels_backward_weights() {

@@ -69,7 +69,8 @@ std::string refuses_size(const OpShape& s) {
   return largest > kMostElements ? "takes tensors of at most 2,000,000,000 elements" : "";
 }
 
-constexpr const char* kTooManyTaps = "takes kernels of fewer taps, which with their pixels fit 48 KB";
+constexpr const char* kTooManyTaps =
+    "takes kernels that fit 48 KB of shared memory together with the pixels they read";
 
 int splits_of(const OpShape& s, const Problem& q) {
   const int slabs = static_cast<int>(divide_up(q.filters, kSlabFilters));
@@ -87,7 +88,7 @@ std::string refuses_forward(const OpShape& s) {
   if (!reason.empty()) return reason;
   const Problem q = problem_of(s);
   const bool fits =
-      q.patch_pixels() <= kMostPatchPixels && forward_layout(q, kSlabFilters / 8).bytes <= kSharedBytes;
+      q.patch_pixels() <= kMostPatchPixels && forward_layout(q, forward_fragments(q)).bytes <= kSharedBytes;
   return fits ? "" : kTooManyTaps;
 }
 

@@ -9,7 +9,9 @@
 //   forward            z[pixel, k] = sum over (tap, element) of patch[pixel + tap, element] * w[k, tap, element]
 //   backward_weights   dw[k, tap, element] = sum over pixels of dy[pixel, k] * patch[pixel + tap, element]
 //
-// FP16 and BF16, compute capability 8.0. Results are deterministic. Source: few_channels_*.cu.
+// FP16 and BF16, compute capability 8.0; filters in multiples of 8; forward of about 9x9 taps at most, 11x11 of up to 32
+// filters, backward_weights of 7x7, with dilation of 5x5. Results are deterministic. Where x is not finite, so are the
+// same sums and perhaps others: what stands behind the last tap is multiplied by zero. Source: few_channels_*.cu.
 
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +72,11 @@ constexpr ForwardLayout forward_layout(const Problem& q, int fragments) {
   const int offsets = steps * fragments * 32 * kLaneBytes;
   const int patch = offsets + steps * 2 * kStepTaps * 4;
   return {offsets, patch, patch + q.patch_pixels() * kPixelBytes};
+}
+
+/// Fragments that a block of forward has.
+constexpr int forward_fragments(const Problem& q) {
+  return (q.filters > kFewFilters ? kSlabFilters : kFewFilters) / 8;
 }
 
 /// backward_weights: a unit is two neighbouring pixels of a patch, 16 bytes and eight columns of the product: two taps

@@ -6,8 +6,6 @@
 // GELU is long: a loop does it to what a lane has just written, rounded, as the backward pass reads it.
 // Limits: compute capability 8.0; weights and patch in 48 KB of shared memory.
 
-#include <type_traits>
-
 #include "gpu/ops/activated.cuh"
 #include "gpu/ops/conv2d/few_channels/few_channels.cuh"
 #include "gpu/ops/conv2d/mma_plan.h"
@@ -210,8 +208,8 @@ void launch_forward_kernel(const Call& call, const Problem& q, const ForwardTens
 void launch_forward(const Call& call, const Problem& q, const ForwardTensors& tensors) {
   mma::with_16_bits(call.precision, [&](auto math) {
     using Math = decltype(math);
-    q.filters > kFewFilters ? launch_forward_kernel<Math, kSlabFilters / 8>(call, q, tensors)
-                            : launch_forward_kernel<Math, kFewFilters / 8>(call, q, tensors);
+    forward_fragments(q) == kSlabFilters / 8 ? launch_forward_kernel<Math, kSlabFilters / 8>(call, q, tensors)
+                                             : launch_forward_kernel<Math, kFewFilters / 8>(call, q, tensors);
   });
 }
 

@@ -69,7 +69,7 @@ __device__ __forceinline__ void multiply_pixels(UnitSums& sums, const Problem& q
     unsigned b[kWarpUnits / 2][4];
 #pragma unroll
     for (int u = 0; u < kWarpUnits / 2; ++u) {
-      // Of a pixel in an odd column the other patch has it, one place to the left.
+      // A pixel in an odd column is read from the other patch, where it lies one place further left.
       const bool odd = (column + units[u].column) % 2 != 0;
       const auto from = static_cast<unsigned>((place + units[u].offset) * kPixelBytes);
       mma::load_matrices_transposed(b[u], patch + from + (odd ? shifted : 0u));

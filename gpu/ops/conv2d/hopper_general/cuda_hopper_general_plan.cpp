@@ -127,9 +127,7 @@ bool has_one_tap(const OpShape& s) {
   return s.kernel_height * s.kernel_width == 1;
 }
 
-constexpr const char* kTooFewChannels =
-    "takes at least 32 channels each way; fewer where a kernel is 1x1, and of "
-    "inputs that a stride of 2 has passed over";
+constexpr const char* kTooFewChannels = "takes at least 32 channels each way; fewer where the kernel is 1x1";
 
 /// Those that `hopper` has kernels for.
 bool is_wide(const OpShape& s) {
@@ -239,7 +237,10 @@ std::string refuses_backward_input(const OpShape& s) {
   const std::string reason = refuses_size(s);
   if (!reason.empty()) return reason;
   const bool passed_over = s.stride > 1 && s.out_channels >= kLeastChannels;
-  if (has_few_channels(s) && !has_one_tap(s) && !passed_over) return kTooFewChannels;
+  if (has_few_channels(s) && !has_one_tap(s) && !passed_over) {
+    return s.stride > 1 ? "takes at least 32 output channels; fewer where the kernel is 1x1"
+                        : kTooFewChannels;
+  }
   return refuses(s, backward_input_problem, output_height(s), output_width(s));
 }
 

@@ -1,6 +1,6 @@
 // conv2d, variant `narrow`: over `fused` it adds kernels for layers with 1 to 4 channels on one side, which
-// are bound by memory: each wide element is read and written once (narrow_*.cu; few_channels.h for kernels of any size
-// on at most three channels). Other shapes run as `fused`.
+// are bound by memory: each wide element is read and written once (narrow_*.cu; few_channels.h for larger kernels on
+// at most three channels). Other shapes run as `fused`.
 // Limits: FP16 and BF16 (in TF32 the narrow kernels want 128 KB of shared memory a block, which not every GPU
 // of compute capability 8.0 and later has: `hopper` runs them there). Source: narrow.h.
 
