@@ -82,9 +82,9 @@ using RowsSink = std::function<void(const std::vector<BenchRow>&)>;
 
 /// Times every variant of the device's kind that can cover what a case covers, in every precision on every
 /// case. Operands are random; the second-level cache is flushed before each launch, by writing a buffer twice
-/// its size, on a GPU for as long as the host takes to launch. Out of memory skips a variant and says so. Beside the variants that cover several ops stands a
-/// row BenchRow::sum, where those ops were timed by themselves. Returns what was done until cancelled, by op.
-/// Throws core::Error if the device fails.
+/// its size, on a GPU for as long as the host takes to launch. Out of memory skips a variant and says so. Beside the
+/// variants that cover several ops stands a row BenchRow::sum, where those ops were timed by themselves. Returns what
+/// was done until cancelled, by op. Throws core::Error if the device fails.
 std::vector<BenchRow> bench(const ops::Context& context, const std::vector<BenchCase>& cases,
                             const Peaks& peaks, const BenchOptions& options, const Progress& progress,
                             const RowsSink& sink = {});

@@ -9,9 +9,10 @@
 //   forward            z[pixel, k] = sum over (tap, element) of patch[pixel + tap, element] * w[k, tap, element]
 //   backward_weights   dw[k, tap, element] = sum over pixels of dy[pixel, k] * patch[pixel + tap, element]
 //
-// FP16 and BF16, compute capability 8.0; filters in multiples of 8; forward of about 9x9 taps at most, 11x11 of up to 32
-// filters, backward_weights of 7x7, with dilation of 5x5. Results are deterministic. Where x is not finite, so are the
-// same sums and perhaps others: what stands behind the last tap is multiplied by zero. Source: few_channels_*.cu.
+// FP16 and BF16, compute capability 8.0; filters in multiples of 8; forward of about 9x9 taps at most, of 11x11 for up
+// to 32 filters, backward_weights of 7x7, with dilation of 5x5. Results are deterministic. Where x is not finite, so
+// are the same sums and perhaps others: what stands behind the last tap is multiplied by zero. Source:
+// few_channels_*.cu.
 
 #include <cstddef>
 #include <cstdint>
