@@ -21,7 +21,6 @@ constexpr int kStepElements = 16;  // in 16 bits
 constexpr int kLeastCorner = -128;
 constexpr int kMostCorner = 127;
 constexpr int kMostOffset = 255;
-constexpr int kMostMomentRows = 144;  // no GPU of 9.0 has more multiprocessors
 
 void set_channels(Problem& q, int result, int summed, core::Precision precision) {
   const int steps =
@@ -215,13 +214,13 @@ void cut(Problem& q, const TileSize& tile) {
 }
 
 int moment_rows(const Problem& q, int multiprocessors) {
-  const int most = std::max(1, std::min(multiprocessors, kMostMomentRows) / q.column_tiles);
+  const int most = std::max(1, std::min(multiprocessors, fused::hopper::kMostSummingBlocks) / q.column_tiles);
   return std::min(most, q.tiles / q.column_tiles);
 }
 
 std::size_t moments_workspace(const OpShape& s) {
   const std::int64_t least_tiles = divide_up(s.out_channels, kTileColumns.back());
-  const std::int64_t rows = std::max(std::int64_t{1}, kMostMomentRows / least_tiles);
+  const std::int64_t rows = std::max(std::int64_t{1}, fused::hopper::kMostSummingBlocks / least_tiles);
   return static_cast<std::size_t>(batch_norm::partial_moments_elements(rows, s.out_channels)) * sizeof(float);
 }
 

@@ -129,6 +129,9 @@ void check_map(CUresult status);
 
 int multiprocessors();
 
+/// Blocks that leave moments, at most: no GPU of 9.0 has more multiprocessors.
+inline constexpr int kMostSummingBlocks = 144;
+
 /// What all three ops ask of a shape.
 bool is_wide(const ChainShape& shape);
 

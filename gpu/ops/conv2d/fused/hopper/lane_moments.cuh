@@ -19,12 +19,12 @@
 #include "gpu/ops/batch_norm/moments.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_activations_shape.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_epilogue.cuh"
+#include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 
 namespace warpscope::ops::conv2d::fused::hopper {
 
-/// Blocks that leave moments, at most: no GPU of 9.0 has more multiprocessors.
-inline constexpr int kMostSummingBlocks = 144;
-inline constexpr int kQuarter = 32;  ///< channels whose moments are merged at a time: as many as lanes
+/// Channels whose moments are merged at a time, as many as lanes: a quarter of the 128 of `hopper`'s tiles.
+inline constexpr int kQuarter = 32;
 
 /// How moments of other values come to one's own: by the counts, which all channels share.
 struct Merging {
