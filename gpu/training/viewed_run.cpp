@@ -14,6 +14,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/runs/checkpoint_store.h"
+#include "gpu/runs/head_snapshot.h"
 #include "gpu/runs/references.h"
 #include "gpu/settings/configuration.h"
 
@@ -58,6 +59,15 @@ TrainerOptions options_of(const std::filesystem::path& folder, const std::string
   return options;
 }
 
+/// What the run trains; nullptr if this version does not know it.
+std::shared_ptr<const models::Model> network_of(const std::filesystem::path& folder) {
+  try {
+    return std::make_shared<const models::Model>(runs::model_in(runs::read_head(folder)));
+  } catch (const core::BadInput&) {
+    return nullptr;
+  }
+}
+
 bool is_ready(const Snapshot& inside) {
   return inside.state == TrainerState::paused;
 }
@@ -65,7 +75,11 @@ bool is_ready(const Snapshot& inside) {
 }  // namespace
 
 ViewedRun::ViewedRun(const std::filesystem::path& folder, std::string device)
-    : RunSource(folder), folder_(folder), device_(std::move(device)), desks_(*this, folder) {
+    : RunSource(folder),
+      folder_(folder),
+      device_(std::move(device)),
+      network_at_first_(network_of(folder)),
+      desks_(*this, folder) {
   look_at_folder();
   thread_ = std::jthread([this](const std::stop_token& stop) { follow(stop); });
 }
@@ -137,7 +151,8 @@ void ViewedRun::follow(const std::stop_token& stop) {
 
 /// Those that are of another network than the run has now.
 std::vector<RefusedCheckpoint> ViewedRun::refused_of(const std::vector<CheckpointFile>& files) {
-  const std::shared_ptr<const models::Model> network = RunSource::snapshot()->network;
+  const std::shared_ptr<const Snapshot> run = RunSource::snapshot();
+  const std::shared_ptr<const models::Model> network = run->network ? run->network : network_at_first_;
   std::vector<RefusedCheckpoint> refused;
   if (!network) return refused;
   std::map<std::uint64_t, Known> before = std::exchange(known_, {});

@@ -54,7 +54,8 @@ class ViewedRun final : public runs::RunSource {
 
   const std::filesystem::path folder_;
   const std::string device_;
-  mutable std::mutex mutex_;  ///< of everything below
+  const std::shared_ptr<const models::Model> network_at_first_;  ///< until the run has been read
+  mutable std::mutex mutex_;                                     ///< of everything below
   std::condition_variable_any wake_;
   bool news_ = false;  ///< for the thread
   ObservationRequest request_;
