@@ -22,10 +22,10 @@ set_source_files_properties(
   gpu/settings/optimizer_settings.cpp
   ui/interop/cuda_shared_images.cpp
   ui/paint/x11_presenter.cpp
-  ui/panels/determinism_panel.cpp
-  ui/panels/kernel_cells.cpp
-  ui/panels/network_panel.cpp
-  ui/panels/runs_panel.cpp
+  ui/panels/laboratory/determinism_panel.cpp
+  ui/panels/kernels/kernel_cells.cpp
+  ui/panels/network/network_panel.cpp
+  ui/panels/runs/runs_panel.cpp
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # warpscope_spread(NAME LIST): for a unity build of NAME from the files LIST: files that stand beside each other, as

@@ -2,7 +2,7 @@
 
 #include "ui/images/byte_colours.h"
 #include "ui/interop/texture.h"
-#include "ui/panels/tiled_images.h"
+#include "ui/panels/pictures/tiled_images.h"
 
 namespace warpscope::ui::tile_cache_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/panels/bench_rows.h"
+#include "ui/panels/laboratory/bench_rows.h"
 
 #include <memory>
 #include <vector>

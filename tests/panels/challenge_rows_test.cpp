@@ -1,4 +1,4 @@
-#include "ui/panels/challenge_rows.h"
+#include "ui/panels/start/challenge_rows.h"
 
 #include <algorithm>
 #include <string>

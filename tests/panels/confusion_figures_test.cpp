@@ -1,4 +1,4 @@
-#include "ui/panels/confusion_figures.h"
+#include "ui/panels/pictures/confusion_figures.h"
 
 #include <cmath>
 

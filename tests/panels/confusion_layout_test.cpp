@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/confusion_matrix.h"
+#include "ui/panels/pictures/confusion_matrix.h"
 
 namespace warpscope::ui::confusion_layout_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/panels/curves_csv.h"
+#include "ui/panels/curves/curves_csv.h"
 
 #include <cmath>
 #include <limits>

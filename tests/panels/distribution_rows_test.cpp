@@ -1,6 +1,6 @@
 // Where values stand, what heat maps, strips and ridges show, and figures over steps.
 
-#include "ui/panels/distribution_rows.h"
+#include "ui/panels/network/distribution_rows.h"
 
 #include <cmath>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "ui/panels/folder_browser.h"
+#include "ui/panels/start/folder_browser.h"
 
 #include <filesystem>
 #include <string>

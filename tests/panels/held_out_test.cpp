@@ -1,4 +1,4 @@
-#include "ui/panels/held_out.h"
+#include "ui/panels/pictures/held_out.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "ui/panels/image_timeline.h"
+#include "ui/panels/pictures/image_timeline.h"
 
 #include <functional>
 #include <memory>

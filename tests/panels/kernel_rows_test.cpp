@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/kernel_cells.h"
+#include "ui/panels/kernels/kernel_cells.h"
 
 namespace warpscope::ui::kernel_rows_test {
 namespace {

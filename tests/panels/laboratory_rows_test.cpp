@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/determinism_rows.h"
-#include "ui/panels/ladder_rows.h"
-#include "ui/panels/verify_panel.h"
+#include "ui/panels/kernels/ladder_rows.h"
+#include "ui/panels/laboratory/determinism_rows.h"
+#include "ui/panels/laboratory/verify_panel.h"
 
 namespace warpscope::ui::laboratory_rows_test {
 namespace {

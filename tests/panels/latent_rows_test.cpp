@@ -1,6 +1,6 @@
 // The plane of latents: zoom, pan, lasso, and what is said of an image.
 
-#include "ui/panels/latent_rows.h"
+#include "ui/panels/network/latent_rows.h"
 
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "ui/panels/lesson_rows.h"
+#include "ui/panels/start/lesson_rows.h"
 
 #include <memory>
 #include <string>

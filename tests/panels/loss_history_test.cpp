@@ -1,4 +1,4 @@
-#include "ui/panels/loss_history.h"
+#include "ui/panels/curves/loss_history.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "ui/panels/loss_lines.h"
+#include "ui/panels/curves/loss_lines.h"
 
 #include <memory>
 #include <set>

@@ -1,4 +1,4 @@
-#include "ui/panels/marker_rows.h"
+#include "ui/panels/curves/marker_rows.h"
 
 #include <string>
 #include <string_view>

@@ -8,7 +8,7 @@
 #include "gpu/core/device.h"
 #include "tests/support/changes.h"
 #include "tests/support/tiny.h"
-#include "ui/panels/memory_panel.h"
+#include "ui/panels/kernels/memory_panel.h"
 
 namespace warpscope::ui::memory_rows_test {
 namespace {

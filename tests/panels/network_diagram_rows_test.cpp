@@ -1,6 +1,6 @@
 // The network as a diagram: figures, times and lines of its layers.
 
-#include "ui/panels/network_diagram_rows.h"
+#include "ui/panels/network/network_diagram_rows.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // Editing a network: what edits do, what is wrong with them, what is carried over.
 
-#include "ui/panels/network_editor_rows.h"
+#include "ui/panels/network/network_editor_rows.h"
 
 #include <cstddef>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // What the Network panel makes of an inspection.
 
-#include "ui/panels/network_rows.h"
+#include "ui/panels/network/network_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include "tests/support/inspections.h"
 #include "tests/support/tiny_classifier.h"
-#include "ui/panels/sum_view.h"
+#include "ui/panels/network/sum_view.h"
 
 namespace warpscope::ui::network_rows_test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/support/inspections.h"
 #include "tests/support/tiny.h"
-#include "ui/panels/network_rows.h"
+#include "ui/panels/network/network_rows.h"
 
 namespace warpscope::ui::network_scene_test {
 namespace {

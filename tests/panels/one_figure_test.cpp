@@ -23,8 +23,8 @@
 #include "gpu/runs/summary.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/points.h"
-#include "ui/panels/results_rows.h"
-#include "ui/panels/run_rows.h"
+#include "ui/panels/runs/run_rows.h"
+#include "ui/panels/training/results_rows.h"
 
 namespace warpscope::ui::one_figure_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/panels/own_kernels_desk.h"
+#include "ui/panels/kernels/own_kernels_desk.h"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "ui/panels/own_kernels_rows.h"
+#include "ui/panels/kernels/own_kernels_rows.h"
 
 #include <algorithm>
 #include <memory>

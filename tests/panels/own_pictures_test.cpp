@@ -1,4 +1,4 @@
-#include "ui/panels/own_pictures.h"
+#include "ui/panels/pictures/own_pictures.h"
 
 #include <fstream>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "ui/panels/picture_figures.h"
+#include "ui/panels/pictures/picture_figures.h"
 
 #include <cmath>
 #include <thread>

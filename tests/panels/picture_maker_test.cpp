@@ -1,6 +1,6 @@
 // What the Images panel shows of values in host memory, made by a thread.
 
-#include "ui/panels/picture_maker.h"
+#include "ui/panels/pictures/picture_maker.h"
 
 #include <cmath>
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include "gpu/runs/checkpoint_store.h"
 #include "tests/core/temporary_folder.h"
-#include "ui/panels/picture_rows.h"
+#include "ui/panels/pictures/picture_rows.h"
 
 namespace warpscope::ui::picture_memory_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/picture_figures.h"
+#include "ui/panels/pictures/picture_figures.h"
 
 namespace warpscope::ui::picture_order_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/panels/picture_rows.h"
+#include "ui/panels/pictures/picture_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Which checkpoint a pinned step chooses in a view of a run.
 
-#include "ui/panels/pinned_checkpoint.h"
+#include "ui/panels/runs/pinned_checkpoint.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "ui/panels/plot_export.h"
+#include "ui/panels/curves/plot_export.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "ui/panels/ranks_number.h"
+#include "ui/panels/training/ranks_number.h"
 
 #include <memory>
 #include <string>

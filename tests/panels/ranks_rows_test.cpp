@@ -1,6 +1,6 @@
 // Who waits for whom, and what the panel says of it.
 
-#include "ui/panels/ranks_rows.h"
+#include "ui/panels/training/ranks_rows.h"
 
 #include <cstdint>
 #include <limits>

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/changes.h"
-#include "ui/panels/rewind_menu.h"
-#include "ui/panels/run_rows.h"
+#include "ui/panels/curves/rewind_menu.h"
+#include "ui/panels/runs/run_rows.h"
 
 namespace warpscope::ui::rewind_rows_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/panels/run_loader.h"
+#include "ui/panels/runs/run_loader.h"
 
 #include <cmath>
 #include <ctime>
@@ -10,7 +10,7 @@
 #include "tests/runs/run_maker.h"
 #include "tests/support/changes.h"
 #include "tests/support/waiting.h"
-#include "ui/panels/run_rows.h"
+#include "ui/panels/runs/run_rows.h"
 
 namespace warpscope::ui::run_loader_test {
 namespace {

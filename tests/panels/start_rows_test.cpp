@@ -1,4 +1,4 @@
-#include "ui/panels/start_rows.h"
+#include "ui/panels/start/start_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include "gpu/core/error.h"
 #include "tests/core/temporary_folder.h"
-#include "ui/panels/start_desk.h"
+#include "ui/panels/start/start_desk.h"
 
 namespace warpscope::ui::start_rows_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/panels/step_pointer.h"
+#include "ui/panels/curves/step_pointer.h"
 
 #include <gtest/gtest.h>
 

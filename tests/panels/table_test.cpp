@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/runs_panel.h"
+#include "ui/panels/runs/runs_panel.h"
 #include "ui/widgets/fonts.h"
 #include "ui/widgets/theme.h"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ui/panels/predictions_panel.h"
+#include "ui/panels/pictures/predictions_panel.h"
 #include "ui/panels/tinted_text.h"
 #include "ui/widgets/theme.h"
 

@@ -1,6 +1,6 @@
 // The step as lanes, the part of it that is seen, and shares over the run.
 
-#include "ui/panels/time_rows.h"
+#include "ui/panels/kernels/time_rows.h"
 
 #include <numeric>
 

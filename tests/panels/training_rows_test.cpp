@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/changes.h"
-#include "ui/panels/divergence_box.h"
-#include "ui/panels/finder_view.h"
-#include "ui/panels/results_rows.h"
-#include "ui/panels/schedule_view.h"
-#include "ui/panels/settings_controller.h"
-#include "ui/panels/training_panel.h"
+#include "ui/panels/curves/divergence_box.h"
+#include "ui/panels/training/finder_view.h"
+#include "ui/panels/training/results_rows.h"
+#include "ui/panels/training/schedule_view.h"
+#include "ui/panels/training/settings_controller.h"
+#include "ui/panels/training/training_panel.h"
 #include "ui/settings/setting_spec.h"
 #include "ui/text/terms.h"
 

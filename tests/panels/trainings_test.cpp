@@ -11,7 +11,7 @@
 #include "gpu/runs/run_source.h"
 #include "tests/runs/run_maker.h"
 #include "tests/support/waiting.h"
-#include "ui/panels/loss_lines.h"
+#include "ui/panels/curves/loss_lines.h"
 
 namespace warpscope::ui::trainings_test {
 namespace {

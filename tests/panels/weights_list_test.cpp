@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_folder.h"
-#include "ui/panels/picture_menu.h"
+#include "ui/panels/pictures/picture_menu.h"
 
 namespace warpscope::ui::weights_list_test {
 namespace {

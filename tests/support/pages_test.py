@@ -71,7 +71,7 @@ named("layout", layouts, "the README's tour", tour)
 # What Panels must pass on, and headings that need a tip.
 panels = text_of("ui/panels/panels.h")
 members = dict(re.findall(r"^  (\w+Panel) (\w+);", panels, re.MULTILINE))
-headers = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "ui/panels").glob("*.h"))}
+headers = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "ui/panels").rglob("*.h"))}
 for call, begin in (("shutdown", r"void shutdown\(\);"), ("follow", r"void follow\(const models::Model& ")):
     owners = [members[name] for text in headers.values() if re.search(begin, text)
               for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if name in members]

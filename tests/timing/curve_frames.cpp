@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gpu/core/quantile.h"
-#include "ui/panels/loss_history.h"
+#include "ui/panels/curves/loss_history.h"
 #include "ui/plot/plot.h"
 #include "ui/widgets/fonts.h"
 #include "ui/widgets/theme.h"

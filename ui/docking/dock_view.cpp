@@ -10,7 +10,7 @@
 #include "ui/docking/layouts.h"
 #include "ui/frame/frame_phases.h"
 #include "ui/frame/kept_views.h"
-#include "ui/panels/rewind_menu.h"
+#include "ui/panels/curves/rewind_menu.h"
 #include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
 

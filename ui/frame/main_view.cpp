@@ -12,9 +12,9 @@
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
-#include "ui/panels/determinism_rows.h"
 #include "ui/panels/help_overlay.h"
-#include "ui/panels/view_strip.h"
+#include "ui/panels/laboratory/determinism_rows.h"
+#include "ui/panels/runs/view_strip.h"
 #include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 

@@ -12,10 +12,10 @@
 #include "gpu/plan/presets.h"
 #include "ui/palette/setting_actions.h"
 #include "ui/palette/window_actions.h"
-#include "ui/panels/kernel_cells.h"
+#include "ui/panels/curves/rewind_menu.h"
+#include "ui/panels/kernels/kernel_cells.h"
+#include "ui/panels/kernels/own_kernels_rows.h"
 #include "ui/panels/menu_choices.h"
-#include "ui/panels/own_kernels_rows.h"
-#include "ui/panels/rewind_menu.h"
 #include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 

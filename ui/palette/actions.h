@@ -14,7 +14,7 @@
 #include "gpu/messages/commands.h"
 #include "gpu/messages/snapshot.h"
 #include "ui/input/keys.h"
-#include "ui/panels/loss_metrics.h"
+#include "ui/panels/curves/loss_metrics.h"
 #include "ui/settings/settings.h"
 
 namespace warpscope::ui {
@@ -49,14 +49,14 @@ struct UnsavedChoice {
   std::function<void()> go_on;
 };
 
-/// A challenge (ui/panels/challenge_rows.h).
+/// A challenge (ui/panels/start/challenge_rows.h).
 struct ChallengeChoice {
   std::string title;
   std::string why_not;  ///< "" if it can begin
   std::function<void()> begin;
 };
 
-/// What is done with files of kernels (ui/panels/own_kernels_panel.h).
+/// What is done with files of kernels (ui/panels/kernels/own_kernels_panel.h).
 struct OwnKernelChoices {
   std::string why_no_loading = {}, why_no_new = {};  ///< "" where it can be done
   std::function<void()> make = {}, load = {};        ///< a form for a new one; a list of files to choose from

@@ -11,7 +11,7 @@
 #include "gpu/plan/selection.h"
 #include "gpu/profiling/contest.h"
 #include "gpu/profiling/step_memory.h"
-#include "ui/panels/kernel_cells.h"
+#include "ui/panels/kernels/kernel_cells.h"
 
 namespace warpscope::ui {
 

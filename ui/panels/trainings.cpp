@@ -8,7 +8,7 @@
 
 #include "gpu/core/host_memory.h"
 #include "gpu/runs/run_source.h"
-#include "ui/panels/let_go.h"
+#include "ui/panels/training/let_go.h"
 
 namespace warpscope::ui {
 namespace {

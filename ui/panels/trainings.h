@@ -13,7 +13,7 @@
 
 #include "gpu/messages/feed.h"
 #include "gpu/messages/source.h"
-#include "ui/panels/loss_history.h"
+#include "ui/panels/curves/loss_history.h"
 
 namespace warpscope::ui {
 

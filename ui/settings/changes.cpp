@@ -12,9 +12,9 @@
 
 #include "gpu/files/text.h"
 #include "gpu/settings/setting.h"
-#include "ui/panels/own_kernels_rows.h"
-#include "ui/panels/picture_figures.h"
-#include "ui/panels/picture_rows.h"
+#include "ui/panels/kernels/own_kernels_rows.h"
+#include "ui/panels/pictures/picture_figures.h"
+#include "ui/panels/pictures/picture_rows.h"
 #include "ui/panels/selection_text.h"
 #include "ui/text/numbers.h"
 

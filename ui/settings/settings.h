@@ -8,8 +8,8 @@
 
 #include "ui/docking/layouts.h"
 #include "ui/frame/gl_context.h"
-#include "ui/panels/loss_metrics.h"
-#include "ui/panels/picture_rows.h"
+#include "ui/panels/curves/loss_metrics.h"
+#include "ui/panels/pictures/picture_rows.h"
 #include "ui/widgets/theme.h"
 
 namespace warpscope::ui {

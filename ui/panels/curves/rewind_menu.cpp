@@ -1,0 +1,91 @@
+#include "ui/panels/curves/rewind_menu.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ui/settings/steering.h"
+#include "ui/text/numbers.h"
+#include "ui/widgets/widgets.h"
+
+namespace warpscope::ui {
+namespace {
+
+constexpr const char* kRewindMenu = "loss.rewind";
+
+std::string waiting_text(double seconds) {
+  if (seconds < 9.95) return fmt::format("{:.1f} s", std::max(0.1, seconds));
+  return seconds < 60 ? fmt::format("{:.0f} s", seconds) : clock_text(seconds);
+}
+
+/// As the newest steps were made; 0 if it is not known.
+double seconds_a_step(const training::Snapshot& snapshot) {
+  const double now = snapshot.images_per_second, whole = snapshot.figures.median_images_per_second;
+  const double speed = now > 0 ? now : whole;
+  const auto& settings = *snapshot.settings;
+  const double images = static_cast<double>(settings.batch) * std::max(1, settings.optimizer.accumulate);
+  return speed > 0 ? images / speed : 0;
+}
+
+/// The last moment up to that step.
+std::optional<std::uint64_t> moment_before(const training::Snapshot& snapshot, std::uint64_t step) {
+  const auto& kept = *snapshot.moments;
+  const auto behind = std::upper_bound(kept.begin(), kept.end(), step);
+  return behind == kept.begin() ? std::nullopt : std::optional(*std::prev(behind));
+}
+
+}  // namespace
+
+std::string rewind_title(std::uint64_t step) {
+  return fmt::format("Go back to step {}", with_thousands(step));
+}
+
+std::string rewind_note(const training::Snapshot& snapshot, std::uint64_t step) {
+  const auto from = moment_before(snapshot, step);
+  if (!from) return "";
+  return *from == step ? "kept" : fmt::format("computed again from step {}", with_thousands(*from));
+}
+
+std::string again_text(const training::Snapshot& snapshot, std::uint64_t step) {
+  const auto from = moment_before(snapshot, step);
+  if (!from || !why_no_rewind(snapshot, step).empty()) return "";
+  const training::Rewind& rewind = snapshot.rewind;
+  if (rewind.running && rewind.to == step) {
+    return fmt::format("computing step {} of {}", with_thousands(rewind.at), with_thousands(step));
+  }
+  const double seconds = static_cast<double>(step - *from) * seconds_a_step(snapshot);
+  if (*from == step) return "go back to it";
+  return seconds > 0 ? "computed again in " + waiting_text(seconds) : "computed again";
+}
+
+std::string rewind_progress(const training::Rewind& rewind) {
+  return fmt::format("on the way back to step {}: step {} is computed again", with_thousands(rewind.to),
+                     with_thousands(rewind.at));
+}
+
+std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step) {
+  if (std::string why = why_no_steering(snapshot); !why.empty()) return why;
+  if (step >= snapshot.step) return "The training is not beyond that step.";
+  if (snapshot.moments->empty()) return "No moments are kept: --moments says how much memory they may take.";
+  return rewind_note(snapshot, step).empty() ? "No moment is kept from before that step." : "";
+}
+
+void RewindMenu::draw(const Frame& frame) {
+  if (std::exchange(opens_, false)) ImGui::OpenPopup(kRewindMenu);
+  const float s = frame.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(4 * s, 4 * s));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
+  if (ImGui::BeginPopup(kRewindMenu, ImGuiWindowFlags_NoMove)) {
+    trace_open_list(kRewindMenu);
+    if (combo_item(frame, "loss.rewind.go", rewind_title(step_).c_str(), false,
+                   rewind_note(frame.snapshot, step_), why_no_rewind(frame.snapshot, step_))) {
+      frame.send(training::RewindTo{step_});
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar(2);
+}
+
+}  // namespace warpscope::ui
