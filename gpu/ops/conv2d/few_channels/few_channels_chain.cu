@@ -1,24 +1,17 @@
 #include "gpu/ops/conv2d/few_channels/few_channels.h"
 #include "gpu/ops/conv2d/few_channels/few_channels_chain.h"
 #include "gpu/ops/conv2d/fused/general/fused.h"
+#include "gpu/ops/conv2d/fused/general/general.h"
 #include "gpu/ops/sizes.h"
 
 namespace warpscope::ops::conv2d::few_channels {
+
+using fused::general::convolution_of;
+
 namespace {
 
 constexpr std::size_t kElementBytes = 2;
 constexpr std::size_t kPartAlignment = 256;
-
-OpShape convolution_of(const fused::ChainShape& s) {
-  return {.batch = s.batch,
-          .height = s.height,
-          .width = s.width,
-          .in_channels = s.in_channels,
-          .out_channels = s.out_channels,
-          .kernel_height = s.kernel_height,
-          .kernel_width = s.kernel_width,
-          .valid = s.valid};
-}
 
 fused::general::Image unpooled_of(const fused::ChainShape& s) {
   return {s.batch, static_cast<unsigned>(s.height), static_cast<unsigned>(s.width),

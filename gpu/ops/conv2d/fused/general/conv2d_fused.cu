@@ -181,9 +181,6 @@ std::size_t backward_input_workspace(const ChainShape& s, Precision precision) {
   return InputParts(s, precision, nullptr).bytes;
 }
 
-namespace {
-
-/// The convolution by itself, as the variants without a chain take it.
 OpShape convolution_of(const ChainShape& s) {
   const int scale = s.upsample ? 2 : 1;
   return {.batch = s.batch,
@@ -195,6 +192,8 @@ OpShape convolution_of(const ChainShape& s) {
           .kernel_width = s.kernel_width,
           .valid = s.valid};
 }
+
+namespace {
 
 const Variant& plain_weights(Precision precision) {
   static const Variant simt = conv2d::implicit_gemm_backward_weights();

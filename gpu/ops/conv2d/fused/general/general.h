@@ -17,6 +17,9 @@ std::size_t backward_weights_workspace(const ChainShape& shape, core::Precision 
 void backward_input(const ChainCall& call);
 std::size_t backward_input_workspace(const ChainShape& shape, core::Precision precision);
 
+/// The convolution of a chain by itself, as variants without a chain take it: its images are upsampled.
+OpShape convolution_of(const ChainShape& shape);
+
 /// Variant::refuses of all variants of the chain.
 std::string refuses(const OpShape& shape);
 
