@@ -79,7 +79,6 @@ void check(const ExportArguments& a, const Format& format) {
   }
   if (format.name != "safetensors" && !a.checkpoint.empty())
     throw core::BadInput("--checkpoint is for safetensors; leave it out");
-  if (a.out.empty()) throw core::BadInput("--out is empty; name a file or folder");
   if (a.out == "-" && !format.to_stdout) {
     throw core::BadInput(fmt::format("{} cannot go to standard output; name a {} with --out", format.name,
                                      format.name == "tensorboard" ? "folder" : "file"));

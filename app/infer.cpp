@@ -39,17 +39,16 @@ namespace {
 struct InferArguments {
   TrainedArguments trained;  ///< `data` may be pictures too
   RankArguments ranks;
-  int batch = 0;            ///< 0: that of a training
-  bool mirrored = false;    ///< also by mirror images
-  int shift = 0;            ///< also by each image shifted to four corners by so many pixels; 0: not
-  std::string pace;         ///< of kRungs; "": by the batch
-  bool ladder = false;      ///< all of these
-  bool keep = false;        ///< the figures, in the run's folder
-  std::string select;       ///< variants, as plan::apply() takes them
-  std::string out;          ///< answers: file, "-" for standard output instead of the text, "" for none
-  std::string format;       ///< csv, json; "" for what the file's name ends with
-  std::string json;         ///< figures: file, "-" as above, "" for none
-  bool data_given = false;  ///< also as ""
+  int batch = 0;          ///< 0: that of a training
+  bool mirrored = false;  ///< also by mirror images
+  int shift = 0;          ///< also by each image shifted to four corners by so many pixels; 0: not
+  std::string pace;       ///< of kRungs; "": by the batch
+  bool ladder = false;    ///< all of these
+  bool keep = false;      ///< the figures, in the run's folder
+  std::string select;     ///< variants, as plan::apply() takes them
+  std::string out;        ///< answers: file, "-" for standard output instead of the text, "" for none
+  std::string format;     ///< csv, json; "" for what the file's name ends with
+  std::string json;       ///< figures: file, "-" as above, "" for none
 };
 
 using inference::DividedSource;
@@ -325,8 +324,6 @@ void check_outputs(const InferArguments& a) {
 
 int ask(const InferArguments& a) {
   check_outputs(a);
-  if (a.data_given && a.trained.data.empty())
-    throw core::BadInput("DATA is empty; leave it out for the run's own data, or name a folder or a file");
   // Only rank 0 of ranks that people start must say which.
   if (a.trained.source.empty() && a.ranks.rank < 1)
     throw core::BadInput("source is required; warpscope infer --help lists what is valid");
@@ -358,12 +355,11 @@ Run infer(CLI::App& app) {
   add_network_options(app, a->trained);
   app.get_option("source")->required(false);
   add_rank_options(app, a->ranks, "the images");
-  const CLI::Option* const data =
-      app.add_option(
-             "data,--data", a->trained.data,
-             "Folder of pictures, one of them, a file of texts, or a data set, whose test images are taken "
-             "(default: the run's)")
-          ->type_name("DATA");
+  app.add_option(
+         "data,--data", a->trained.data,
+         "Folder of pictures, one of them, a file of texts, or a data set, whose test images are taken "
+         "(default: the run's)")
+      ->type_name("DATA");
   whole_numbers(
       *app.add_option("--batch", a->batch, "Images at once; 1 is the least latency (default: a training's)")
            ->type_name("N"),
@@ -395,10 +391,7 @@ Run infer(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--format", a->format, "csv or json (default: as the file's name ends)");
   app.add_option("--json", a->json, "Write the figures as JSON; - for standard output")->type_name("FILE");
-  return [a, data] {
-    a->data_given = data->count() > 0;
-    return ask(*a);
-  };
+  return [a] { return ask(*a); };
 }
 
 }  // namespace warpscope::app

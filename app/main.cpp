@@ -6,6 +6,7 @@
 #include <optional>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,19 +27,67 @@ namespace {
 
 using namespace warpscope;
 
+/// The command that was typed, or one within it.
+const CLI::App& innermost(const CLI::App& app) {
+  const CLI::App* found = &app;
+  while (!found->get_subcommands().empty()) found = found->get_subcommands().front();
+  return *found;
+}
+
+/// The part of an argument that may be the name of an option: "--batch" of "--batch=4".
+std::string name_in(const std::string& argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+/// True if the argument behind `argument` is its value.
+bool takes_next(const CLI::App& command, const std::string& argument) {
+  const CLI::Option* const option = command.get_option_no_throw(argument);
+  return argument.starts_with('-') && option != nullptr && option->get_items_expected_max() > 0;
+}
+
+/// "; the nearest valid one is --batch" for "--batsh"; "" where none is near.
+std::string nearest_option(const CLI::App& command, const std::string& argument) {
+  const std::string name = name_in(argument);
+  if (!name.starts_with("--")) return "";
+  const auto plain = [](std::string text) {
+    std::ranges::replace(text, '_', '-');
+    return files::lower_case(text);
+  };
+  std::string nearest;
+  int least = static_cast<int>(name.size() - 2) / 3 + 1;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& known : option->get_lnames()) {
+      const bool begins = known.size() > 2 && plain(name).starts_with("--" + known + "-");
+      const int distance = begins ? 1 : files::edit_distance(plain(name), "--" + known);
+      if (distance >= least) continue;
+      least = distance;
+      nearest = known;
+    }
+  }
+  return nearest.empty() ? "" : fmt::format("; the nearest valid one is --{}", nearest);
+}
+
 /// What of the command line nothing takes, in the order in which it was typed.
 std::string unexpected(const CLI::App& app, const std::vector<std::string>& typed) {
+  const CLI::App& command = innermost(app);
   std::vector<std::string> left = app.remaining(true);
   std::string told =
       left.size() > 1 ? "these arguments were not expected:" : "this argument was not expected:";
-  for (const std::string& argument : typed) {
-    const auto found = std::ranges::find(left, argument);
-    if (found == left.end()) continue;
-    left.erase(found);
+  std::string nearest;
+  const auto tell = [&](const std::string& argument) {
     told += " " + files::sayable(argument);
+    if (nearest.empty()) nearest = nearest_option(command, argument);
+  };
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    if (takes_next(command, typed[i])) {
+      ++i;
+    } else if (const auto found = std::ranges::find(left, typed[i]); found != left.end()) {
+      left.erase(found);
+      tell(typed[i]);
+    }
   }
-  for (const std::string& part : left) told += " " + files::sayable(part);  // as it was typed it was longer
-  return told;
+  std::ranges::for_each(left, tell);  // as it was typed it was longer
+  return told + nearest;
 }
 
 /// What CLI11 says of a bad command line, as one sentence that names the command's own help.
@@ -56,6 +105,35 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
   std::string command = "warpscope";
   for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
   return fmt::format("{}; {} --help lists what is valid", what, command);
+}
+
+/// For what CLI11 cannot read as the value of a flag, which it does not name; "" where none has such a value.
+std::string flag_error(const CLI::App& app, const std::vector<std::string>& typed) {
+  for (const std::string& argument : typed) {
+    const std::string name = name_in(argument);
+    const CLI::Option* const flag = innermost(app).get_option_no_throw(name);
+    if (name == argument || flag == nullptr || flag->get_items_expected_max() > 0) continue;
+    const std::string value = argument.substr(name.size() + 1);
+    if (value != "true" && value != "false")
+      return fmt::format("{} takes no value but true or false, not '{}'", name, files::sayable(value));
+  }
+  return "";
+}
+
+/// An empty value is what a script's variable has that was never set: it must not count as none given. It only
+/// takes away what the settings of a file or a run hold.
+void refuse_empty_values(const CLI::App& command) {
+  const auto given = [&](const char* name) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0 && !option->results().front().empty();
+  };
+  if (given("--config") || given("--resume")) return;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() == 0 || option->count() == 0) continue;
+    if (std::ranges::none_of(option->results(), &std::string::empty)) continue;
+    throw core::BadInput(fmt::format("{} is empty; give it a value, or leave it out",
+                                     option->get_name(option->get_positional())));
+  }
 }
 
 /// Options before a command would set the window's, which the command does not read.
@@ -90,9 +168,16 @@ int run(int argc, char** argv) {
     const int code = app.exit(success, told, told);
     files::put(told.str());
     return code;
+  } catch (const CLI::ConversionError& error) {
+    const std::string flag = flag_error(app, {argv + 1, argv + argc});
+    throw core::BadInput(flag.empty() ? usage_error(app, error, {argv + 1, argv + argc}) : flag);
   } catch (const CLI::ParseError& error) {
     throw core::BadInput(usage_error(app, error, {argv + 1, argv + argc}));
+  } catch (const std::logic_error& error) {  // of std::stoll, which CLI11 lets through
+    const std::string flag = flag_error(app, {argv + 1, argv + argc});
+    throw core::BadInput(flag.empty() ? error.what() : flag);
   }
+  refuse_empty_values(innermost(app));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const CLI::App& command = *app.get_subcommand(static_cast<int>(i));
     if (!command) continue;

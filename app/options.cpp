@@ -73,6 +73,7 @@ std::string help_of(const Setting& row) {
 void add_flag(CLI::App& app, const Setting& row, Configuration& given) {
   const auto read = [&row, &given](std::int64_t count) { given.put(row, count > 0); };
   app.add_flag_function(fmt::format("--{0},!--no-{0}", training::option_of(row)), read, help_of(row))
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->group(group_of(row));
 }
 

@@ -145,7 +145,9 @@ MetRanks meet_by_mpi(const RankArguments& arguments, const std::string& device) 
     throw core::BadInput("mpirun lets its ranks meet; leave --meet and --rank out");
   }
   MetRanks met;
-  met.meeting = ranks::meet_by_mpi();
+  met.meeting = ranks::meet_by_mpi(
+      {.patience = std::chrono::seconds(arguments.meet_within),
+       .tell = [](const std::vector<int>&, const std::string& sentence) { files::warn(sentence); }});
   met.device = device == "auto" ? device_of(rank_on_this_host()) : device;
   met.why_not = "mpirun says how many ranks there are; start it anew with another -n";
   return met;
@@ -213,12 +215,12 @@ void add_rank_options(CLI::App& app, RankArguments& a, const std::string& shared
          "WARPSCOPE_TOKEN instead")
       ->type_name("TEXT")
       ->group("Device");
-  whole_numbers(
-      *app.add_option("--meet-within", a.meet_within, "Seconds that ranks of --meet wait for the others")
-           ->type_name("S")
-           ->capture_default_str()
-           ->group("Device"),
-      1, kMostSeconds);
+  whole_numbers(*app.add_option("--meet-within", a.meet_within,
+                                "Seconds that ranks of --meet, or of mpirun, wait for the others")
+                     ->type_name("S")
+                     ->capture_default_str()
+                     ->group("Device"),
+                1, kMostSeconds);
 }
 
 MetRanks meet_ranks(const RankArguments& arguments, const std::string& device, const std::string& command) {

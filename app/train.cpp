@@ -147,6 +147,7 @@ class Progress {
       if (const auto* line = std::get_if<training::LogLine>(&item)) {
         clear();
         print_log(*line);
+        if (line->level == training::LogLevel::warning) last_warning_ = line->text;
       } else if (const auto* point = std::get_if<training::Point>(&item)) {
         if (point->split == training::Split::validation) last_validation_ = *point;
         if (point->split == training::Split::test && !point->is_probe()) last_test_ = *point;
@@ -170,6 +171,7 @@ class Progress {
     if (drawn_) files::print("\r\x1b[2K");
     drawn_ = false;
   }
+  const std::string& last_warning() const { return last_warning_; }
   const training::Point& last_test() const { return last_test_; }
   const training::Point& last_validation() const { return last_validation_; }
 
@@ -177,6 +179,7 @@ class Progress {
   bool terminal_ = isatty(STDOUT_FILENO) == 1;
   bool drawn_ = false;
   training::Point last_test_, last_validation_;
+  std::string last_warning_;
   std::uint64_t last_step_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };
@@ -403,7 +406,7 @@ int train_headless(training::TrainerOptions options, const std::string& then) {
   follower.follow_to_end();
   const auto end = trainer.snapshot();
   if (end->state == TrainerState::failed) {
-    files::warn(end->notice);
+    if (end->notice != follower.progress().last_warning()) files::warn(end->notice);
     return end->failed_by_input ? 2 : 1;
   }
   print_summary(*end, follower.progress().last_test(), follower.progress().last_validation());

@@ -25,6 +25,7 @@
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_folder.h"
+#include "gpu/runs/run_reader.h"
 #include "gpu/runs/unsaved.h"
 #include "gpu/runs/user_runs.h"
 #include "gpu/training/carried_kernels.h"
@@ -76,7 +77,9 @@ int open_window(training::TrainerOptions options, const WindowArguments& argumen
       options.record_dir = recorded.string();
       window.training = options;
       if (arguments.exit_after_steps == 0) window.unsaved = runs::unsaved_trainings(unsaved);
-      std::erase_if(window.unsaved, [&](const auto& each) { return each.folder == options.resume_dir; });
+      std::erase_if(window.unsaved, [&](const auto& each) {
+        return each.folder == options.resume_dir || runs::is_being_written(each.folder);
+      });
       const auto others = std::erase_if(window.unsaved, [](const auto& each) { return each.other_format; });
       constexpr const char* kOthers =
           "trainings of another format are kept in {}: {}; only the Warpscope that wrote them goes on with "

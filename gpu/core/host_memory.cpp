@@ -157,7 +157,12 @@ std::string sentence_of(const std::exception& error) {
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   const bool thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
   if (!thread && dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
-  const std::string limit = host_memory().limit;
+  std::string limit;
+  try {
+    limit = host_memory().limit;
+  } catch (const std::bad_alloc&) {
+    return "out of memory";  // as short as a text is that needs none
+  }
   return fmt::format("{}{}{}; {}", thread ? "a thread could not be started" : "there is too little memory",
                      limit.empty() ? "" : " under ", limit,
                      thread ? "raise the limit, or that of processes (ulimit -u)"

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,15 +37,23 @@ constexpr FileName kTestImages{"t10k-images", "idx3-ubyte", 16 + kTestCount* kIm
 constexpr FileName kTestLabels{"t10k-labels", "idx1-ubyte", 8 + kTestCount};
 constexpr std::array kFiles{kTrainImages, kTrainLabels, kTestImages, kTestLabels};
 
-/// Where the file is in `folder`, or nullopt. An unpacked one comes before a packed one.
+/// Where the file is in `folder`, or nullopt. An unpacked one comes before a packed one, and a folder of such a name
+/// last: some unpack a file into a folder that is called as the file is.
 std::optional<fs::path> find_file(const fs::path& folder, const FileName& name) {
+  std::optional<fs::path> within;
   for (const char* ending : {"", ".gz"}) {
     for (const char* joint : {"-", "."}) {
       fs::path path = folder / (std::string(name.stem) + joint + name.kind + ending);
-      if (is_there(path)) return path;
+      std::error_code failure;
+      if (!fs::is_directory(path, failure)) {
+        if (is_there(path)) return path;
+      } else if (!within) {
+        const fs::path inside = path / path.filename();
+        within = is_there(inside) ? inside : path;
+      }
     }
   }
-  return std::nullopt;
+  return within;
 }
 
 /// What a file has unpacked: gzip notes it in its last four bytes, only of its last member.

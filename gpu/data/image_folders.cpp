@@ -68,17 +68,31 @@ constexpr std::size_t kFoldersOfAPicture =
 
 /// What is in a folder, by name, but for what is hidden.
 struct Listing {
-  std::vector<fs::path> folders;
+  std::vector<fs::path> folders;  ///< but for `runs`
+  std::vector<fs::path> runs;  ///< folders of runs, or with nothing else in them: no data, whatever they show
   std::vector<fs::path> pictures;
   OtherFiles others;
 };
+
+bool is_run(const fs::path& folder) {
+  return files::is_there(folder / "run.json") && files::is_there(folder / "metrics.jsonl");
+}
+
+/// True of the folder of a run, and of one that holds nothing but such folders.
+bool holds_only_runs(const fs::path& folder) {
+  if (is_run(folder)) return true;
+  std::error_code failure;
+  const fs::directory_iterator inside(folder, failure);
+  return !failure && inside != fs::directory_iterator() &&
+         std::all_of(begin(inside), end(inside), [](const fs::path& one) { return is_run(one); });
+}
 
 Listing list(const fs::path& folder, std::error_code& failure) {
   Listing listing;
   for (const fs::directory_entry& entry : shown_in(folder, failure)) {
     std::error_code broken;  // a link that leads nowhere is no folder
     if (entry.is_directory(broken)) {
-      listing.folders.push_back(entry.path());
+      (holds_only_runs(entry.path()) ? listing.runs : listing.folders).push_back(entry.path());
     } else if (is_picture(entry.path())) {
       listing.pictures.push_back(entry.path());
     } else {
@@ -228,8 +242,8 @@ void collect(const fs::path& folder, int depth, Walk& walk, Listing& all) {
   for (const fs::path& inside : listing.folders) collect(inside, depth + 1, walk, all);
 }
 
-/// All pictures of one class, by path.
-void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFolders& to) {
+/// All pictures of one class, by path. Returns what else is there.
+OtherFiles add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFolders& to) {
   Listing all;
   Walk walk = around(folder);
   collect(folder, 0, walk, all);
@@ -244,6 +258,7 @@ void add_pictures(const fs::path& folder, std::size_t label, Half half, ClassFol
     to.pictures_of(half).push_back({std::move(path), static_cast<std::uint8_t>(label)});
   }
   to.others.add(all.others);
+  return all.others;
 }
 
 /// For a half that is not trained on.
@@ -268,6 +283,7 @@ ClassFolders find_parts(const fs::path& folder) {
   const Listing listing = list(folder);
   FoundHalves halves = halves_in(listing.folders);
   found.unclassed = listing.pictures.size();
+  found.unused = names_of(listing.runs);
   if (of(halves.filled, Half::train).empty()) {
     check_are_classes(folder, listing.folders, halves);
     of(found.folders, Half::train) = folder;
@@ -343,11 +359,12 @@ ClassFolders find_class_folders(const fs::path& folder) {
   found.doubt = doubt_of(listing.folders);
   for (std::size_t label = 0; label < listing.folders.size(); ++label) {
     const std::size_t before = found.pictures_of(Half::train).size();
-    add_pictures(listing.folders[label], label, Half::train, found);
+    const OtherFiles others = add_pictures(listing.folders[label], label, Half::train, found);
     if (found.pictures_of(Half::train).size() > before) continue;
     throw core::BadInput(
-        fmt::format("class {} has no images: {} holds no pictures ({}); add some or take the folder away",
-                    found.classes[label], listing.folders[label].string(), kPictureKinds));
+        fmt::format("class {} has no images: {} holds no pictures ({}){}{}; add some or take the folder away",
+                    found.classes[label], listing.folders[label].string(), kPictureKinds,
+                    others.count() == 0 ? "" : "; ", others.tell(others.count())));
   }
   find_held_out(Half::test, found);
   find_held_out(Half::validation, found);

@@ -252,12 +252,13 @@ void check_size(const fs::path& path, std::int64_t height, std::int64_t width) {
 Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) {
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   WebPBitstreamFeatures found;
-  if (WebPGetFeatures(data, bytes.size(), &found) != VP8_STATUS_OK) refuse(path, "is damaged: its header is");
+  if (WebPGetFeatures(data, bytes.size(), &found) != VP8_STATUS_OK)
+    refuse(path, "is damaged: its header cannot be read");
   if (found.has_animation != 0) refuse(path, kAnimation);
   check_size(path, found.height, found.width);
   ImageShape shape{0, 0, channels};
   Decoded decoded{{WebPDecodeRGB(data, bytes.size(), &shape.width, &shape.height), WebPFree}, shape};
-  if (!decoded.pixels) refuse(path, "is damaged: its packed pixels are");
+  if (!decoded.pixels) refuse(path, "is damaged: its pixels cannot be unpacked");
   if (channels == 1) {
     to_luminance(decoded.pixels.get(),
                  static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width));
@@ -267,7 +268,7 @@ Decoded decode_webp(const fs::path& path, std::string_view bytes, int channels) 
 
 Decoded decode_pnm(const fs::path& path, std::string_view bytes, int channels) {
   const std::optional<PnmHeader> header = pnm_header(bytes);
-  if (!header) refuse(path, "is damaged: its header is");
+  if (!header) refuse(path, "is damaged: its header cannot be read");
   check_size(path, header->shape.height, header->shape.width);
   const std::optional<std::vector<std::uint8_t>> stored = pnm_pixels(bytes, *header);
   if (!stored) refuse(path, "is damaged: it ends before its pixels do");

@@ -5,9 +5,6 @@
 #include <span>
 #include <string_view>
 
-#include <fmt/format.h>
-
-#include "gpu/files/file.h"
 #include "gpu/ranks/gather.h"
 
 namespace warpscope::training::calls {
@@ -30,7 +27,15 @@ Line::~Line() {
 }
 
 void Line::give(const Call& call) {
-  if (place().leads()) give_first(writer_.write(call));
+  if (!place().leads()) return;
+  const auto* const restore = std::get_if<Restore>(&call);
+  group_->note_purpose(restore != nullptr ? told(ranks::Joint::weights, restore->state.steps)
+                                          : "the orders of rank 0");
+  give_first(writer_.write(call));
+}
+
+std::string Line::told(ranks::Joint joint, std::uint64_t step) const {
+  return ranks::told({joint, group_->medium()}, step);
 }
 
 Call Line::receive() {
@@ -53,15 +58,15 @@ void Line::settle(const std::string& failure, const std::string& purpose) {
   if (failure.empty()) ranks::refuse_first(all);
 }
 
-std::vector<std::byte> Line::gather(std::span<const std::byte> mine, const std::string& purpose) {
-  group_->note_purpose(purpose);
+std::vector<std::byte> Line::gather(std::span<const std::byte> mine, ranks::Joint joint, std::uint64_t step) {
+  group_->note_purpose(told(joint, step));
   std::vector<std::byte> all(mine.size() * static_cast<std::size_t>(place().size));
   group_->all_gather(mine, all);
   return all;
 }
 
 std::vector<RankFigures> Line::exchange(const RankReport& mine, std::uint64_t step) {
-  group_->note_purpose(fmt::format("the figures of the ranks behind step {}", files::grouped(step)));
+  group_->note_purpose(told(ranks::Joint::figures, step));
   std::vector<RankFigures> figures;
   std::vector<TimedSteps> timed;
   double least = std::numeric_limits<double>::infinity();

@@ -23,6 +23,7 @@
 #include "gpu/messages/rank_figures.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
+#include "gpu/ranks/collective.h"
 #include "gpu/ranks/group.h"
 #include "gpu/settings/training_settings.h"
 
@@ -123,14 +124,16 @@ class Line {
   void settle(const std::string& failure, const std::string& purpose = "a change of the training");
   /// Whether a settle() since the last question ended in a failure, which rank 0 then knows.
   bool take_refusal() { return std::exchange(refused_, false); }
-  /// What all ranks give, in their order; each calls it with as many bytes.
-  std::vector<std::byte> gather(std::span<const std::byte> mine, const std::string& purpose);
+  /// What all ranks give to this behind `step`, in their order; each calls it with as many bytes.
+  std::vector<std::byte> gather(std::span<const std::byte> mine, ranks::Joint joint, std::uint64_t step);
   /// What all ranks tell behind `step`, and how their clocks are apart; each calls it with its own.
   std::vector<RankFigures> exchange(const RankReport& mine, std::uint64_t step);
   /// For collectives beside the calls, in the same order on all ranks.
   ranks::Group& group() { return *group_; }
 
  private:
+  std::string told(ranks::Joint joint, std::uint64_t step) const;
+
   std::unique_ptr<ranks::Group> group_;
   MessageWriter writer_;
   MessageReader reader_;

@@ -219,8 +219,28 @@ void Engine::give(const calls::Call& call) const {
   if (leads()) line_->give(call);
 }
 
+/// The first node of the step that adds over ranks without a call of the host; nullptr where none does.
+const plan::PlanNode* Engine::first_sum_on_device() const {
+  const auto found = std::ranges::find_if(training_->nodes(), [](const plan::PlanNode& node) {
+    if (!ops::contract(node.op).adds_over_ranks || node.variant == nullptr) return false;
+    return node.variant->name != "loops" && node.variant->name != "host_mpi";
+  });
+  return found == training_->nodes().end() ? nullptr : &*found;
+}
+
+/// A rank that stands still has not come to the first one: the others of a step are enqueued with it.
+void Engine::note_sums_on_device() const {
+  if (!options_.sums) return;
+  const plan::PlanNode* const node = first_sum_on_device();
+  if (node == nullptr) return options_.sums->note_on_device({});
+  options_.sums->note_on_device(
+      ranks::Collective{ranks::collective_of(ops::to_string(node->op)), node->variant->name});
+}
+
 void Engine::wait_for_room() {
+  if (options_.sums) options_.sums->note_wait(loop_.awaited_step());
   loop_.wait_for_room();
+  if (options_.sums) options_.sums->note_wait(0);
   check_sums();
 }
 
@@ -256,11 +276,8 @@ ranks::LinkTable Engine::measure_links() {
   give(calls::MeasureLinks{});
   stream_->synchronize();
   loop_.interrupt();
-  const auto sums = std::ranges::find_if(
-      training_->nodes(), [](const plan::PlanNode& node) { return ops::contract(node.op).adds_over_ranks; });
-  const bool by_host = sums == training_->nodes().end() || sums->variant == nullptr ||
-                       sums->variant->name == "loops" || sums->variant->name == "host_mpi";
-  return ranks::measure_links(line_->group(), device_, by_host ? nullptr : options_.sums->p2p());
+  return ranks::measure_links(line_->group(), device_,
+                              first_sum_on_device() == nullptr ? nullptr : options_.sums->p2p());
 }
 
 void Engine::clear_halt() {
@@ -332,6 +349,7 @@ void Engine::install(Plans plans) {
   timings_.adopt(*plans.training, precision);
   Plans before{std::exchange(training_, std::move(plans.training)),
                evaluator_.adopt(std::move(plans.testing)), pictures_.adopt(std::move(plans.showing))};
+  note_sums_on_device();
   loop_.interrupt();
   if (!replaces) return;
   retired_.push_back({std::move(before), device_->make_event(false)});
@@ -375,6 +393,7 @@ void Engine::set_batch(int batch) {
 /// The step's plan only, which must not run.
 void Engine::adopt_training(std::unique_ptr<plan::Plan> plan) {
   training_ = std::move(plan);
+  note_sums_on_device();
   timings_.adopt(*training_, options_.selection.precision);
   loop_.interrupt();
 }

@@ -179,6 +179,8 @@ class Engine {
   void free_retired();
   void set_head(bool wanted);
   void check_sums() const;
+  const plan::PlanNode* first_sum_on_device() const;
+  void note_sums_on_device() const;
   bool leads() const;
   void give_state();
   /// All other ranks do the same, if this one leads them.

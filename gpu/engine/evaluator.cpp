@@ -6,11 +6,8 @@
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "gpu/engine/head.h"
 #include "gpu/engine/recipe.h"
-#include "gpu/files/file.h"
 #include "gpu/ops/cross_entropy/cross_entropy.h"
 
 namespace warpscope::training {
@@ -231,8 +228,7 @@ void Evaluator::gather(T* values) const {
   std::vector<T> given(block);
   std::copy_n(values + mine.begin, mine.size(), given.begin());
   const std::vector<std::byte> all =
-      line_->gather(std::as_bytes(std::span(given)),
-                    fmt::format("an evaluation behind step {}", files::grouped(loop_.steps())));
+      line_->gather(std::as_bytes(std::span(given)), ranks::Joint::evaluation, loop_.steps());
   for (int rank = 0; rank < place.size; ++rank) {
     const Part part = part_of({rank, place.size});
     const std::byte* const from = all.data() + static_cast<std::size_t>(rank) * block * sizeof(T);

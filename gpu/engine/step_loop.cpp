@@ -183,10 +183,14 @@ ComingBatch StepLoop::coming_batch() {
   return {part_.batch, order.subspan(control.position), control};
 }
 
-void StepLoop::wait_for_room() {
+std::uint64_t StepLoop::awaited_step() const {
   const double ahead = step_seconds_ > 0 ? kSecondsAhead / step_seconds_ : 2.0;
   const auto limit = static_cast<std::uint64_t>(std::clamp(ahead, 2.0, static_cast<double>(kPaceEvents)));
-  if (steps_ >= limit) pace_[(steps_ - limit) % kPaceEvents]->synchronize();
+  return steps_ >= limit ? steps_ - limit + 1 : 0;
+}
+
+void StepLoop::wait_for_room() {
+  if (const std::uint64_t step = awaited_step(); step > 0) pace_[(step - 1) % kPaceEvents]->synchronize();
 }
 
 void StepLoop::step(plan::Plan& plan, bool timed, bool head) {

@@ -80,6 +80,8 @@ class StepLoop {
 
   /// Waits while more than a few milliseconds of work lie ahead, or more than one step beside the running one.
   void wait_for_room();
+  /// The step that it would wait for; 0: none.
+  std::uint64_t awaited_step() const;
   /// wait_for_room(), then enqueues one step.
   void step(plan::Plan& plan, bool timed, bool head);
   /// The next step's time must not count what happened since the last one (a pause, a test).

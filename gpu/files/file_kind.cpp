@@ -19,6 +19,7 @@ struct Signature {
 constexpr std::string_view kAsPicture = "save it as PNG or JPEG";
 constexpr std::string_view kUnpack = "unpack it";
 constexpr std::string_view kAsTable = "save it as CSV in UTF-8";
+constexpr FileKind kSvg{"an SVG picture", kAsPicture};
 constexpr std::string_view kAsFolders = "write its images as PNG files, in a folder for each class";
 
 // Where one signature begins as another does the longer one comes first.
@@ -40,13 +41,14 @@ constexpr std::array kSignatures{
     Signature{4, "JXL \r\n"sv, {"a JPEG XL picture", kAsPicture}},
     Signature{4, "jP  \r\n"sv, {"a JPEG 2000 picture", kAsPicture}},
     Signature{0, "8BPS"sv, {"a Photoshop picture", kAsPicture}},
-    Signature{0, "<svg"sv, {"an SVG picture", kAsPicture}},
+    Signature{0, "<svg"sv, kSvg},
     Signature{0, "%PDF-"sv, {"a PDF document", kAsPicture}},
     Signature{0,
               "version https://git-lfs"sv,
               {"a Git LFS pointer in place of the file", "bring the file itself by git lfs pull"}},
     Signature{0, "<!doctype html"sv, {"a web page", "download the file itself"}},
     Signature{0, "<html"sv, {"a web page", "download the file itself"}},
+    Signature{0, "<?xml"sv, {"an XML document", "download the file itself"}},
     Signature{30, "[Content_Types].xml"sv, {"an Office file", kAsTable}},
     Signature{30, "docProps/"sv, {"an Office file", kAsTable}},
     Signature{30, "_rels/.rels"sv, {"an Office file", kAsTable}},
@@ -96,6 +98,8 @@ std::string_view first_name_in_zip(std::string_view bytes) {
 const FileKind* file_kind(std::string_view bytes) {
   static constexpr FileKind kArrays{"a file of NumPy arrays", kAsFolders};
   if (bytes.starts_with("PK\x03\x04") && first_name_in_zip(bytes).ends_with(".npy")) return &kArrays;
+  // An answer of a server that refuses a download is XML too, but for this.
+  if (bytes.starts_with("<?xml") && lower_case(bytes).find("<svg") != std::string::npos) return &kSvg;
   const auto* const found =
       std::ranges::find_if(kSignatures, [&](const Signature& one) { return matches(bytes, one); });
   return found == kSignatures.end() ? nullptr : &found->kind;

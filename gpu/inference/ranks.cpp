@@ -24,6 +24,7 @@
 #include "gpu/inference/rank_report.h"
 #include "gpu/messages/bytes_of_messages.h"
 #include "gpu/ranks/gather.h"
+#include "gpu/ranks/shared_region.h"
 
 namespace warpscope::inference {
 namespace {
@@ -503,6 +504,22 @@ Outcome Leader::answer(Group& group, StopOrder& order, const Inference::GoOn& go
   return outcome;
 }
 
+/// How long a rank may stand still. One that only takes long answers, however long it takes.
+constexpr std::chrono::seconds kPatience(30);
+
+void tell_silent(const std::vector<int>& ranks, const std::string& sentence) {
+  const bool one = ranks.size() == 1;
+  files::warn(ranks.empty() ? sentence
+                            : fmt::format("{} {} not answered for about a second; the others wait for {}",
+                                          ranks::names(ranks), one ? "has" : "have", one ? "it" : "them"));
+}
+
+ranks::Meeting& watched_for_silence(ranks::Meeting& meeting) {
+  meeting.tell_silent(tell_silent);
+  meeting.set_patience_to_begin(kPatience);
+  return meeting;
+}
+
 }  // namespace
 
 Piece piece_of(std::int64_t images, int batch, const ranks::Place& place) {
@@ -514,7 +531,10 @@ Piece piece_of(std::int64_t images, int batch, const ranks::Place& place) {
 }
 
 Lead::Lead(ranks::Meeting& meeting)
-    : meeting_(meeting), orders_(meeting.group(ranks::kOrders, {})), sums_(meeting.group(ranks::kSums, {})) {}
+    : meeting_(meeting),
+      orders_(meeting.group(ranks::kOrders, {})),
+      sums_(meeting.group(ranks::kSums, {})),
+      looking_(watched_for_silence(meeting)) {}
 
 Lead::~Lead() {
   try {
@@ -552,6 +572,7 @@ Outcome lead(ranks::Meeting& meeting, const Question& question, std::span<const 
 
 int follow(ranks::Meeting& meeting, const std::string& device) {
   bool told = false;
+  const ranks::Looking looking(meeting);
   try {
     Follower follower(meeting, told);
     while (follower.asked()) {

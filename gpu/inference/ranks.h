@@ -12,6 +12,7 @@
 #include "gpu/inference/image_source.h"
 #include "gpu/inference/inference.h"
 #include "gpu/ranks/group.h"
+#include "gpu/ranks/looking.h"
 
 namespace warpscope::inference {
 
@@ -42,7 +43,8 @@ struct Question {
 /// Bytes of images that rank 0 sends to others at most.
 inline constexpr std::int64_t kMostSentBytes = std::int64_t{1} << 30;
 
-/// Rank 0 of ranks that have met, once a meeting. The others wait for its questions until it ends.
+/// Rank 0 of ranks that have met, once a meeting. The others wait for its questions until it ends. One that stands
+/// still is named on standard error within a second or two, and missing after half a minute.
 class Lead {
  public:
   explicit Lead(ranks::Meeting& meeting);
@@ -62,6 +64,7 @@ class Lead {
  private:
   ranks::Meeting& meeting_;
   std::unique_ptr<ranks::Group> orders_, sums_;
+  ranks::Looking looking_;
 };
 
 /// One question only.

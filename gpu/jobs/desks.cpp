@@ -17,9 +17,7 @@ constexpr auto kLook = std::chrono::milliseconds(5);
 
 Desks::Desks(training::Source& source, std::filesystem::path run,
              std::shared_ptr<training::SharedDevices> shared)
-    : source_(source),
-      run_(std::move(run)),
-      laboratory_(run_.empty() ? &source : nullptr, std::move(shared)) {}
+    : source_(source), run_(std::move(run)), laboratory_(&source, std::move(shared)) {}
 
 void Desks::ask(Request request) {
   std::visit([this](auto& what) { start(std::move(what)); }, request);

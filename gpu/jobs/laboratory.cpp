@@ -37,11 +37,12 @@ std::vector<profiling::BenchCase> all_cases(const models::Model& model, int batc
   return cases;
 }
 
-/// For as long as it lives a training is told that something else is measured, and, if the job needs the device for
-/// itself, pauses.
+/// For as long as it lives, a training that can be steered from here is told that something else is measured; it pauses
+/// if the job needs the device for itself.
 class Quiet {
  public:
-  Quiet(training::Source* training, bool alone, const std::stop_token& stop) : training_(training) {
+  Quiet(training::Source* training, bool alone, const std::stop_token& stop)
+      : training_(training != nullptr && training->snapshot()->can.steer ? training : nullptr) {
     if (training_ == nullptr) return;
     training_->send(training::SetDisturbed{true});
     while (alone && !stop.stop_requested() && (is(TrainerState::running) || is(TrainerState::preparing))) {
@@ -120,7 +121,7 @@ class Laboratory::News {
   Worker& worker_;
   const std::uint64_t job_;
   const std::stop_token stop_;
-  const training::Source* const training_;  ///< that a job which runs by itself has paused
+  const training::Source* const training_;  ///< that must stand still while the job runs
   bool disturbed_ = false;
 };
 

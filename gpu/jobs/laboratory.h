@@ -50,8 +50,9 @@ struct StepScene {
 
 class Laboratory {
  public:
-  /// `training`: what is told and paused while something is measured, and outlives it; nullptr: nothing is. `shared`:
-  /// who keeps the peaks of devices, with other trainings; nullptr: this laboratory does.
+  /// `training`: what is told and paused while something is measured, if it can be steered from here; one that trains
+  /// all the same disturbs what is measured. It outlives this one; nullptr: there is none. `shared`: who keeps the
+  /// peaks of devices, with other trainings; nullptr: this laboratory does.
   explicit Laboratory(training::Source* training = nullptr,
                       std::shared_ptr<training::SharedDevices> shared = nullptr);
   /// Cancels and waits for the running part.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -65,23 +66,35 @@ Loop widest_loop() {
   return {};
 }
 
-/// The sum over all cores of what each does in a second. `work(core)` does a bit and returns how much that
-/// was.
+/// What is done in a second. `work()` does a bit and returns how much that was; what it does first does not count.
+double rate_of(const std::function<double()>& work) {
+  work();
+  const auto start = core::Clock::now();
+  double done = 0;
+  double taken = 0;
+  while ((taken = core::seconds_since(start)) < kSeconds) done += work();
+  return done / taken;
+}
+
+/// The sum over all cores of what each does in a second, by `work(core)` as rate_of() takes it. Throws what that does.
 double rate_on_all_cores(const std::function<double(unsigned)>& work) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<double> rates(cores);
+  std::vector<std::exception_ptr> failures(cores);
   {
     std::vector<std::jthread> threads;
     for (unsigned core = 0; core < cores; ++core) {
       threads.emplace_back([&, core] {
-        work(core);
-        const auto start = core::Clock::now();
-        double done = 0;
-        double taken = 0;
-        while ((taken = core::seconds_since(start)) < kSeconds) done += work(core);
-        rates[core] = done / taken;
+        try {
+          rates[core] = rate_of([&] { return work(core); });
+        } catch (...) {
+          failures[core] = std::current_exception();
+        }
       });
     }
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
   }
   double sum = 0;
   for (const double rate : rates) sum += rate;

@@ -104,6 +104,8 @@ class Meeting {
   /// Tells the others that this rank lives; called several times a second, `passed` after the last time. Rank 0 ends
   /// those who have not done so for longer than set_patience() says. By one thread.
   virtual void look(std::chrono::milliseconds /*passed*/) const {}
+  /// On rank 0: those that have not done so for about a second, once all have. By the thread that looks.
+  virtual std::vector<int> silent() const { return {}; }
   /// This rank is about to end since others are missing.
   virtual void leave_after_others() {}
   /// On rank 0: how long others may stand still before they are ended, or missing where they are processes that it

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ struct Calls {
   int (*error_string)(int, char*, int*);
   int (*comm_rank)(Handle, int*);
   int (*comm_size)(Handle, int*);
-  int (*comm_dup)(Handle, Handle*);
+  int (*comm_idup)(Handle, Handle*, Handle*);
   int (*comm_set_errhandler)(Handle, Handle);
   int (*isend)(const void*, int, Handle, int, int, Handle, Handle*);
   int (*irecv)(void*, int, Handle, int, int, Handle, Handle*);
@@ -67,7 +68,7 @@ Calls<Handle> find_calls(void* library) {
   find(library, "MPI_Error_string", calls.error_string);
   find(library, "MPI_Comm_rank", calls.comm_rank);
   find(library, "MPI_Comm_size", calls.comm_size);
-  find(library, "MPI_Comm_dup", calls.comm_dup);
+  find(library, "MPI_Comm_idup", calls.comm_idup);
   find(library, "MPI_Comm_set_errhandler", calls.comm_set_errhandler);
   find(library, "MPI_Isend", calls.isend);
   find(library, "MPI_Irecv", calls.irecv);
@@ -130,7 +131,7 @@ class MpiOf final : public Mpi {
   MpiOf(const Constants<Handle>& constants, const Calls<Handle>& calls)
       : constants_(constants), calls_(calls) {}
 
-  Place start(int channels) override {
+  Place start() override {
     int threads = 0;
     check(calls_.init_thread(nullptr, nullptr, kThreadSerialized, &threads), "start");
     if (threads < kThreadSerialized) {
@@ -142,9 +143,12 @@ class MpiOf final : public Mpi {
     check(calls_.comm_rank(constants_.world, &place.rank), "start");
     check(calls_.comm_size(constants_.world, &place.size), "start");
     size_ = place.size;
-    channels_.resize(static_cast<std::size_t>(channels));
-    for (Handle& channel : channels_) check(calls_.comm_dup(constants_.world, &channel), "start");
     return place;
+  }
+  MpiRequest add_channel() override {
+    Handle request{};
+    check(calls_.comm_idup(constants_.world, &channels_.emplace_back(), &request), "add a channel");
+    return hidden(request);
   }
 
   MpiRequest send(int channel, int rank, std::span<const std::byte> message) override {
@@ -203,7 +207,9 @@ class MpiOf final : public Mpi {
   }
 
  private:
-  Handle of(int channel) const { return channels_[static_cast<std::size_t>(channel)]; }
+  Handle of(int channel) const {
+    return channel == kFirstChannel ? constants_.world : channels_[static_cast<std::size_t>(channel)];
+  }
 
   static MpiRequest hidden(Handle handle) {
     MpiRequest request;
@@ -228,7 +234,7 @@ class MpiOf final : public Mpi {
 
   Constants<Handle> constants_;
   Calls<Handle> calls_;
-  std::vector<Handle> channels_;
+  std::deque<Handle> channels_;  ///< MPI fills one in when it is there, so none moves
   int size_ = 1;
 };
 

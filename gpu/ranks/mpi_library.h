@@ -18,14 +18,20 @@ struct MpiRequest {
 };
 
 /// The calls that a meeting needs. One thread at a time may make them; none waits for other ranks but start() and
-/// finalize(). All throw core::Error with MPI's own sentence. Memory belongs to MPI from the call that begins with it
-/// until done() has said so. A message has at most INT_MAX bytes.
+/// finalize(), which MPI lets nobody break off. All throw core::Error with MPI's own sentence. Memory belongs to MPI
+/// from the call that begins with it until done() has said so. A message has at most INT_MAX bytes.
 class Mpi {
  public:
   virtual ~Mpi() = default;
 
-  /// Meets all ranks and makes so many channels, numbered from 0, that do not mix. Once.
-  virtual Place start(int channels) = 0;
+  /// The channel that is there from the beginning.
+  static constexpr int kFirstChannel = -1;
+
+  /// Meets all ranks. Once.
+  virtual Place start() = 0;
+  /// Begins another channel, which does not mix with others and may be used once this is done; they are numbered from
+  /// 0. Every rank makes these calls in the same order, one after the other.
+  virtual MpiRequest add_channel() = 0;
 
   /// Messages between two ranks come in the order of their channel.
   virtual MpiRequest send(int channel, int rank, std::span<const std::byte> message) = 0;

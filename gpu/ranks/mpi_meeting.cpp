@@ -9,12 +9,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "gpu/core/require.h"
 #include "gpu/ranks/mpi_library.h"
 #include "gpu/ranks/mpi_session.h"
+#include "gpu/ranks/silence.h"
 
 namespace warpscope::ranks {
 namespace {
@@ -48,6 +52,17 @@ int launched_ranks() {
     return 1;
   for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
     if (const int size = number(name); size > 0) return size;
+  }
+  return 0;
+}
+
+// Which of them this process is; 0 where the launcher does not say.
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    const char* const text = std::getenv(name);
+    int rank = 0;
+    if (text != nullptr && std::from_chars(text, text + std::strlen(text), rank).ec == std::errc())
+      return rank;
   }
   return 0;
 }
@@ -259,10 +274,29 @@ class MpiGroup final : public Group {
 
 class MpiMeeting final : public Meeting {
  public:
-  explicit MpiMeeting(MpiSession& session) : session_(session) {}
+  explicit MpiMeeting(MpiSession& session) : session_(session), silence_(session.place().size, {}) {}
 
   Place place() const override { return session_.place(); }
-  void set_patience(milliseconds patience) override { session_.set_patience(patience); }
+  // The session itself answers whoever asks.
+  void look(milliseconds passed) const override {
+    if (!place().leads()) return;
+    try {
+      session_.ask();
+      look_for_the_silent(session_.answers(), passed);
+    } catch (const core::Error&) {
+      return;  // MPI is of no use any more, as whoever waits for others is told
+    }
+  }
+  std::vector<int> silent() const override { return silence_.silent(); }
+  void set_patience(milliseconds patience) override {
+    begins_ = false;
+    session_.set_patience(patience);
+  }
+  void set_patience_to_begin(milliseconds patience) override {
+    patience_to_begin_ = patience.count();
+    begins_ = true;
+  }
+  void tell_silent(const TellSlow& tell) override { silence_.tell_to(tell); }
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override {
     core::require(number >= 0 && number < kGroups, "There is no group {}: they are 0 to {}", number,
                   kGroups - 1);
@@ -272,8 +306,26 @@ class MpiMeeting final : public Meeting {
   }
 
  private:
+  void look_for_the_silent(const std::vector<std::uint32_t>& answers, milliseconds passed) const {
+    const milliseconds patience(patience_to_begin_);
+    std::vector<int> silent;
+    milliseconds longest{0};
+    for (int rank = 1; rank < place().size; ++rank) {
+      const milliseconds since = silence_.note(rank, answers[static_cast<std::size_t>(rank)], passed);
+      if (patience.count() == 0 || since < patience) continue;
+      silent.push_back(rank);
+      longest = std::max(longest, since);
+    }
+    if (!begins_) return;
+    if (!silent.empty()) return session_.give_up_on(silent, longest);
+    silence_.tell([](int rank) { return fmt::format("rank {}", rank); }, [](int) { return false; });
+  }
+
   MpiSession& session_;
   std::array<std::atomic<bool>, kGroups> given_{};
+  std::atomic<bool> begins_{false};  // ranks begin
+  std::atomic<milliseconds::rep> patience_to_begin_{0};
+  mutable Silence silence_;  // of the others, as look() hears them
 };
 
 }  // namespace
@@ -282,12 +334,21 @@ bool started_by_mpi() {
   return launched_ranks() != 1;
 }
 
-std::shared_ptr<Meeting> meet_by_mpi(std::size_t piece) {
+std::shared_ptr<Meeting> meet_by_mpi(MpiTerms terms) {
   core::require(started_by_mpi(), "No launcher of MPI has started this process: start it by mpirun or srun");
+  terms.rank = launched_rank();
+  return meet_by(mpi_of_launcher(), std::move(terms));
+}
+
+std::unique_ptr<Mpi> mpi_of_launcher() {
+  return open_mpi(launched_by_mpich());
+}
+
+std::shared_ptr<Meeting> meet_by(std::unique_ptr<Mpi> mpi, MpiTerms terms) {
   static std::atomic<bool> met = false;
   core::require(!met.exchange(true), "This process has met its ranks by MPI already");
   // It lives until the process ends.
-  static auto* const session = new MpiSession(open_mpi(launched_by_mpich()), piece);
+  static auto* const session = new MpiSession(std::move(mpi), std::move(terms));
   session->start();
   const int launched = launched_ranks();
   if (launched != 0 && launched != session->place().size) {

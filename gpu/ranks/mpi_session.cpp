@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <stop_token>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,6 +28,11 @@ constexpr seconds kLastBytes(2);
 // How long a launcher may take to read a rank's last words.
 constexpr milliseconds kMpiLastWords(100);
 
+// How often those that begin are asked whether they live.
+constexpr milliseconds kLookInterval(150);
+
+constexpr char kMeet[] = "the meeting of all ranks by MPI";
+
 // How often MPI is called where no group calls it.
 constexpr Clock::duration kTend = milliseconds(10);
 
@@ -43,6 +49,36 @@ std::string file_of_shared_memory() {
   }
   return {};
 }
+
+// While it lives, MPI starts, which waits for all ranks without a time-out and does not say for which. Rank 0 tells
+// that it waits. In the end a process can only end, which the launcher sees: first rank 0, the others a little later.
+class StartWatch {
+ public:
+  explicit StartWatch(const MpiTerms& terms)
+      : thread_([&terms](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any ends;
+          std::unique_lock lock(mutex);
+          const auto started_within = [&](milliseconds most) {
+            return ends.wait_for(lock, stop, most, [&stop] { return stop.stop_requested(); });
+          };
+          const bool tells = terms.rank == 0 && terms.tell;
+          if (tells && started_within(terms.start_within)) return;
+          if (tells) terms.tell({}, fmt::format("{}; it does not say which", kStarts));
+          const milliseconds told_after = tells ? terms.start_within : milliseconds(0);
+          const milliseconds left = std::max(terms.patience - told_after, milliseconds(0));
+          if (terms.patience.count() == 0 || started_within(left + terms.rank * kTurn)) return;
+          std::fprintf(stderr, "%s: not all have come within %.0f s, so all ranks end.\n", kStarts,
+                       std::chrono::duration<double>(terms.patience).count());
+          std::fflush(nullptr);
+          _exit(1);
+        }) {}
+
+ private:
+  static constexpr char kStarts[] = "MPI waits for ranks that have not started it";
+  static constexpr milliseconds kTurn{500};
+  std::jthread thread_;
+};
 
 }  // namespace
 
@@ -62,13 +98,14 @@ std::string names_of(const std::vector<int>& ranks) {
   return names;
 }
 
-MpiSession::MpiSession(std::unique_ptr<Mpi> mpi, std::size_t piece)
-    : mpi_(std::move(mpi)), piece_(piece), process_(getpid()), last_send_(Clock::now()) {}
+MpiSession::MpiSession(std::unique_ptr<Mpi> mpi, MpiTerms terms)
+    : mpi_(std::move(mpi)), terms_(std::move(terms)), process_(getpid()), last_send_(Clock::now()) {}
 
 void MpiSession::start() {
   whole([this] {
     begin();
     greet();
+    add_channels();
   });
   // Nobody opens it any more, and a launcher that is killed would leave it behind.
   shared_file_ = file_of_shared_memory();
@@ -77,12 +114,16 @@ void MpiSession::start() {
 }
 
 void MpiSession::begin() {
-  place_ = mpi_->start(Meeting::kGroups + 1);
+  {
+    const StartWatch watch(terms_);
+    place_ = mpi_->start();
+  }
   // From here on the others must hear how this process ends.
   if (on_exit(leave, this) != 0) throw core::Error("This process cannot tell the other ranks when it ends");
   own_.rank = static_cast<std::uint64_t>(place_.rank);
   heard_.resize(static_cast<std::size_t>(place_.size));
   unanswered_.resize(static_cast<std::size_t>(place_.size), false);
+  answers_.resize(static_cast<std::size_t>(place_.size));
   listening_ = mpi_->receive_from_any(kWords, std::as_writable_bytes(std::span(&incoming_, 1)));
 }
 
@@ -95,6 +136,7 @@ bool MpiSession::exchanged(MpiRequest& request, int group, const std::string& pu
   return locked([&](Mpi& mpi) {
     if (mpi.done(request)) return true;
     listen();
+    throw_if_given_up(purpose);
     const auto number = static_cast<std::size_t>(group);
     std::vector<int> missing;
     for (const int rank : others()) {
@@ -148,17 +190,24 @@ std::pair<std::size_t, std::vector<int>> MpiSession::under_way(int group) {
 }
 
 void MpiSession::ask() {
-  locked([&](Mpi&) {
-    std::vector<int> asked;
-    for (const int rank : others()) {
-      // One that has not answered yet, or has said its last, needs no second question.
-      char& unanswered = unanswered_[static_cast<std::size_t>(rank)];
-      if (unanswered || heard_[static_cast<std::size_t>(rank)].kind == Word::kEnd) continue;
-      unanswered = true;
-      asked.push_back(rank);
-    }
-    tell(asked, Word::kAsk);
+  locked([&](Mpi&) { tell(to_ask(), Word::kAsk); });
+}
+
+std::vector<std::uint32_t> MpiSession::answers() {
+  return locked([&](Mpi&) {
+    listen();
+    return answers_;
   });
+}
+
+void MpiSession::give_up_on(std::vector<int> missing, std::chrono::milliseconds silent) {
+  const std::lock_guard lock(mutex_);
+  given_up_ = std::move(missing);
+  silent_for_ = silent;
+}
+
+void MpiSession::throw_if_given_up(const std::string& purpose) const {
+  if (!given_up_.empty()) throw RankMissing(stood_still(given_up_, silent_for_, purpose), given_up_);
 }
 
 std::vector<int> MpiSession::not_in(int group, std::uint64_t exchange) {
@@ -203,7 +252,7 @@ void MpiSession::post(int channel, const std::vector<int>& ranks, std::vector<st
     const auto part = later.first(std::min(most, later.size()));
     for (const int rank : ranks) message.under_way.emplace_back(rank, mpi_->send(channel, rank, part));
     later = later.subspan(part.size());
-    most = piece_;
+    most = piece();
   }
 }
 
@@ -227,6 +276,7 @@ void MpiSession::listen() {
     const auto rank = static_cast<std::size_t>(word.rank);
     heard_.at(rank) = word;
     if (word.kind != Word::kAsk) unanswered_[rank] = false;
+    ++answers_[rank];
     // Who has said its last word says no more: the others may be gone.
     const bool answers = word.kind == Word::kAsk && own_.kind != Word::kEnd;
     if (answers) tell({static_cast<int>(word.rank)}, Word::kAnswer);
@@ -235,15 +285,62 @@ void MpiSession::listen() {
 
 // Every rank speaks with every other, so that later none is the first to open a way between them.
 void MpiSession::greet() {
-  const auto begin = Clock::now();
   std::fill(unanswered_.begin(), unanswered_.end(), true);
   unanswered_[static_cast<std::size_t>(place_.rank)] = false;
   tell(others(), Word::kAnswer);
-  while (std::find(unanswered_.begin(), unanswered_.end(), true) != unanswered_.end()) {
+  wait_to_begin([this] { return std::ranges::find(unanswered_, true) == unanswered_.end(); });
+}
+
+void MpiSession::add_channels() {
+  for (int channel = 0; channel < Meeting::kGroups; ++channel) {
+    MpiRequest request = mpi_->add_channel();
+    wait_to_begin([&] { return mpi_->done(request); });
+  }
+}
+
+void MpiSession::wait_to_begin(const std::function<bool()>& there) {
+  Silence silence(place_.size, milliseconds(0), kMeet);
+  silence.tell_to(terms_.tell);
+  const auto begin = Clock::now();
+  for (auto looked = begin; !there(); rest(Clock::now() - begin)) {
     listen();
     drop_sent();
-    rest(Clock::now() - begin);
+    const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - looked);
+    if (passed < kLookInterval) continue;
+    looked += passed;
+    // A process that was stopped itself must not blame the others for that time.
+    look_for_the_silent(silence, std::min(passed, 2 * kLookInterval));
   }
+  silence.end();
+}
+
+// The lowest of those that answer tells of the others, and gives them up.
+void MpiSession::look_for_the_silent(Silence& silence, milliseconds passed) {
+  std::vector<int> silent;
+  milliseconds longest{0};
+  bool tells = true;
+  for (const int rank : others()) {
+    const milliseconds since = silence.note(rank, answers_[static_cast<std::size_t>(rank)], passed);
+    if (rank < place_.rank && since < kSilent) tells = false;
+    if (terms_.patience.count() == 0 || since < terms_.patience) continue;
+    silent.push_back(rank);
+    longest = std::max(longest, since);
+  }
+  if (tells && !silent.empty()) throw RankMissing(stood_still(silent, longest, kMeet), silent);
+  if (tells) silence.tell([](int rank) { return fmt::format("rank {}", rank); }, [](int) { return false; });
+  tell(to_ask(), Word::kAsk);
+}
+
+// One that has not answered yet, or has said its last, needs no second question.
+std::vector<int> MpiSession::to_ask() {
+  std::vector<int> asked;
+  for (const int rank : others()) {
+    char& unanswered = unanswered_[static_cast<std::size_t>(rank)];
+    if (unanswered || heard_[static_cast<std::size_t>(rank)].kind == Word::kEnd) continue;
+    unanswered = true;
+    asked.push_back(rank);
+  }
+  return asked;
 }
 
 void MpiSession::break_off(const std::string& sentence) {
@@ -300,6 +397,7 @@ std::optional<std::string> MpiSession::part_in_order() {
     // Open MPI removes it now, and complains where it cannot.
     if (!shared_file_.empty()) ::close(::open(shared_file_.c_str(), O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR));
     mpi_->finalize();
+    broken_ = "MPI has ended";
   } catch (const std::exception& error) {
     return error.what();
   }

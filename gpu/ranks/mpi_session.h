@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,8 @@
 
 #include "gpu/ranks/group.h"
 #include "gpu/ranks/mpi_library.h"
+#include "gpu/ranks/mpi_meeting.h"
+#include "gpu/ranks/silence.h"
 
 namespace warpscope::ranks {
 
@@ -44,15 +47,15 @@ inline constexpr std::size_t kFirstPart = 4096;
 
 class MpiSession {
  public:
-  /// MPI is given at most `piece` bytes at once, for all ranks together.
-  MpiSession(std::unique_ptr<Mpi> mpi, std::size_t piece);
-  /// Starts MPI and meets all ranks. From then on the session must live until the process ends.
+  MpiSession(std::unique_ptr<Mpi> mpi, MpiTerms terms);
+  /// Starts MPI and meets all ranks. From then on the session must live until the process ends. RankMissing where one
+  /// does not answer for as long as the terms say; MPI's own start, which comes first, waits for ever.
   void start();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
   const Place& place() const { return place_; }
-  std::size_t piece() const { return piece_; }
+  std::size_t piece() const { return terms_.piece; }
 
   /// How long this rank waits for others in an exchange; zero: for ever. From any thread.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience.count(); }
@@ -93,8 +96,13 @@ class MpiSession {
   /// The bytes of the group that are under way, and to whom.
   std::pair<std::size_t, std::vector<int>> under_way(int group);
 
+  /// From now on who waits for `missing` gets RankMissing: they have not answered for so long. From any thread.
+  void give_up_on(std::vector<int> missing, std::chrono::milliseconds silent);
+
   /// Asks all other ranks how far they are.
   void ask();
+  /// How often each rank has answered, or asked itself.
+  std::vector<std::uint32_t> answers();
   /// The ranks that have not answered since, or are not in this exchange.
   std::vector<int> not_in(int group, std::uint64_t exchange);
 
@@ -107,7 +115,7 @@ class MpiSession {
     std::array<std::uint64_t, Meeting::kGroups> entered{};  // exchanges
     std::array<std::uint64_t, Meeting::kGroups> sent{};     // messages
   };
-  static constexpr int kWords = Meeting::kGroups;  // their channel
+  static constexpr int kWords = Mpi::kFirstChannel;
 
   struct Outgoing {
     int channel = 0;
@@ -126,6 +134,11 @@ class MpiSession {
   std::vector<int> others() const;
   void begin();
   void greet();
+  void add_channels();
+  void wait_to_begin(const std::function<bool()>& there);
+  void look_for_the_silent(Silence& silence, std::chrono::milliseconds passed);
+  void throw_if_given_up(const std::string& purpose) const;
+  std::vector<int> to_ask();
 
   void break_off(const std::string& sentence);
   void tend();
@@ -133,7 +146,7 @@ class MpiSession {
   std::optional<std::string> part_in_order();
 
   const std::unique_ptr<Mpi> mpi_;
-  const std::size_t piece_;
+  const MpiTerms terms_;
   const pid_t process_;
   std::string shared_file_;
   Place place_;
@@ -143,6 +156,9 @@ class MpiSession {
   Word own_;
   std::vector<Word> heard_;       // the newest word of each rank
   std::vector<char> unanswered_;  // ranks that have been asked
+  std::vector<std::uint32_t> answers_;
+  std::vector<int> given_up_;
+  std::chrono::milliseconds silent_for_{0};  // those
   Word incoming_;
   MpiRequest listening_;
   std::list<Outgoing> outgoing_;

@@ -29,6 +29,7 @@ class SharedMeeting final : public Meeting {
   std::vector<int> lost() const override;
   void leave_after_others() override;
   void look(std::chrono::milliseconds passed) const override;
+  std::vector<int> silent() const override { return silence_.silent(); }
   void set_patience(std::chrono::milliseconds patience) override;
   void set_patience_to_begin(std::chrono::milliseconds patience) override;
   void tell_silent(const TellSlow& tell) override;

@@ -1,10 +1,7 @@
 #include "gpu/ranks/sums.h"
 
 #include <chrono>
-
-#include <fmt/format.h>
-
-#include "gpu/files/file.h"
+#include <utility>
 
 namespace warpscope::ranks {
 namespace {
@@ -13,22 +10,26 @@ constexpr std::chrono::milliseconds kWatchInterval(100);
 
 }  // namespace
 
-void Sums::note_purpose(std::string_view op) {
+void Sums::note_purpose(const Collective& collective) {
   const std::uint64_t step = step_;
-  if (step == noted_step_ && op == noted_op_) return;
+  if (step == noted_step_ && collective == noted_) return;
   noted_step_ = step;
-  noted_op_ = op;
-  group_->note_purpose(
-      fmt::format("{} of {} {}", op, steps_lie_ahead_ ? "a step up to" : "step", files::grouped(step)));
+  noted_ = collective;
+  group_->note_purpose(told(collective, step, steps_lie_ahead_));
 }
 
-void Sums::add(std::span<float> values, float share, std::string_view op) noexcept {
+void Sums::note_on_device(const std::optional<Collective>& collective) {
+  const std::lock_guard lock(mutex_);
+  on_device_ = collective;
+}
+
+void Sums::add(std::span<float> values, float share, const Collective& collective) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);
       if (failure_) return;
     }
-    note_purpose(op);
+    note_purpose(collective);
     sum_over_ranks(*group_, values, share);
   } catch (...) {
     fail(std::current_exception());
@@ -49,12 +50,23 @@ void Sums::fail(std::exception_ptr failure) noexcept {
   if (!failure_) failure_ = std::move(failure);
 }
 
-void Sums::watch(std::shared_ptr<const Meeting> meeting) {
-  watcher_ = std::thread([this, meeting = std::move(meeting)] {
+void Sums::look_at_the_device(const Meeting& meeting, DeviceWait& wait, const TellSlow& tell_slow) const {
+  std::optional<Collective> collective;
+  {
+    const std::lock_guard lock(mutex_);
+    collective = on_device_;
+  }
+  wait.look(collective, awaited_step_, meeting.silent(), kWatchInterval, tell_slow);
+}
+
+void Sums::watch(std::shared_ptr<const Meeting> meeting, TellSlow tell_slow) {
+  watcher_ = std::thread([this, meeting = std::move(meeting), tell_slow = std::move(tell_slow)] {
+    DeviceWait wait;
     std::unique_lock lock(mutex_);
     while (!ends_.wait_for(lock, kWatchInterval, [this] { return ending_ || failure_; })) {
       lock.unlock();
       meeting->look(kWatchInterval);
+      if (tell_slow) look_at_the_device(*meeting, wait, tell_slow);
       const std::string missing = place().leads() ? meeting->missing() : "";
       if (missing.empty()) {
         lock.lock();

@@ -239,6 +239,10 @@ void TcpGroup::look_for_the_gone(TcpClock::duration passed) {
 
 /// Those who stand still are on hosts where this process ends nobody: they end when they go on.
 void TcpGroup::give_up_after(TcpClock::duration waited) {
+  if (const RankSet silent = seat_->given_up(); silent != 0) {
+    const std::string sentence = stood_still(numbers(silent), seat_->silent_for(), purpose_);
+    break_off(std::make_exception_ptr(RankMissing(sentence, numbers(silent))));
+  }
   const std::chrono::milliseconds patience = seat_->patience(number_);
   const std::vector<int> still = awaited();
   if (patience.count() == 0 || waited < patience || still.empty()) return;
@@ -433,9 +437,23 @@ TcpMeeting::TcpMeeting(Place place, std::array<Sockets, kTcpLinks> sockets)
 
 void TcpMeeting::look(std::chrono::milliseconds passed) const {
   if (!place().leads()) return seat_->answer();
-  for (int rank = 1; rank < place().size; ++rank) silence_.note(rank, seat_->answers(rank), passed);
-  if (begins_)
-    silence_.tell([](int rank) { return fmt::format("rank {}", rank); }, [](int) { return false; });
+  const std::chrono::milliseconds patience(patience_to_begin_);
+  RankSet silent = 0;
+  std::chrono::milliseconds longest{0};
+  for (int rank = 1; rank < place().size; ++rank) {
+    const auto since = silence_.note(rank, seat_->answers(rank), passed);
+    if (patience.count() == 0 || since < patience) continue;
+    silent |= only(rank);
+    longest = std::max(longest, since);
+  }
+  if (!begins_) return;
+  if (silent != 0) return seat_->give_up_on(silent, longest);
+  silence_.tell([](int rank) { return fmt::format("rank {}", rank); }, [](int) { return false; });
+}
+
+void TcpMeeting::set_patience_to_begin(std::chrono::milliseconds patience) {
+  patience_to_begin_ = patience.count();
+  begins_ = true;
 }
 
 void TcpMeeting::set_patience(std::chrono::milliseconds patience) {

@@ -49,6 +49,13 @@ class TcpSeat {
   std::chrono::milliseconds patience(int group) const {
     return patience_in(group, std::chrono::milliseconds(patience_));
   }
+  /// From now on who waits for these gets RankMissing: they have not answered for so long. From any thread.
+  void give_up_on(RankSet ranks, std::chrono::milliseconds silent) {
+    silent_for_ = silent.count();
+    given_up_ = ranks;
+  }
+  RankSet given_up() const { return given_up_; }
+  std::chrono::milliseconds silent_for() const { return std::chrono::milliseconds(silent_for_); }
 
  private:
   short events(int rank) const;
@@ -61,6 +68,8 @@ class TcpSeat {
   mutable std::vector<std::uint32_t> answers_;  ///< by rank
   mutable RankSet left_after_others_ = 0;       ///< who has said so
   std::atomic<RankSet> noted_{0};
+  std::atomic<RankSet> given_up_{0};
+  std::atomic<std::chrono::milliseconds::rep> silent_for_{0};  ///< those
   std::atomic<std::chrono::milliseconds::rep> patience_{0};
 };
 
@@ -77,8 +86,9 @@ class TcpMeeting final : public Meeting {
   std::string missing() const override;
   void leave_after_others() override { seat_->leave_after_others(); }
   void look(std::chrono::milliseconds passed) const override;
+  std::vector<int> silent() const override { return silence_.silent(); }
   void set_patience(std::chrono::milliseconds patience) override;
-  void set_patience_to_begin(std::chrono::milliseconds /*patience*/) override { begins_ = true; }
+  void set_patience_to_begin(std::chrono::milliseconds patience) override;
   void tell_silent(const TellSlow& tell) override { silence_.tell_to(tell); }
   /// Throws BadInput for a number that there is not, or that has been given before.
   std::unique_ptr<Group> group(int number, TellSlow tell_slow) override;
@@ -89,7 +99,8 @@ class TcpMeeting final : public Meeting {
   std::array<std::atomic<bool>, kGroups> given_{};
   mutable std::atomic<std::chrono::steady_clock::rep> first_unknown_since_{0};
   std::atomic<bool> begins_{false};  ///< ranks begin
-  mutable Silence silence_;          ///< of the others, as look() hears them
+  std::atomic<std::chrono::milliseconds::rep> patience_to_begin_{0};
+  mutable Silence silence_;  ///< of the others, as look() hears them
 };
 
 }  // namespace warpscope::ranks

@@ -56,7 +56,26 @@ void delete_folder_of(const training::HandOver& over) {
   if (!over.recorded) std::filesystem::remove_all(over.folder, ignored);
 }
 
+/// Commands that came too late for that process.
+std::vector<training::NumberedCommand> late_for(const RemoteSource& source) {
+  const auto late = source.left().late;
+  return late ? *late : std::vector<training::NumberedCommand>();
+}
+
 }  // namespace
+
+std::function<Left()> leaving(std::shared_ptr<training::Trainer> trainer) {
+  return [trainer = std::move(trainer), late = std::vector<training::NumberedCommand>(),
+          left = Left()]() mutable {
+    const training::Ending ending = trainer->ending();
+    const auto unread = trainer->take_unread();
+    late.insert(late.end(), unread.begin(), unread.end());
+    if (!unread.empty()) left.late = std::make_shared<const std::vector<training::NumberedCommand>>(late);
+    left.parameters = ending.parameters;
+    left.hand_over = ending.hand_over;
+    return left;
+  };
+}
 
 int go_on_training() {
   const Channel channel{ranks::Descriptor(kConnection)};
@@ -66,10 +85,7 @@ int go_on_training() {
       std::make_shared<const training::HandOver>(training::MessageReader().read<training::HandOver>(*told));
   const auto trainer = std::make_shared<training::Trainer>(with_going_on(training::options_of(over)));
   for (const training::NumberedCommand& each : over->waiting) trainer->send(each.command, each.number);
-  Server(trainer, channel, [trainer] {
-    const training::Ending ending = trainer->ending();
-    return Left{ending.parameters, ending.hand_over};
-  }).serve();
+  Server(trainer, channel, leaving(trainer)).serve();
   return 0;
 }
 
@@ -132,7 +148,8 @@ LastingTraining::HandOver LastingTraining::handed_by_trainer() {
   return trainer_.ending().hand_over;
 }
 
-/// Waits for the end of what trains, and lets another process go on, as often as that makes sense.
+/// Waits for the end of what trains, and lets another process go on, as often as that makes sense. What was handed over
+/// and nobody records is there until something newer is, or the training has ended in order.
 void LastingTraining::follow() {
   HandOver over = handed_by_trainer();
   std::uint64_t failed_at = 0;
@@ -141,14 +158,22 @@ void LastingTraining::follow() {
     const bool again = processes > 1 && now->failed_at == failed_at;
     if (again || processes == kMostProcesses) {
       fail(fmt::format("{}; but that has happened {}, so it ends", now->told,
-                       again ? "at that step before" : "too often"));
+                       again ? "at that step before" : "too often"),
+           *now);
     } else {
       failed_at = now->failed_at;
       over = go_on(now);
     }
-    delete_folder_of(*now);
+    if (over || !is_needed()) delete_folder_of(*now);
   }
   if (over) delete_folder_of(*over);  // it was left meanwhile
+}
+
+/// Whether a person may want what was handed over last.
+bool LastingTraining::is_needed() const {
+  const auto now = snapshot();
+  const std::lock_guard lock(mutex_);
+  return (ended_ || now->state == TrainerState::failed) && now->run_dir.empty();
 }
 
 /// Until that process ends: what the next one goes on with; nullptr where none does.
@@ -169,10 +194,11 @@ LastingTraining::HandOver LastingTraining::go_on(const HandOver& over) {
       return next;
     }
     if (!stopped())
-      fail(fmt::format("the process that the training went on in has ended {}", end_in_words(end)));
+      fail(fmt::format("the process that the training went on in has ended {}", end_in_words(end)), *over);
   } catch (const std::exception& error) {
     if (const auto now = child()) now->near.end();
-    fail(fmt::format("the training cannot go on in a process of its own: {}", core::sentence_of(error)));
+    fail(fmt::format("the training cannot go on in a process of its own: {}", core::sentence_of(error)),
+         *over);
   }
   return nullptr;
 }
@@ -190,32 +216,56 @@ std::shared_ptr<LastingTraining::Child> LastingTraining::begin(const HandOver& o
   }
   if (observed_) child->source.send(*observed_);
   if (disturbed_) child->source.send(*disturbed_);
-  for (training::NumberedCommand& each : std::exchange(waiting_, {}))
-    child->source.send(std::move(each.command), each.number);
+  const auto late = children_.empty() ? trainer_.take_unread() : late_for(children_.back()->source);
+  for (const auto& commands : {late, std::exchange(waiting_, {})}) {
+    for (const training::NumberedCommand& each : commands) child->source.send(each.command, each.number);
+  }
   children_.push_back(child);
   if (stopped_) child->source.end();
   return child;
 }
 
-/// The end of the training.
-void LastingTraining::fail(const std::string& why) {
+/// The end of the process that has gone on with what was handed `over`, and of the training if that had not finished.
+/// Commands that have no answer get none from there.
+void LastingTraining::fail(const std::string& why, const training::HandOver& over) {
   auto now = std::make_shared<Snapshot>(*snapshot());
-  now->state = TrainerState::failed;
-  now->notice = why;
+  const bool finished = now->state == TrainerState::finished;
+  const bool recorded = !now->run_dir.empty();
+  now->state = finished ? TrainerState::finished : TrainerState::failed;
+  now->may_close = true;
+  const std::string kept = finished && recorded
+                               ? "what it has written stays"
+                               : training::what_is_kept(recorded ? now->run_dir : over.folder, recorded);
+  now->notice = fmt::format("{}; {}{}", why, finished ? "the training had finished before; " : "", kept);
   ++now->notice_id;
-  const std::vector<training::FeedItem> line{training::LogLine{training::LogLevel::error, why}};
+  const std::vector<training::FeedItem> line{training::LogLine{training::LogLevel::error, now->notice}};
   const std::lock_guard lock(mutex_);
-  for (const training::NumberedCommand& each : std::exchange(waiting_, {}))
-    now->answers.note(each.number, false);
+  waiting_.clear();
+  refuse_up_to(last_number_, *now);
   held_ = std::move(now);
+  ended_ = true;
   for (const auto& feed : feeds_) {
     if (const auto alive = feed.lock()) alive->push(line);
   }
   news_.notify_all();
 }
 
+/// Those that have no answer yet.
+void LastingTraining::refuse_up_to(std::uint64_t number, Snapshot& now) {
+  std::uint64_t next = now.answers.last + 1;
+  if (number > training::Answers::kMost) next = std::max(next, number - training::Answers::kMost + 1);
+  for (; next <= number; ++next) now.answers.note(next, false);
+}
+
 void LastingTraining::queue(training::Command command, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
+  last_number_ = std::max(last_number_, number);
+  if (ended_) {
+    auto now = std::make_shared<Snapshot>(*held_);
+    refuse_up_to(number, *now);
+    held_ = std::move(now);
+    return news_.notify_all();
+  }
   if (const auto* const observe = std::get_if<training::Observe>(&command)) observed_ = *observe;
   if (const auto* const set = std::get_if<training::SetDisturbed>(&command)) disturbed_ = *set;
   if (!children_.empty() && !children_.back()->source.left().hand_over)

@@ -29,6 +29,9 @@ inline constexpr const char* kGoOnCommand = "go-on-training";
 /// descriptor 3, until that is closed. Returns the exit code.
 int go_on_training();
 
+/// Tells, at any time, what a trainer that is served leaves.
+std::function<Left()> leaving(std::shared_ptr<training::Trainer> trainer);
+
 class LastingTraining final : public training::Source {
  public:
   /// A training that has failed so often goes on no more; nor does one that failed where it had failed before.
@@ -66,9 +69,11 @@ class LastingTraining final : public training::Source {
   void follow();
   HandOver go_on(const HandOver& over);
   std::shared_ptr<Child> begin(const HandOver& over);
-  void fail(const std::string& why);
+  void fail(const std::string& why, const training::HandOver& over);
+  static void refuse_up_to(std::uint64_t number, training::Snapshot& now);
   std::shared_ptr<Child> child() const;
   bool stopped() const;
+  bool is_needed() const;
   bool ended() const;
   bool wait_until(const std::function<bool()>& condition, double seconds) const;
 
@@ -77,11 +82,13 @@ class LastingTraining final : public training::Source {
   mutable std::mutex mutex_;   ///< of everything below
   mutable std::condition_variable news_;
   bool stopped_ = false;
-  bool done_ = false;  ///< the thread is at its end
+  bool done_ = false;   ///< the thread is at its end
+  bool ended_ = false;  ///< the last process has ended before its time: no command is carried out
   /// Instead of what a process that has just begun tells of itself; and at the end, if the training has failed.
   std::shared_ptr<const training::Snapshot> held_;
   std::vector<std::shared_ptr<Child>> children_;  ///< the last one goes on, if it has not ended
   std::vector<std::weak_ptr<training::Feed>> feeds_;
+  std::uint64_t last_number_ = 0;                   ///< of all commands
   std::vector<training::NumberedCommand> waiting_;  ///< for the process that is to begin
   std::optional<training::Observe> observed_;       ///< what each process has to be told
   std::optional<training::SetDisturbed> disturbed_;

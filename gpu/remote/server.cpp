@@ -21,10 +21,11 @@ void Server::serve() {
   do {
     if (!channel_.readable(kServerLook)) continue;
     const auto message = channel_.read();
-    if (!message) return;
+    if (!message) break;
     auto asked = reader_.read<Request>(*message);
     std::visit([this](auto& what) { take(what); }, asked);
   } while (tell());
+  tell();  // what came of the last requests
 }
 
 void Server::take(training::NumberedCommand& asked) {

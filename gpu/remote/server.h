@@ -20,7 +20,8 @@ class Server {
   /// Holds `channel`. `left` tells what the training leaves, if it leaves something.
   Server(std::shared_ptr<training::Source> source, const Channel& channel, std::function<Left()> left = {});
 
-  /// Until the other end is closed. Throws core::BadInput for what is no message.
+  /// Until nothing more is asked and all is answered, or the other end is closed. Throws core::BadInput for what is no
+  /// message.
   void serve();
 
  private:

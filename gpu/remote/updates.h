@@ -31,6 +31,8 @@ using Request = std::variant<training::NumberedCommand, AskedImage, jobs::Reques
 struct Left {
   std::shared_ptr<const std::vector<float>> parameters;  ///< training::Ending::parameters
   std::shared_ptr<const training::HandOver> hand_over;   ///< training::Ending::hand_over
+  std::shared_ptr<const std::vector<training::NumberedCommand>>
+      late;  ///< commands that came behind that; or nullptr
   bool operator==(const Left&) const = default;
 };
 

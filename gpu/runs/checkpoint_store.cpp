@@ -12,6 +12,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::training {
 namespace {
@@ -127,22 +128,36 @@ NewestCheckpoint CheckpointStore::newest_valid() {
 }
 
 void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
-  const fs::path path = folder_ / file_name(checkpoint.step);
-  if (generation_ && *generation_ != checkpoint.generation) set_aside(*generation_);
+  std::error_code failure;                   // what is to be written then says it
+  fs::create_directories(folder_, failure);  // that may have been taken away meanwhile
+  const std::optional<std::uint64_t> before = generation_;
+  const bool anew = before && *before != checkpoint.generation;
+  if (anew) set_aside(*before);
+  try {
+    write(checkpoint, is_best);
+  } catch (...) {
+    if (anew) bring_back(*before);
+    throw;
+  }
   generation_ = checkpoint.generation;
-  if (is_best) {
-    // First, so that no checkpoint ever knows of a best one that was not kept.
-    const fs::path best = folder_ / kBestFile;
-    save_checkpoint(best, checkpoint, model_);
-    try {
-      files::link_file_atomically(best, path);
-    } catch (const core::Error&) {
-      save_checkpoint(path, checkpoint, model_);
-    }
-  } else {
+  prune(checkpoint.step);
+}
+
+void CheckpointStore::write(const Checkpoint& checkpoint, bool is_best) const {
+  const fs::path path = folder_ / file_name(checkpoint.step);
+  if (!is_best) return save_checkpoint(path, checkpoint, model_);
+  // First, so that no checkpoint ever knows of a best one that was not kept.
+  const fs::path best = folder_ / kBestFile;
+  save_checkpoint(best, checkpoint, model_);
+  try {
+    files::link_file_atomically(best, path);
+  } catch (const core::Error&) {
     save_checkpoint(path, checkpoint, model_);
   }
-  prune(checkpoint.step);
+}
+
+fs::path CheckpointStore::aside_folder(std::uint64_t generation) const {
+  return folder_ / fmt::format("generation-{}", generation);
 }
 
 /// A reset must not cost what was recorded before it.
@@ -152,7 +167,7 @@ void CheckpointStore::set_aside(std::uint64_t generation) const {
   std::error_code error;
   if (fs::exists(folder_ / kBestFile, error)) files.push_back(folder_ / kBestFile);
   if (files.empty()) return;
-  const fs::path aside = folder_ / fmt::format("generation-{}", generation);
+  const fs::path aside = aside_folder(generation);
   fs::create_directories(aside, error);
   for (const fs::path& file : files) {
     if (!error) fs::rename(file, aside / file.filename(), error);
@@ -161,6 +176,15 @@ void CheckpointStore::set_aside(std::uint64_t generation) const {
     throw core::Error(
         fmt::format("cannot move the earlier checkpoints to {}: {}", aside.string(), error.message()));
   }
+}
+
+/// Those that were set aside for a checkpoint that could not be written.
+void CheckpointStore::bring_back(std::uint64_t generation) const {
+  std::error_code ignored;
+  const fs::path aside = aside_folder(generation);
+  for (const fs::directory_entry& entry : files::entries_of(aside, ignored))
+    fs::rename(entry.path(), folder_ / entry.path().filename(), ignored);
+  fs::remove(aside, ignored);
 }
 
 void CheckpointStore::prune(std::uint64_t step) const {

@@ -77,7 +77,10 @@ class CheckpointStore {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
+  void write(const Checkpoint& checkpoint, bool is_best) const;
+  std::filesystem::path aside_folder(std::uint64_t generation) const;
   void set_aside(std::uint64_t generation) const;
+  void bring_back(std::uint64_t generation) const;
   void prune(std::uint64_t step) const;
 
   std::filesystem::path run_;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -45,6 +46,20 @@ void for_each_line(const ImageShape& shape, const Grid& grid, At at) {
 
 }  // namespace
 
+std::string encode_png(std::span<const std::uint8_t> pixels, int width, int height, int channels) {
+  // The encoder ends the program where it gets no memory, so as much as it takes is asked for first. Compilers leave
+  // out a new and its delete, but no calls of the operators.
+  constexpr std::size_t kTables = std::size_t{4} << 20;
+  ::operator delete(::operator new(4 * pixels.size() + kTables));
+  std::string png;
+  const auto append = [](void* target, void* data, int size) {
+    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  };
+  if (stbi_write_png_to_func(append, &png, width, height, channels, pixels.data(), width * channels) == 0)
+    throw core::Error("a picture could not be encoded as PNG");
+  return png;
+}
+
 std::string encode_grid(std::span<const std::uint8_t> images, const ImageShape& shape, int columns) {
   const Grid grid = grid_of(shape, columns);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(grid.width) *
@@ -53,15 +68,7 @@ std::string encode_grid(std::span<const std::uint8_t> images, const ImageShape& 
   for_each_line(shape, grid, [&](std::size_t from, std::size_t to, std::size_t count) {
     std::copy_n(images.data() + from, count, bytes.data() + to);
   });
-  std::string png;
-  const auto append = [](void* target, void* data, int size) {
-    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  if (stbi_write_png_to_func(append, &png, grid.width, grid.height, shape.channels, bytes.data(),
-                             grid.width * shape.channels) == 0) {
-    throw core::Error("cannot write the shown images: they could not be encoded");
-  }
-  return png;
+  return encode_png(bytes, grid.width, grid.height, shape.channels);
 }
 
 std::vector<std::uint8_t> decode_grid(std::string_view png, const ImageShape& shape, int columns,

@@ -13,6 +13,10 @@
 
 namespace warpscope::training {
 
+/// A PNG file of `height` lines of `width` pixels of `channels` bytes. Throws core::Error if it cannot be made,
+/// std::bad_alloc without memory.
+std::string encode_png(std::span<const std::uint8_t> pixels, int width, int height, int channels);
+
 /// `images` is (count, height, width, channels) bytes, all of `shape` at least 1. Returns the PNG of a grid
 /// with so many `columns`; places of the last row without an image are black. Throws core::Error if it cannot
 /// be encoded.

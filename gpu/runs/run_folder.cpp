@@ -213,10 +213,34 @@ void RunFolder::repeat(std::uint64_t generation, std::uint64_t step,
 }
 
 void RunFolder::open_metrics(int flags) {
-  metrics_ = ::open((folder_ / kMetricsFile).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  metrics_ = ::open((folder_ / kMetricsFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
   if (metrics_ >= 0) return;
   throw core::BadInput(fmt::format("cannot write {}: {}; choose another folder",
                                    (folder_ / kMetricsFile).string(), std::strerror(errno)));
+}
+
+void RunFolder::keep_metrics() {
+  const fs::path path = folder_ / kMetricsFile;
+  struct stat there {};
+  if (metrics_ < 0 || ::stat(path.c_str(), &there) == 0 || errno != ENOENT) return;
+  const int held = metrics_;
+  make_folder(folder_);
+  metrics_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  bool whole = metrics_ >= 0;
+  std::string block(kBlockBytes, '\0');
+  for (std::int64_t at = 0; whole && at < metrics_bytes_;) {
+    const ::ssize_t read = ::pread(held, block.data(), block.size(), at);
+    if (read < 0 && errno == EINTR) continue;
+    whole = read > 0 && write_at(metrics_, {block.data(), static_cast<std::size_t>(read)}, at) ==
+                            static_cast<std::size_t>(read);
+    at += read;
+  }
+  const int error = errno;
+  const int left = whole ? held : std::exchange(metrics_, held);
+  if (left >= 0) ::close(left);
+  if (whole) return;
+  if (left >= 0) ::unlink(path.c_str());
+  throw core::Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
@@ -239,6 +263,7 @@ RunFolder::~RunFolder() {
 }
 
 void RunFolder::write_run(const nlohmann::json& run) {
+  keep_metrics();
   if (::fsync(metrics_) != 0) {
     throw core::Error(
         fmt::format("cannot write {}: {}", (folder_ / kMetricsFile).string(), std::strerror(errno)));
@@ -249,6 +274,7 @@ void RunFolder::write_run(const nlohmann::json& run) {
 
 void RunFolder::append_metrics(std::string_view lines) {
   if (lines.empty()) return;
+  keep_metrics();
   const std::string text = std::string(lines) + (lines.ends_with('\n') ? "" : "\n");
   const std::size_t written = write_at(metrics_, text, metrics_bytes_);
   const int error = errno;

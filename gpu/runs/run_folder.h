@@ -45,7 +45,8 @@ class RunFolder {
   /// UTF-8 in `run` is replaced by U+FFFD. Throws core::Error; the old file then stays as it was.
   void write_run(const nlohmann::json& run);
 
-  /// Appends whole lines to metrics.jsonl at once; a missing newline at the end is added. If not all of it
+  /// Appends whole lines to metrics.jsonl at once; a missing newline at the end is added. A file that was taken away
+  /// meanwhile is there again, with all that it held. If not all of it
   /// can be written (disk full), cuts the file back to the last whole line and throws core::Error; the lines
   /// that did not fit are lost.
   void append_metrics(std::string_view lines);
@@ -53,6 +54,9 @@ class RunFolder {
  private:
   RunFolder() = default;
   void open_metrics(int flags);
+  /// Writes metrics.jsonl anew where it was taken away or moved, alone or with the folder, since it was opened: what
+  /// it held can still be read. Throws core::Error; it then goes on without.
+  void keep_metrics();
 
   std::filesystem::path folder_;
   int lock_ = -1;

@@ -14,6 +14,7 @@
 #include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_folder.h"
+#include "gpu/runs/run_reader.h"
 
 namespace warpscope::runs {
 namespace {
@@ -89,7 +90,9 @@ std::vector<UnsavedTraining> unsaved_trainings(const fs::path& folder) {
 
 void keep_newest_unsaved(const fs::path& folder, std::size_t most, const fs::path& newest) {
   std::vector<UnsavedTraining> all = unsaved_trainings(folder);
-  std::erase_if(all, [](const UnsavedTraining& each) { return each.other_format || each.gone_on; });
+  std::erase_if(all, [](const UnsavedTraining& each) {
+    return each.other_format || each.gone_on || is_being_written(each.folder);
+  });
   std::stable_partition(all.begin(), all.end(),
                         [&](const UnsavedTraining& each) { return each.folder == newest; });
   for (std::size_t i = most; i < all.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
-// Trainings that nobody recorded, as they were when their window closed: run folders in a folder of the user's.
+// Trainings that nobody recorded, as they were when their window closed, or when another process went on with them,
+// until that ends: run folders in a folder of the user's.
 
 #include <cstddef>
 #include <cstdint>

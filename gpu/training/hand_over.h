@@ -29,7 +29,7 @@ struct HandOver {
   std::uint64_t step = 0;       ///< of the checkpoint to go on from
   /// A run folder that has this checkpoint and the curve before it.
   std::string folder;
-  bool recorded = true;       ///< false: whoever has read the folder deletes it
+  bool recorded = true;  ///< false: it is there for that only, and goes once the training has ended in order
   bool recorded_own = false;  ///< RunKeeper::records_by_itself()
   bool paused = false;
   std::string told;  ///< the sentence of the marker
@@ -41,6 +41,10 @@ struct HandOver {
   Counted counted;
   std::vector<NumberedCommand> waiting;  ///< that were not carried out
 };
+
+/// What a person finds of a training that has ended without its end, in words: "its last checkpoint is that of step 60,
+/// in runs/1". `folder`: a run folder; "" for none. Where it is not `recorded` the next window offers it.
+std::string what_is_kept(const std::string& folder, bool recorded);
 
 /// What the training goes on with in a process that was handed it over.
 TrainerOptions options_of(const std::shared_ptr<const HandOver>& hand_over);

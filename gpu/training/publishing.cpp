@@ -140,10 +140,32 @@ void Publishing::send() {
   send_unsent();
 }
 
+void Publishing::send_to_recorder() {
+  const std::lock_guard lock(mutex_);
+  if (const auto recorder = recorder_.lock()) recorder->push(unrecorded());
+  recorded_ = unsent_.size();
+}
+
+void Publishing::drop_unsent() {
+  unsent_.clear();
+  recorded_ = 0;
+}
+
+std::vector<FeedItem> Publishing::unrecorded() const {
+  return {unsent_.begin() + static_cast<std::ptrdiff_t>(recorded_), unsent_.end()};
+}
+
 void Publishing::send_unsent() {
   std::erase_if(feeds_, [](const std::weak_ptr<Feed>& feed) { return feed.expired(); });
+  const auto recorder = recorder_.lock();
   for (const auto& feed : feeds_) {
-    if (const auto alive = feed.lock()) alive->push(unsent_);
+    const auto alive = feed.lock();
+    if (!alive) continue;
+    if (alive == recorder && recorded_ > 0) {
+      alive->push(unrecorded());
+    } else {
+      alive->push(unsent_);
+    }
   }
   subscribed_ = subscribed_ || history_.size() >= kMostHistory;
   if (view.step > 0 && subscribed_) {
@@ -151,7 +173,7 @@ void Publishing::send_unsent() {
   } else {
     history_.insert(history_.end(), unsent_.begin(), unsent_.end());
   }
-  unsent_.clear();
+  drop_unsent();
 }
 
 void Publishing::show(Observations seen) {

@@ -63,6 +63,10 @@ class Publishing {
   /// What was emitted goes to the feeds; the snapshot stays.
   void send();
   bool has_unsent() const { return !unsent_.empty(); }
+  /// The recorder gets what was emitted; the others do when it is sent.
+  void send_to_recorder();
+  /// What was emitted is told to nobody else.
+  void drop_unsent();
   /// Points are kept from now on for a training that nobody records.
   void keep_points() { kept_ = std::make_unique<ThinnedPoints>(); }
   const ThinnedPoints* kept_points() const { return kept_.get(); }
@@ -81,9 +85,11 @@ class Publishing {
 
  private:
   void send_unsent();
+  std::vector<FeedItem> unrecorded() const;
   std::shared_ptr<Feed> add_feed();
 
   std::vector<FeedItem> unsent_;
+  std::size_t recorded_ = 0;             ///< of these: the recorder has them
   FigureTally tally_;                    ///< of the points so far
   std::unique_ptr<ThinnedPoints> kept_;  ///< nullptr where the run is recorded
   std::chrono::steady_clock::time_point last_{};

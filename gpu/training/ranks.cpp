@@ -1,14 +1,9 @@
 #include "gpu/training/ranks.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stop_token>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +15,7 @@
 #include "gpu/data/split.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
+#include "gpu/ranks/looking.h"
 #include "gpu/ranks/sums.h"
 #include "gpu/settings/setting.h"
 
@@ -43,8 +39,6 @@ std::shared_ptr<const data::DataSet> data_of(const Beginning& beginning,
   return std::make_shared<data::DataSet>(std::move(found.set));
 }
 
-constexpr std::chrono::milliseconds kLookInterval(100);
-
 Configuration received_settings(const std::string& sent) {
   return from_json(nlohmann::json::parse(sent), "what rank 0 was given");
 }
@@ -67,24 +61,6 @@ void refuse_other_settings(const Configuration& given, const std::string& sent) 
   if (told.empty()) return;
   throw core::BadInput(files::sayable(told + "; give all ranks the same settings, or only rank 0 any"));
 }
-
-/// Meeting::look() several times a second while this lives: before there are sums, which do it themselves.
-class Looking {
- public:
-  explicit Looking(const ranks::Meeting& meeting)
-      : thread_([&meeting](const std::stop_token& stop) {
-          std::mutex mutex;
-          std::condition_variable_any ends;
-          std::unique_lock lock(mutex);
-          while (!stop.stop_requested()) {
-            meeting.look(kLookInterval);
-            ends.wait_for(lock, stop, kLookInterval, [] { return false; });
-          }
-        }) {}
-
- private:
-  std::jthread thread_;
-};
 
 /// A rank that is told what to do.
 struct Seat {
@@ -161,12 +137,12 @@ std::shared_ptr<calls::Line> lead(const std::shared_ptr<ranks::Meeting>& meeting
                                   EngineOptions& options) {
   auto line = std::make_shared<calls::Line>(meeting->group(ranks::kOrders, tell_slow));
   line->give_first(MessageWriter().write(beginning));
-  std::optional<Looking> looking(std::in_place, *meeting);
+  std::optional<ranks::Looking> looking(std::in_place, *meeting);
   line->settle("", "the beginning of the training");
-  options.sums = std::make_shared<ranks::Sums>(meeting->group(ranks::kSums, std::move(tell_slow)));
+  options.sums = std::make_shared<ranks::Sums>(meeting->group(ranks::kSums, tell_slow));
   options.sums->link(device);
   looking.reset();
-  options.sums->watch(meeting);
+  options.sums->watch(meeting, std::move(tell_slow));
   return line;
 }
 
@@ -177,7 +153,7 @@ int follow(ranks::Meeting& meeting, const std::string& device, std::shared_ptr<c
   Seat seat;
   std::unique_ptr<Engine> engine;
   try {
-    std::optional<Looking> looking(std::in_place, meeting);  // it may take long to read the data
+    std::optional<ranks::Looking> looking(std::in_place, meeting);  // it may take long to read the data
     line = std::make_shared<calls::Line>(meeting.group(ranks::kOrders, {}));
     calls::settled(line.get(), [&] {
       auto beginning = MessageReader().read<Beginning>(line->receive_first());

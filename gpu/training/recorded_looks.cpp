@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "gpu/core/device_lost.h"
 #include "gpu/core/error.h"
 #include "gpu/messages/step_calls.h"
 #include "gpu/observers/observer_table.h"
@@ -215,6 +216,8 @@ bool RecordedLooks::begin(const Subject& subject) {
   bool started = false;
   try {
     started = look.observer->start(scene);
+  } catch (const core::DeviceLost&) {
+    throw;  // it is not the look that ends
   } catch (const core::Error&) {
     look.refused = true;  // nobody has asked, so nobody is told
   }

@@ -9,7 +9,6 @@
 #include "gpu/core/error.h"
 #include "gpu/data/notices.h"
 #include "gpu/files/checksum.h"
-#include "gpu/files/paths.h"
 #include "gpu/files/utf8.h"
 #include "gpu/models/parameters.h"
 #include "gpu/profiling/measured_store.h"
@@ -56,6 +55,10 @@ void RunKeeper::begin() {
     }
     return;
   }
+  // What a run keeps in its folder would be taken for data.
+  std::error_code none;  // of data without a folder
+  if (std::filesystem::equivalent(data::split_option(data_->source).folder, folder, none))
+    throw core::BadInput(fmt::format("the run folder {} is that of the data; choose another", folder));
   nlohmann::json described = head(folder);
   recorder_ = std::make_unique<RunRecorder>(RunFolder::create(folder), publishing_.subscribe_recorder(),
                                             std::move(described));
@@ -149,8 +152,8 @@ void RunKeeper::note_checkpoints() {
   if (!told_error_.empty()) publishing_.tell(told_error_);
 }
 
-void RunKeeper::save_weights(const std::string& file) {
-  models::save_parameters(file, engine_.model(), engine_.parameters());
+void RunKeeper::save_weights(const std::string& file, const std::vector<float>& parameters) {
+  models::save_parameters(file, engine_.model(), parameters);
   publishing_.log(LogLevel::info, fmt::format("weights saved to {}", file));
 }
 
@@ -222,10 +225,11 @@ void RunKeeper::fail(const std::string& why) noexcept {
   }
 }
 
-void RunKeeper::keep_unsaved(const Steering& steering) {
+void RunKeeper::keep_unsaved(Checkpoint checkpoint) {
   const std::filesystem::path path = default_run_dir(around_.unsaved_dir);
-  write_whole(path, checkpoint_now(steering));
+  write_whole(path, std::move(checkpoint));
   publishing_.view.kept_in = path.string();
+  drop_handed_over();
   runs::keep_newest_unsaved(around_.unsaved_dir, runs::kMostUnsaved, path);
 }
 
@@ -250,22 +254,36 @@ void RunKeeper::write_whole(const std::filesystem::path& path, Checkpoint checkp
   }
 }
 
-RunKeeper::Handed RunKeeper::hand_over(Checkpoint checkpoint) {
+RunKeeper::Handed RunKeeper::hand_over(Checkpoint checkpoint, const std::function<void()>& written) {
   if (!recorder_) {
     if (publishing_.kept_points() == nullptr) throw core::Error("nothing is kept of its curve");
-    const std::filesystem::path path = default_run_dir(files::cache_dir() / "handed_over");
+    std::filesystem::path path = around_.unsaved_dir;
+    path = default_run_dir(path.empty() ? runs::unsaved_folder() : path);
     write_whole(path, std::move(checkpoint));
+    drop_handed_over();
+    written();
     return {path.string(), false, false};
   }
   checkpoints_->save(std::move(checkpoint), false);
   checkpoints_->flush();
   if (const std::string error = checkpoints_->error(); !error.empty()) throw core::Error(error);
   if (const std::string error = recorder_->error(); !error.empty()) throw core::Error(error);
+  written();
   Handed handed{settings().run_dir, true, records_by_itself()};
   own_folder_.clear();
   checkpoints_.reset();
   recorder_.reset();  // which lets the folder go
   return handed;
+}
+
+std::string RunKeeper::handed_over_in() const {
+  return handed_over_ && !recorder_ ? handed_over_->path().string() : "";
+}
+
+void RunKeeper::drop_handed_over() {
+  if (!handed_over_) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(std::exchange(handed_over_, std::nullopt)->path(), ignored);
 }
 
 /// The run.json of a run that begins in `run`.

@@ -91,23 +91,29 @@ class RunKeeper {
   void note_confusion();
   /// All settings, for training::SaveSettings.
   void save_settings() const;
-  void save_weights(const std::string& file);
+  void save_weights(const std::string& file) { save_weights(file, engine_.parameters()); }
+  void save_weights(const std::string& file, const std::vector<float>& parameters);
   /// The results go to run.json. Throws core::Error.
   void finish();
   /// Writes why the training ends; never throws.
   void fail(const std::string& why) noexcept;
   /// Writes the training as it is into a folder of its own, where keeps_unsaved(). Throws core::Error.
-  void keep_unsaved(const Steering& steering);
+  void keep_unsaved(const Steering& steering) { keep_unsaved(checkpoint_now(steering)); }
+  /// The same with that state of it.
+  void keep_unsaved(Checkpoint checkpoint);
 
   /// A folder from which another process goes on.
   struct Handed {
     std::string folder;
-    bool recorded = true;    ///< false: it is there for that only
+    bool recorded = true;    ///< false: it is there for that only, among the trainings that nobody recorded
     bool by_itself = false;  ///< records_by_itself()
   };
   /// Nothing is written from now on: the run's folder, or another where none is written, has all that was told, and
-  /// `checkpoint` as its newest. Throws core::Error.
-  Handed hand_over(Checkpoint checkpoint);
+  /// `checkpoint` as its newest. `written` is called once that is on the disk, and may tell more of the run. Throws
+  /// core::Error.
+  Handed hand_over(Checkpoint checkpoint, const std::function<void()>& written);
+  /// The folder that another process has handed over; "" where none was, or what is kept of the training is newer.
+  std::string handed_over_in() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -135,7 +141,8 @@ class RunKeeper {
   bool goes_on_without() const { return !around_.record_dir.empty(); }
   void tell_before(RunFolder& run, std::uint64_t step);
   bool is_unrecorded() const;
-  void drop_folder(RunFolder run);
+  void hold_folder(RunFolder run);
+  void drop_handed_over();
   void record_on(RunFolder run, nlohmann::json head, std::uint64_t step);
   void write_whole(const std::filesystem::path& path, Checkpoint checkpoint);
   void take_up(Checkpoint checkpoint, Steering& steering);
@@ -159,6 +166,7 @@ class RunKeeper {
   std::mutex wanting_;
   std::optional<Line> wanted_;  ///< whose views windows shall get, from the thread of `checkpoints_`
   std::unique_ptr<CheckpointWriter> checkpoints_;
+  std::optional<RunFolder> handed_over_;  ///< by another process: it is there until something newer is kept
   std::string told_error_;                ///< of the checkpoints
   std::uint64_t written_step_ = kNoStep;  ///< of the last checkpoint handed to the writer
   bool epoch_due_ = false;                ///< an epoch has ended whose checkpoint is not written

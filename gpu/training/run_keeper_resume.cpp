@@ -66,7 +66,7 @@ void RunKeeper::resume(Steering& steering) {
   if (!std::isnan(before.last_train_loss))
     view.last[Metric::loss] = static_cast<float>(before.last_train_loss);
   if (!std::isnan(before.median_images_per_second)) view.images_per_second = before.median_images_per_second;
-  if (is_unrecorded()) return drop_folder(std::move(run));
+  if (is_unrecorded()) return hold_folder(std::move(run));
   if (!around_.handed_over) tell_views();
   record_on(std::move(run), std::move(head), step);
   if (around_.handed_over) {
@@ -89,12 +89,9 @@ bool RunKeeper::is_unrecorded() const {
   return around_.handed_over && !around_.handed_over->recorded;
 }
 
-/// Its folder has served its purpose: nothing is written here either.
-void RunKeeper::drop_folder(RunFolder run) {
-  const std::filesystem::path folder = run.path();
-  { const RunFolder done = std::move(run); }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+/// Nothing is written here either, but a person finds what was handed over should this process end before its time.
+void RunKeeper::hold_folder(RunFolder run) {
+  handed_over_ = std::move(run);
   set_folder("");
   publishing_.view.checkpoint_step = 0;
   publishing_.view.generation = around_.handed_over->counted.generation;

@@ -43,6 +43,12 @@ jobs::Jobs* Trainer::jobs() {
 Ending Trainer::ending() const {
   return worker_->publishing().ending();
 }
+std::vector<NumberedCommand> Trainer::take_unread() {
+  std::vector<NumberedCommand> unread;
+  if (ending().hand_over == nullptr) return unread;
+  while (auto next = worker_->inbox().take()) unread.push_back(std::move(*next));
+  return unread;
+}
 
 bool Trainer::wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const {
   return worker_->publishing().wait_until(condition, seconds);

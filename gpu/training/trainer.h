@@ -120,6 +120,8 @@ class Trainer : public Source {
   Observations observations() const override;
   jobs::Jobs* jobs() override;
   Ending ending() const;
+  /// Commands that came behind Ending::hand_over, once: who goes on carries them out.
+  std::vector<NumberedCommand> take_unread();
   /// Waits until a published snapshot fulfils `condition`, or `seconds` have passed. True if one did. The
   /// condition is asked of the newest snapshot and then of each newer one, by the calling thread.
   bool wait_until(const std::function<bool(const Snapshot&)>& condition, double seconds) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "gpu/core/device_lost.h"
 #include "gpu/core/error.h"
 #include "gpu/observers/observer_table.h"
 
@@ -115,6 +116,8 @@ void Watching::look_if_due(Watch& watch) {
   scene.generation = publishing_.view.generation;
   try {
     if (!watch.observer->start(scene)) return;
+  } catch (const core::DeviceLost&) {
+    throw;  // it is not the look that ends
   } catch (const core::Error& error) {
     watch.refused = true;
     if (!watch.of_network_before) publishing_.tell(error.what());  // else who looks on asks anew

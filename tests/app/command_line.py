@@ -58,6 +58,39 @@ class CommandLine(ProgramCase):
         self.assert_refused(["models", "--x=2", "mlp", "-y", "--x=2"], "not expected: --x=2 -y --x=2; ")
         self.assert_refused(["devices", "a b", "c"], "not expected: a b c; ")
 
+    def test_a_value_is_not_taken_for_what_was_not_expected(self):
+        self.assert_refused(["train", "--batch", "4", "--batches", "4"], "not expected: --batches 4; ")
+
+    def test_the_nearest_option_is_named(self):
+        for typed, near in (("--batch-size", "--batch"), ("--rundir", "--run-dir"), ("--run_dir", "--run-dir"),
+                            ("--Epoch=3", "--epochs"), ("--no-flipp", "--no-flip")):
+            self.assert_refused(["train", typed], f"not expected: {typed}; the nearest valid one is {near}; ")
+        for typed in ("--nonsense", "-x", "--y"):
+            self.assert_refused(["train", typed], f"not expected: {typed}; warpscope train --help")
+
+    def test_an_empty_value_is_refused(self):
+        # So ends what a script leaves out: train --run-dir "$FOLDER" would lose the run.
+        for option in ("--run-dir", "--save", "--resume", "--config", "--select", "--then", "--gpus"):
+            self.assert_one_sentence(self.run_program("train", option, ""), 2,
+                                     f"{option} is empty; give it a value, or leave it out")
+        self.assert_refused(["bench", "--samples", ""], "--samples is empty")
+        self.assert_refused(["runs", ""], "folder is empty")
+        settings = self.path("settings.toml")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write('[run]\nsave = "weights.safetensors"\n')
+        ended = self.run_program("config", "--config", settings, "--save", "")  # takes away what the file says
+        self.assert_succeeded(ended)
+        self.assertNotIn("weights.safetensors", ended.out)
+
+    def test_a_flag_is_given_once_and_is_true_or_false(self):
+        for flag in ("--shuffle", "--no-flip"):
+            for value in ("maybe", "99999999999999999999"):
+                self.assert_refused(["train", f"{flag}={value}"],
+                                    f"{flag} takes no value but true or false, not '{value}'")
+        self.assert_refused(["models", "--layers=x"], "--layers takes no value but true or false, not 'x'")
+        self.assert_refused(["train", "--flip", "--no-flip"], "--flip stands there 2 times; give it once")
+        self.assert_succeeded(self.run_program("config", "--flip=true", "--shuffle=false"))
+
     def test_what_the_optimizer_does_not_read_is_told(self):
         ended = self.train("--optimizer", "adam", "--beta1", "0.5", "--momentum", "0.9", "--alpha", "0.5", steps=1)
         self.assert_succeeded(ended,

@@ -7,7 +7,7 @@ import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, losses_of, main, read_metrics, read_run, steps_of  # noqa: E402
+from warpscope_program import ProgramCase, losses_of, main, read_metrics, read_run, steps_of, wait_until  # noqa: E402
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
@@ -62,6 +62,21 @@ class Signals(ProgramCase):
         steps = steps_of(run_dir)
         self.assertEqual(steps, list(range(1, len(steps) + 1)))
 
+
+    def test_a_run_whose_folder_was_taken_away_is_there_at_its_end(self):
+        for number, taken in enumerate(("", "checkpoints", "metrics.jsonl")):
+            run_dir = self.path(f"run{number}")
+            process = self.start(*self.train_arguments("--run-dir", run_dir, steps=100000))
+            self.wait_for_step(process, run_dir, 2)
+            os.rename(os.path.join(run_dir, taken), self.path(f"taken{number}"))
+            wait_until(lambda: os.path.exists(os.path.join(run_dir, "metrics.jsonl")), "lines again", process)
+            process.send_signal(signal.SIGTERM)
+            self.assert_succeeded(self.finish(process))
+            self.assertEqual(read_run(run_dir)["status"], "finished")
+            steps = steps_of(run_dir)
+            self.assertEqual(steps, list(range(1, len(steps) + 1)))
+            self.assertEqual(read_run(run_dir)["steps"], len(steps))
+            self.assertTrue(any(name.startswith("step-") for name in os.listdir(os.path.join(run_dir, "checkpoints"))))
 
     def test_the_status_of_a_finished_run_tells_of_its_last_checkpoint(self):
         run_dir = self.path("run")
@@ -159,6 +174,20 @@ class FullDisks(ProgramCase):
         self.assertGreater(len(steps), 10)
         self.assertEqual(read_run(run_dir)["status"], "failed")
         self.assertIn("metrics.jsonl", read_run(run_dir)["error"])
+
+
+class ScarceMemory(ProgramCase):
+    def test_a_bench_without_memory_for_its_copies_says_so(self):
+        arguments = ["bench", "--shape", "1x4x4x1", "--op", "relu.forward", "--variant", "loops", "--samples", "1"]
+        if self.run_within(1 << 40, *arguments).code != 0:
+            self.skipTest("this build takes addresses without end, as sanitizers do")
+        for mebibytes in (260, 320, 380):
+            ended = self.run_within(mebibytes << 20, *arguments)
+            # 127: libraries could not be loaded; 0: there was enough.
+            self.assertIn(ended.code, (0, 1, 127), f"{mebibytes} MiB: {ended.err}")
+
+    def run_within(self, most, *arguments):
+        return self.run_program(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
 
 
 class Divergence(ProgramCase):

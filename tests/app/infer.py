@@ -226,6 +226,19 @@ class Infer(ProgramCase):
         self.assert_one_sentence(self.finish(process), 1, "rank 1 was killed by SIGKILL")
         self.assertFalse(os.path.exists(self.path("answers.csv")))
 
+    def test_a_rank_that_is_stopped_is_named_and_waited_for(self):
+        self.trained()
+        process = self.start("infer", self.path("trained"), "--device", "cpu", "--ranks", "2", "--batch", "1",
+                             "--out", self.path("answers.csv"))
+        (other,) = wait_until(lambda: [child for child in children_of(process) if runs_as_rank(child)], "the rank",
+                              process)
+        os.kill(other, signal.SIGSTOP)
+        self.assertEqual(process.stderr.readline(),
+                         "warpscope: rank 1 has not answered for about a second; the others wait for it\n")
+        os.kill(other, signal.SIGCONT)
+        self.assertEqual(self.finish(process).code, 0)
+        self.assertTrue(os.path.exists(self.path("answers.csv")))
+
     def stripes(self, folder, **places):
         """A folder of class folders with twenty pictures each, in which one stripe of four is bright."""
         for name, place in places.items():
@@ -315,8 +328,8 @@ class Infer(ProgramCase):
         os.mkdir(empty)
         for arguments, words in (([empty], f"the folder {empty} holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM)"),
                                  ([self.path("nowhere")], "there is no folder"),
-                                 ([""], "DATA is empty; leave it out for the run's own data"),
-                                 (["--data", ""], "DATA is empty"),
+                                 ([""], "data is empty; give it a value, or leave it out"),
+                                 (["--data", ""], "data is empty"),
                                  (["/dev/null"], "/dev/null is neither a file nor a folder"),
                                  (["builtin", "--out", self.path("a.pdf")], "there is no format 'pdf' of answers"),
                                  (["builtin", "--out", self.path("y" * 260 + ".csv")], "is too long a name"),

@@ -32,6 +32,18 @@ class OwnData(ProgramCase):
             file.write(b"no picture")
         return folder
 
+    def test_the_folder_of_the_data_is_none_for_a_run(self):
+        folder = self.pictures()
+        before = sorted(os.listdir(folder))
+        ended = self.run_program(*self.TRAIN, "--data", folder, "--steps", "1", "--run-dir", folder)
+        self.assert_one_sentence(ended, 2, f"the run folder {folder} is that of the data; choose another")
+        self.assertEqual(sorted(os.listdir(folder)), before)
+        within = os.path.join(folder, "runs", "first")  # no class of the next training
+        self.assert_succeeded(self.run_program(*self.TRAIN, "--data", folder, "--steps", "1", "--run-dir", within))
+        ended = self.run_program(*self.TRAIN, "--resume", within, "--steps", "2")
+        self.assert_succeeded(ended)
+        self.assertIn(f"not looked at in {folder}: runs", ended.out)
+
     def test_pictures_in_class_folders_are_trained_on_and_gone_on_with(self):
         folder, run = self.pictures(), self.path("run")
         ended = self.run_program(*self.TRAIN, "--data", folder, "--steps", "3", "--run-dir", run)

@@ -200,7 +200,7 @@ class Bench(ProgramCase):
         self.assert_refused(["bench", "--precision", "fp8"], "'fp8'", "valid: ")
         self.assert_refused(["bench", "--batch", "-1"], "--batch")
         self.assert_refused(["bench", "--samples", "0"], "--samples")
-        for shape in ("", "8", "8x8", "2x8x8x0", "2x8x8x3:4", "2x8x8x3:4x2x2", "2x8x8x3:4x3x3x", "2x8x8x3:1x1",
+        for shape in ("8", "8x8", "2x8x8x0", "2x8x8x3:4", "2x8x8x3:4x2x2", "2x8x8x3:4x3x3x", "2x8x8x3:1x1",
                       "2x8x8x3:2x4", "2x1x8x3:3x3", "axbxcxd", "2x8x8x3:4x3x3:stride3", "2x8x8x3:4x3x3:dilation",
                       "2x8x8x3:4x3x3:wide", "2x8x8x3:4x3x3:", "2x8:4:valid", "2x8x8x3:3x3:stride2"):
             self.assert_refused(["bench", "--shape", shape], "--shape", "valid: ")

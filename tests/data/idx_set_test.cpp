@@ -221,6 +221,19 @@ TEST_F(IdxSet, RefusesDamagedGzip) {
   EXPECT_TRUE(holds(refusal(), {path.string(), "truncated", "5 values instead of 6"}));
 }
 
+TEST_F(IdxSet, ReadsFilesThatWereUnpackedIntoFoldersOfTheirNames) {
+  for (const std::string name : kNames) {
+    const fs::path beside = folder_ / name, aside = folder_ / (name + ".moved");
+    fs::rename(beside, aside);
+    fs::create_directory(beside);
+    fs::rename(aside, beside / name);
+  }
+  expect_small_mnist(load_idx_set(mnist(), folder_.path()));
+  // A file beside such a folder comes first.
+  write_text(folder_ / "train-labels.idx1-ubyte", idx_labels(5));
+  EXPECT_TRUE(holds(refusal(), {"train-labels.idx1-ubyte holds 5 labels"}));
+}
+
 TEST_F(IdxSet, RefusesWhatIsNoFileOrMayNotBeRead) {
   const fs::path path = folder_ / "train-images-idx3-ubyte";
   fs::remove(path);

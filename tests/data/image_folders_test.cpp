@@ -218,6 +218,22 @@ TEST_F(ImageFolders, FoldersBesideTheHalvesAreTold) {
   EXPECT_EQ(load().notice, "not looked at in " + folder_.path().string() + ": extra, labels");
 }
 
+TEST_F(ImageFolders, RunsBesideTheClassesAreNoClasses) {
+  write("a", 0, 11);
+  write("b", 11, 11);
+  const std::string before = load().notice;
+  for (const char* run : {"run", "runs/first", "runs/second"}) {
+    write(std::string(run) + "/images", 22, 1);
+    for (const char* file : {"run.json", "metrics.jsonl"}) write_text(at(run) / file, "{}");
+  }
+  const DataSet set = load();
+  EXPECT_EQ(set.classes, (Names{"a", "b"}));
+  EXPECT_EQ(set.train.count + set.test.count, 22);
+  EXPECT_EQ(set.notice, before + "; not looked at in " + folder_.path().string() + ": run, runs");
+  write("runs/more", 23, 1);  // it holds other things too
+  EXPECT_EQ(load().classes, (Names{"a", "b", "runs"}));
+}
+
 TEST_F(ImageFolders, FilesOfOtherKindsAreCounted) {
   write("a", 0, 3);
   write("b", 5, 2);
@@ -304,10 +320,13 @@ TEST_F(ImageFolders, AClassWithoutAReadableFileIsRefused) {
   EXPECT_TRUE(holds(refusal(), {"class b is left without images", at("b/1.png").string()}));
   fs::remove_all(at("b"));
   fs::create_directory(at("b"));
-  write_text(at("b/notes.txt"), "nothing to see");
-  EXPECT_EQ(refusal(),
-            "class b has no images: " + at("b").string() +
-                " holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM); add some or take the folder away");
+  const std::string bare =
+      "class b has no images: " + at("b").string() + " holds no pictures (PNG, JPEG, WebP, BMP, PPM or PGM)";
+  const std::string remedy = "; add some or take the folder away";
+  EXPECT_EQ(refusal(), bare + remedy);
+  write_text(at("b/1.gif"), "GIF89a");
+  write_text(at("b/2.gif"), "GIF89a");
+  EXPECT_EQ(refusal(), bare + "; 2 of 2 files were left out: .gif (2) are not read" + remedy);
 }
 
 TEST_F(ImageFolders, TestFilesOfWhichNoneCanBeReadAreRefused) {

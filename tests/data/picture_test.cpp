@@ -279,7 +279,7 @@ TEST_F(Pictures, WithoutPixelsAreDamaged) {
 }
 
 TEST_F(Pictures, WhatIsNotReadIsNamed) {
-  const std::array<std::pair<std::string, std::string>, 10> kinds{{
+  const std::array<std::pair<std::string, std::string>, 12> kinds{{
       {"GIF89a\1\0\1\0", "is a GIF picture, which is not read; save it as PNG or JPEG"},
       {"II*\0\x08\0\0\0"s, "is a TIFF picture, which is not read"},
       {"\0\0\0\x18"
@@ -290,6 +290,8 @@ TEST_F(Pictures, WhatIsNotReadIsNamed) {
        "is an AVIF picture"},
       {"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"},
       {"<!DOCTYPE HTML>\n<html>", "is a web page, which is not read; download the file itself"},
+      {"<?xml version='1.0'?><Error><Code>AccessDenied", "is an XML document, which is not read; download"},
+      {"<?xml version='1.0'?>\n<svg>", "is an SVG picture, which is not read; save it as PNG or JPEG"},
       {"PK\x03\x04 and more", "is a zip archive, which is not read; unpack it"},
       {"PK\x03\x04" + std::string(22, '\0') + "\x05\0\0\0a.npy"s,
        "is a file of NumPy arrays, which is not read"},

@@ -293,7 +293,7 @@ TEST_F(ImageViewTest, TilesAreUploadedOneByOne) {
 TEST_F(ImageViewTest, SaysThatTheImagesComeFromTheHost) {
   const auto exchange =
       std::make_shared<training::ImageExchange>(core::open_device("cpu"), ImageShape{2, 4, 4, 3});
-  EXPECT_EQ(ImageView::make(exchange, nullptr)->path_text(), "images from the host");
+  EXPECT_EQ(ImageView::make(exchange, nullptr)->path_text(), "images from host memory");
 }
 
 /// Needs a CUDA device as well.

@@ -13,6 +13,7 @@
 #include "gpu/ops/maxpool2d/maxpool2d.h"
 #include "gpu/ops/op_tests.h"
 #include "gpu/ops/variant.h"
+#include "gpu/ranks/collective.h"
 #include "gpu/verify/op_shapes.h"
 #include "gpu/verify/operands.h"
 #include "gpu/verify/reference.h"
@@ -461,6 +462,16 @@ TEST(Contract, IsListedInTheOrderOfTheOpsAndReadByName) {
     const OpContract& contract = contracts()[static_cast<std::size_t>(i)];
     EXPECT_EQ(contract.op, static_cast<Op>(i));
     EXPECT_EQ(parse_op(contract.name), contract.op);
+  }
+}
+
+TEST(Contract, WhatAddsOverRanksHasANameThatPeopleReadAndNothingElseHas) {
+  for (const OpContract& contract : contracts()) {
+    if (contract.adds_over_ranks) {
+      EXPECT_NO_THROW(ranks::collective_of(contract.name)) << contract.name;
+    } else {
+      EXPECT_THROW(ranks::collective_of(contract.name), core::Error) << contract.name;
+    }
   }
 }
 

@@ -233,8 +233,8 @@ TEST(RanksHeading, OfOneRankTellsHowToGetMore) {
   EXPECT_EQ(why_no_ranks(snapshot), "Which ranks make the steps is known as soon as the training is ready.");
   snapshot.state = training::TrainerState::paused;
   EXPECT_EQ(why_no_ranks(snapshot),
-            "One rank makes the steps of this training: `warpscope --gpus all` starts one for each GPU, "
-            "`--ranks 2` starts two on one device.");
+            "One rank makes the steps of this training. `warpscope --gpus all` starts one for each GPU, "
+            "`warpscope --ranks 2` two on one device.");
 }
 
 TEST(RankTip, HasTheDeviceTheThreePartsAndHowTheyWereMeasured) {

@@ -22,32 +22,41 @@ training::Snapshot at_step_1000() {
   return snapshot;
 }
 
-TEST(RewindRows, AStepSaysHowLongItTakesToComputeItAgain) {
+TEST(RewindRows, TheOfferSaysThatTheTrainingIsRewoundAndHowLongThatTakes) {
   training::Snapshot snapshot = at_step_1000();
-  EXPECT_EQ(again_text(snapshot, 668), "computed again in 0.7 s");
-  EXPECT_EQ(again_text(snapshot, 601), "computed again in 0.1 s");
-  EXPECT_EQ(again_text(snapshot, 600), "go back to it");
+  EXPECT_EQ(rewind_offer(snapshot, 668), "rewind the training (0.7 s)");
+  EXPECT_EQ(rewind_offer(snapshot, 601), "rewind the training (0.1 s)");
+  EXPECT_EQ(rewind_offer(snapshot, 600), "rewind the training") << "nothing is computed";
   snapshot.images_per_second = 128;
-  EXPECT_EQ(again_text(snapshot, 668), "computed again in 34 s");
+  EXPECT_EQ(rewind_offer(snapshot, 668), "rewind the training (34 s)");
   snapshot.images_per_second = 0;
-  EXPECT_EQ(again_text(snapshot, 668), "computed again");
+  EXPECT_EQ(rewind_offer(snapshot, 668), "rewind the training") << "its speed is not known";
+}
+
+TEST(RewindRows, TheMenuNamesTheLookAndTheRewindApart) {
+  const training::Snapshot snapshot = at_step_1000();
+  EXPECT_EQ(look_title(1204), "Look at step 1,204");
+  EXPECT_EQ(rewind_title(1204), "Rewind the training to step 1,204");
+  EXPECT_EQ(rewind_note(snapshot, 668), "computed again from step 600");
+  EXPECT_EQ(rewind_note(snapshot, 600), "kept");
 }
 
 TEST(RewindRows, AStepThatCannotBeReachedOffersNothing) {
   training::Snapshot snapshot = at_step_1000();
-  EXPECT_EQ(again_text(snapshot, 1000), "") << "the training is there";
+  EXPECT_EQ(rewind_offer(snapshot, 1000), "") << "the training is there";
   snapshot.moments = std::make_shared<std::vector<std::uint64_t>>();
-  EXPECT_EQ(again_text(snapshot, 668), "");
+  EXPECT_EQ(rewind_offer(snapshot, 668), "");
   snapshot = at_step_1000();
   snapshot.can.steer = false;
-  EXPECT_EQ(again_text(snapshot, 668), "");
+  EXPECT_EQ(rewind_offer(snapshot, 668), "");
 }
 
 TEST(RewindRows, OnTheWayItSaysHowFarItIs) {
   training::Snapshot snapshot = at_step_1000();
   snapshot.rewind = {true, 600, 668, 612};
-  EXPECT_EQ(again_text(snapshot, 668), "computing step 612 of 668");
-  EXPECT_EQ(rewind_progress(snapshot.rewind), "on the way back to step 668: step 612 is computed again");
+  EXPECT_EQ(rewind_offer(snapshot, 668), "rewinding: step 612 of 668");
+  EXPECT_EQ(rewind_progress(snapshot.rewind),
+            "rewinding the training to step 668: step 612 is computed again");
 }
 
 TEST(RewindRows, ABranchTellsItsRoot) {

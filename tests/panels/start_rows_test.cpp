@@ -180,5 +180,11 @@ TEST(StartRows, ACardNamesItsFiguresAsTablesOfRunsDo) {
       tests::holds(card_text(training, 0).result, {", validation loss 0.5", "validation accuracy 25.00 %"}));
 }
 
+TEST(StartRows, ClassesAreNamedAsFarAsThereIsRoomAndNotCountedAgain) {
+  const std::vector<std::string> classes{"blue sky", "bricks", "plasma"};
+  EXPECT_EQ(class_text(classes, 100), "classes: blue sky, bricks, plasma");
+  EXPECT_EQ(class_text(classes, 20), "classes: blue sky, ...");
+}
+
 }  // namespace
 }  // namespace warpscope::ui::start_rows_test

@@ -1,6 +1,9 @@
 #include <array>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -8,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "gpu/ranks/collective.h"
+#include "gpu/ranks/device_wait.h"
 #include "gpu/ranks/sums.h"
 #include "tests/support/rank_threads.h"
 
@@ -161,13 +166,80 @@ TEST(MissingRank, SumsNameTheirOperationAndTheStepWhereOneIsSlow) {
     sums.note_step(1234);
     if (!meeting.place().leads()) event.wait();
     std::vector<float> values{1, 2};
-    sums.add(values, 0.5f, "gradients.allreduce");
+    sums.add(values, 0.5f, {Joint::gradients, "loops"});
     sums.check();
     EXPECT_EQ(values, (std::vector<float>{1, 2}));
     if (!meeting.place().leads()) return;
-    EXPECT_TRUE(first.starts_with("rank 1 has not come to gradients.allreduce of step 1,234 for 0."))
-        << first;
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce loops, step 1,234 for 0.")) << first;
   });
+}
+
+TEST(MissingRank, EachCollectiveIsToldWithItsWayAndItsStep) {
+  EXPECT_EQ(told({Joint::gradients, "nccl"}, 812), "all-reduce nccl, step 812");
+  EXPECT_EQ(told({Joint::gradients, "host_mpi"}, 1234, true), "all-reduce host_mpi, a step up to 1,234");
+  EXPECT_EQ(told({Joint::moments, "loops"}, 3), "all-reduce of batch norm moments loops, step 3");
+  EXPECT_EQ(told({Joint::moments_gradient, "nccl_plain"}, 3),
+            "all-reduce of batch norm gradients nccl_plain, step 3");
+  EXPECT_EQ(told({Joint::evaluation, "MPI"}, 800), "the evaluation over MPI, step 800");
+  EXPECT_EQ(told({Joint::figures, "TCP"}, 800), "the figures of the ranks over TCP, step 800");
+  EXPECT_EQ(told({Joint::weights, "shared memory"}, 0),
+            "the broadcast of weights over shared memory, step 0");
+}
+
+TEST(MissingRank, OneThatAGpuWaitsForIsNamedWithTheCollectiveAndTheStep) {
+  Event looked, told_of;
+  as_ranks(2, [&](SharedMeeting& meeting) {
+    if (!meeting.place().leads()) {
+      meeting.look({});
+      looked.happen();
+      return told_of.wait();
+    }
+    looked.wait();
+    std::string first;
+    Sums sums(meeting.group(kSums, {}));
+    sums.note_on_device(Collective{Joint::gradients, "p2p_two_shot"});
+    sums.note_wait(812);
+    sums.watch({std::shared_ptr<void>(), &meeting},
+               [&](const std::vector<int>&, const std::string& sentence) {
+                 if (first.empty()) first = sentence;
+                 told_of.happen();
+               });
+    told_of.wait();
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce p2p_two_shot, step 812 for ")) << first;
+  });
+}
+
+TEST(DeviceWait, NamesASilentRankWithTheCollectiveThatTheGpuWaitsIn) {
+  std::vector<std::vector<int>> ranks;
+  std::vector<std::string> sentences;
+  const TellSlow tell = [&](const std::vector<int>& silent, const std::string& sentence) {
+    ranks.push_back(silent);
+    sentences.push_back(sentence);
+  };
+  const Collective nccl{Joint::gradients, "nccl"};
+  const std::chrono::milliseconds look(100);
+  DeviceWait wait;
+  for (std::uint64_t step = 1; step < 812; ++step) wait.look(nccl, step, {3}, look, tell);
+  for (int i = 0; i < 9; ++i) wait.look(nccl, 812, {3}, look, tell);
+  EXPECT_TRUE(sentences.empty());
+  for (int i = 0; i < 30; ++i) wait.look(nccl, 812, {3}, look, tell);
+  EXPECT_EQ(sentences,
+            std::vector<std::string>{"rank 3 has not come to all-reduce nccl, step 812 for 0.9 s"});
+  wait.look(nccl, 813, {}, look, tell);
+  ASSERT_EQ(sentences.size(), 2U);
+  EXPECT_EQ(sentences[1], "rank 3 has come to all-reduce nccl, step 812 after 3.9 s");
+  EXPECT_EQ(ranks, (std::vector<std::vector<int>>{{3}, {}}));
+}
+
+TEST(DeviceWait, TellsNothingWhereAllAnswerOrTheHostAddsOrWaitsForNothing) {
+  const TellSlow tell = [](const std::vector<int>&, const std::string& sentence) {
+    ADD_FAILURE() << sentence;
+  };
+  const Collective nccl{Joint::gradients, "nccl"};
+  DeviceWait wait;
+  for (int i = 0; i < 50; ++i) wait.look(nccl, 812, {}, std::chrono::milliseconds(100), tell);
+  for (int i = 0; i < 50; ++i) wait.look({}, 812, {1}, std::chrono::milliseconds(100), tell);
+  for (int i = 0; i < 50; ++i) wait.look(nccl, 0, {1}, std::chrono::milliseconds(100), tell);
 }
 
 TEST(MissingRank, NobodyIsSlowWhileRankZeroHasNoOrders) {

@@ -2,7 +2,6 @@
 // mpirun is missing.
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -11,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -19,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -28,146 +25,12 @@
 #include "gpu/core/error.h"
 #include "gpu/ranks/mpi_meeting.h"
 #include "gpu/ranks/slurm.h"
-#include "tests/core/temporary_folder.h"
+#include "tests/support/mpi_ranks.h"
 
 namespace warpscope::ranks::mpi_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-constexpr const char* kInside = "WARPSCOPE_TEST_IS_A_RANK";
-
-void add_options(const char* name, const std::string& options) {
-  const char* before = std::getenv(name);
-  ::setenv(name, ((before != nullptr ? std::string(before) + ":" : "") + options).c_str(), 1);
-}
-
-// A program that runs beside the test and ends with it.
-class Program {
- public:
-  explicit Program(const std::vector<std::string>& words) {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    std::vector<char*> pointers;
-    for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-    pointers.push_back(nullptr);
-    process_ = ::fork();
-    if (process_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-      ::setenv(kInside, "1", 1);
-      // Jobs that begin at once make the same folder elsewhere, and one of them fails.
-      ::setenv("OMPI_MCA_orte_tmpdir_base", session_.path().c_str(), 1);
-      // What MPI's own libraries leak and lock is not for the sanitizers.
-      add_options("ASAN_OPTIONS", "detect_leaks=0");
-      add_options("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:detect_deadlocks=0");
-      const int nothing = ::open("/dev/null", O_RDONLY);
-      ::dup2(nothing, STDIN_FILENO);
-      ::dup2(ends[1], STDOUT_FILENO);
-      ::dup2(ends[1], STDERR_FILENO);
-      ::execvp(pointers[0], pointers.data());
-      ::_exit(127);
-    }
-    ::close(ends[1]);
-    output_ = ::fdopen(ends[0], "r");
-  }
-  ~Program() {
-    if (output_ != nullptr) std::fclose(output_);
-    if (process_ <= 0) return;
-    ::kill(process_, SIGTERM);
-    ::waitpid(process_, nullptr, 0);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  pid_t process() const { return process_; }
-
-  // The next line of what it writes, with what it has written before in text().
-  bool read_line(std::string& line) {
-    line.clear();
-    for (int letter = std::fgetc(output_); letter != EOF; letter = std::fgetc(output_)) {
-      text_ += static_cast<char>(letter);
-      if (letter == '\n') return true;
-      line += static_cast<char>(letter);
-    }
-    return !line.empty();
-  }
-  const std::string& text() const { return text_; }
-
-  // Its exit code, or minus the signal, once it has closed its output.
-  int wait() {
-    std::string line;
-    while (read_line(line)) {
-    }
-    int status = 0;
-    ::waitpid(process_, &status, 0);
-    process_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  tests::TemporaryFolder session_;
-  pid_t process_ = 0;
-  std::FILE* output_ = nullptr;
-  std::string text_;
-};
-
-const std::string& version_of_mpirun() {
-  static const std::string version = [] {
-    Program program({"mpirun", "--version"});
-    return program.wait() == 0 ? program.text() : std::string();
-  }();
-  return version;
-}
-
-bool inside() {
-  return std::getenv(kInside) != nullptr;
-}
-
-// The words that start the test that is running as so many ranks. WARPSCOPE_TEST_MPIRUN adds some ("--mca btl
-// tcp,self").
-std::vector<std::string> under_mpirun(int ranks) {
-  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
-  if (version_of_mpirun().find("Open MPI") != std::string::npos) {
-    for (const char* word : {"--oversubscribe", "--allow-run-as-root", "--bind-to", "none"})
-      words.emplace_back(word);
-  }
-  const char* more = std::getenv("WARPSCOPE_TEST_MPIRUN");
-  std::istringstream extra(more != nullptr ? more : "");
-  for (std::string word; extra >> word;) words.push_back(word);
-  std::array<char, 4096> path{};
-  const auto length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  words.emplace_back(path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  words.push_back(std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name());
-  return words;
-}
-
-// Outside it skips where there is no mpirun.
-class MpiRanks : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!inside() && version_of_mpirun().empty()) GTEST_SKIP() << "mpirun is not on this machine";
-  }
-
-  // All ranks do this and end with exit code 0.
-  void all_do(const std::function<void(Meeting&)>& work, std::size_t piece = std::size_t{1} << 30) {
-    if (inside()) return work(*meet_by_mpi(piece));
-    Program job(under_mpirun(4));
-    EXPECT_EQ(job.wait(), 0) << job.text();
-  }
-
-  // They do not end with exit code 0. Returns what the launcher gave and what all wrote; empty inside.
-  std::pair<int, std::string> ends_badly(const std::function<void(Meeting&)>& work) {
-    if (inside()) {
-      work(*meet_by_mpi());
-      return {};
-    }
-    Program job(under_mpirun(4));
-    const int code = job.wait();
-    EXPECT_NE(code, 0) << job.text();
-    return {code, job.text()};
-  }
-};
 
 Bytes pattern(std::size_t size, int seed) {
   Bytes bytes(size);
@@ -222,39 +85,12 @@ void bytes_are_exchanged(Group& group, const std::vector<std::size_t>& sizes) {
   }
 }
 
-// The process of each rank.
-std::vector<pid_t> processes(Group& group) {
-  const pid_t own = ::getpid();
-  std::vector<pid_t> all(static_cast<std::size_t>(group.place().size));
-  group.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-  return all;
-}
-
-// Returns once it stands still.
-void wait_until_stopped(pid_t process) {
-  for (;;) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    std::string stat;
-    std::getline(file, stat);
-    if (stat.find(") T ") != std::string::npos) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Memory that it shares with others has no name that could be left behind.
 void expect_no_shared_files(pid_t process) {
   std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
   for (std::string line; std::getline(maps, line);) {
     EXPECT_TRUE(!contains(line, "/dev/shm/") || line.ends_with("(deleted)")) << line;
   }
-}
-
-bool names(const std::vector<int>& ranks, int rank) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
 TEST_F(MpiRanks, MessagesComeInOrderAndWhole) {
@@ -331,7 +167,7 @@ TEST_F(MpiRanks, ARankThatIsStoppedIsNamedAndAllGoOn) {
     TellSlow tell = [&](const std::vector<int>& ranks, const std::string& sentence) {
       told.push_back(ranks);
       sentences.push_back(sentence);
-      if (names(ranks, 2)) ::kill(all.at(2), SIGCONT);
+      if (holds(ranks, 2)) ::kill(all.at(2), SIGCONT);
     };
     const auto group = meeting.group(kSums, meeting.place().leads() ? tell : nullptr);
     all = processes(*group);
@@ -341,7 +177,7 @@ TEST_F(MpiRanks, ARankThatIsStoppedIsNamedAndAllGoOn) {
     bytes_are_exchanged(*group, {1000, 100000});
     if (rank != 0) return;
     ASSERT_EQ(told.size(), 2U);
-    EXPECT_TRUE(names(told[0], 2)) << sentences[0];
+    EXPECT_TRUE(holds(told[0], 2)) << sentences[0];
     EXPECT_TRUE(contains(sentences[0], "not come to the gradients of step 12 for")) << sentences[0];
     EXPECT_TRUE(told[1].empty()) << sentences[1];
     EXPECT_TRUE(contains(sentences[1], "all ranks have come to the gradients of step 12")) << sentences[1];
@@ -354,7 +190,7 @@ TEST_F(MpiRanks, ARankThatIsBusyElsewhereIsNamed) {
     bool named = false;
     // Rank 3 comes when it is told that it has been named.
     TellSlow tell = [&](const std::vector<int>& ranks, const std::string& sentence) {
-      if (!names(ranks, 3)) return;
+      if (!holds(ranks, 3)) return;
       named = true;
       EXPECT_TRUE(contains(sentence, "not come to the sums for")) << sentence;
       orders->send(Bytes(3));
@@ -463,7 +299,7 @@ TEST_F(MpiRanks, ARankThatStandsStillForTooLongEndsAll) {
     try {
       bytes_are_exchanged(*group, {10});
     } catch (const RankMissing& missing) {
-      EXPECT_TRUE(names(missing.ranks(), 2));
+      EXPECT_TRUE(holds(missing.ranks(), 2));
       std::printf("%s\n", missing.what());
       std::exit(1);
     }

@@ -218,6 +218,23 @@ TEST(TcpMeeting, OneThatDoesNotAnswerWhileItBeginsIsNamed) {
   });
 }
 
+TEST(TcpMeeting, OneThatStandsStillForTooLongWhileItBeginsIsMissing) {
+  std::latch given_up(1);
+  as_tcp_ranks(2, [&](Meeting& meeting) {
+    const auto group = meeting.group(kOrders, {});
+    if (!meeting.place().leads()) return given_up.wait();
+    group->note_purpose("the beginning of the training");
+    meeting.set_patience_to_begin(std::chrono::seconds(30));
+    meeting.look(std::chrono::seconds(20));
+    meeting.look(std::chrono::seconds(10));
+    const auto error = thrown_by<RankMissing>([&] { come(*group); });
+    given_up.count_down();
+    EXPECT_EQ(error.ranks(), std::vector{1});
+    EXPECT_STREQ(error.what(),
+                 "rank 1 stood still for 30.0 s; it was to come to the beginning of the training");
+  });
+}
+
 TEST(TcpGroup, OneThatStandsStillForLongerThanItsPatienceIsMissing) {
   std::latch given_up(1);
   as_tcp_ranks(2, [&](Meeting& meeting) {

@@ -4,17 +4,26 @@
 #include "gpu/remote/lasting_training.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include "gpu/models/model.h"
+#include "gpu/remote/server.h"
+#include "gpu/runs/checkpoint_store.h"
 #include "gpu/runs/references.h"
+#include "gpu/runs/run_reader.h"
+#include "gpu/runs/unsaved.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/failing_variant.h"
 #include "tests/support/tiny_trainer.h"
@@ -39,6 +48,7 @@ class Lasting : public testing::Test {
  protected:
   Lasting() {
     ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    ::setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
     ::setenv(kRole, "go on", 1);
   }
   ~Lasting() override { ::unsetenv(kRole); }
@@ -59,6 +69,29 @@ class Lasting : public testing::Test {
     made.variants = tests::with_failing_relu(calls);
     made.select += std::string(",relu.forward=") + tests::kFailing;
     return made;
+  }
+  /// Its device is lost in the first call of relu.forward after `fails` is set.
+  static TrainerOptions failing(const std::shared_ptr<std::atomic<bool>>& fails) {
+    TrainerOptions made = failing(0);
+    made.variants = tests::with_failing_relu([fails] { return fails->load(); });
+    return made;
+  }
+  /// It stands still after 10 steps, a moment of which is kept.
+  static void make_ten_steps(training::Source& training) {
+    for (int i = 0; i < 10; ++i) training.send(training::StepOnce{});
+    ASSERT_TRUE(
+        tests::eventually([&] { return std::ranges::count(*training.snapshot()->moments, 10u) == 1; }));
+  }
+  static bool wait_for_state(const training::Source& training, TrainerState state) {
+    return tests::eventually([&] { return training.snapshot()->state == state; });
+  }
+  static testing::AssertionResult tells(const training::Source& training,
+                                        std::initializer_list<std::string_view> parts) {
+    return tests::holds(training.snapshot()->notice, parts);
+  }
+  /// What the next window offers.
+  static std::vector<runs::UnsavedTraining> offered() {
+    return runs::unsaved_trainings(runs::unsaved_folder());
   }
   static std::vector<float> weights_without_failure() {
     training::Trainer trainer(options());
@@ -89,10 +122,12 @@ TEST_F(Lasting, GoesOnInAnotherProcessWithTheSameBitsAndWithoutTheKernel) {
   ASSERT_TRUE(training.ending().parameters);
   EXPECT_EQ(*training.ending().parameters, expected);
   ASSERT_EQ(log.markers().size(), 1u);
-  for (const char* part :
-       {tests::kFailure, "goes on in a process of its own from step", "without user:failing"})
+  for (const char* part : {tests::kFailure, "goes on in a process of its own from step",
+                           "without user:failing", "the way back to earlier steps is gone"})
     EXPECT_NE(log.markers()[0].find(part), std::string::npos) << log.markers()[0];
   EXPECT_EQ(end->run_dir, "");
+  ASSERT_FALSE(end->moments->empty());
+  EXPECT_GE(end->moments->front(), log.all<training::Return>()[0].step) << "nothing is offered that is gone";
 }
 
 TEST_F(Lasting, RecordsOnInItsRunFolder) {
@@ -159,8 +194,188 @@ TEST_F(Lasting, WhoseOtherProcessIsKilledFailsInASentence) {
   ::kill(process, SIGKILL);
   ASSERT_TRUE(training.wait(kPatience));
   EXPECT_EQ(training.snapshot()->state, TrainerState::failed);
-  EXPECT_EQ(training.snapshot()->notice,
-            "the process that the training went on in has ended by signal 9 (Killed)");
+  EXPECT_TRUE(tells(training, {"the process that the training went on in has ended by signal 9 (Killed)",
+                               "its state of step ", " is kept in "}));
+  training.send(training::Pause{}, 9);
+  EXPECT_TRUE(training.snapshot()->answers.is_refused(9)) << "nobody is left to carry it out";
+}
+
+TEST_F(Lasting, WhatNobodyRecordsIsOfferedAfterACrashAndGoneAfterTheEnd) {
+  for (const bool crashes : {true, false}) {
+    {
+      TrainerOptions endless = failing(70);
+      endless.steps = 0;
+      LastingTraining training(std::move(endless));
+      ASSERT_TRUE(tests::eventually([&] { return training.process() != 0; }));
+      ASSERT_TRUE(wait_for_state(training, TrainerState::running));
+      ASSERT_EQ(offered().size(), 1u) << "should the window crash now";
+      EXPECT_TRUE(runs::is_being_written(offered()[0].folder)) << "nobody else goes on with it meanwhile";
+      if (crashes) {
+        ::kill(training.process(), SIGKILL);
+      } else {
+        training.send(training::Finish{});
+      }
+      ASSERT_TRUE(training.wait(kPatience));
+    }
+    EXPECT_EQ(offered().size(), crashes ? 1u : 0u);
+    if (!crashes) continue;
+    TrainerOptions again = options();
+    again.resume_dir = offered()[0].folder.string();
+    again.start_paused = true;
+    training::Trainer trainer(again);
+    ASSERT_TRUE(tests::wait_for_state(trainer, TrainerState::paused));
+    EXPECT_EQ(trainer.snapshot()->step, offered()[0].step);
+    std::filesystem::remove_all(runs::unsaved_folder());
+  }
+}
+
+TEST_F(Lasting, ThatIsLeftKeepsItselfAndNotWhatWasHandedOver) {
+  TrainerOptions endless = failing(70);
+  endless.steps = 0;
+  endless.unsaved_dir = runs::unsaved_folder().string();
+  endless.unsaved_seconds = 0;
+  std::string kept_in;
+  std::uint64_t handed_over = 0;
+  {
+    LastingTraining training(std::move(endless));
+    ASSERT_TRUE(tests::eventually([&] { return training.process() != 0; }));
+    handed_over = offered().at(0).step;
+    ASSERT_TRUE(tests::eventually([&] { return training.snapshot()->step > handed_over + 10; }));
+    training.send(training::Leave{});
+    ASSERT_TRUE(tests::eventually([&] { return training.snapshot()->may_close; }));
+    kept_in = training.snapshot()->kept_in;
+  }
+  ASSERT_EQ(offered().size(), 1u);
+  EXPECT_EQ(offered()[0].folder.string(), kept_in);
+  EXPECT_GT(offered()[0].step, handed_over + 10);
+}
+
+TEST_F(Lasting, WhoseStateCannotBeWrittenSaysThatNothingIsKeptAndTellsNobodyThatItGoesOn) {
+  tests::write_text(runs::unsaved_folder(), "a file");
+  LastingTraining training(failing(70));
+  FeedLog log(training.subscribe());
+  ASSERT_TRUE(training.wait(kPatience));
+  EXPECT_EQ(training.snapshot()->state, TrainerState::failed);
+  EXPECT_TRUE(tells(training, {tests::kFailure, "its state cannot be written for another process",
+                               "no checkpoint of it is kept"}));
+  EXPECT_TRUE(log.markers().empty());
+  EXPECT_TRUE(log.all<training::Return>().empty());
+  EXPECT_EQ(log.curves().back().size(), training.snapshot()->step);
+}
+
+TEST_F(Lasting, WhoseDiskIsFullKeepsItsLastCheckpoint) {
+  const auto fails = std::make_shared<std::atomic<bool>>(false);
+  TrainerOptions recorded = failing(fails);
+  recorded.start_paused = true;
+  recorded.run_dir = (folder_ / "run").string();
+  LastingTraining training(std::move(recorded));
+  FeedLog log(training.subscribe());
+  make_ten_steps(training);
+  training.send(training::SaveCheckpoint{});
+  ASSERT_TRUE(tests::eventually([&] { return training.snapshot()->checkpoint_step == 10; }));
+  const tests::FileSizeLimit limit(100'000);
+  *fails = true;
+  training.send(training::StepOnce{});
+  ASSERT_TRUE(training.wait(kPatience));
+  EXPECT_EQ(training.snapshot()->state, TrainerState::failed);
+  EXPECT_TRUE(
+      tells(training, {tests::kFailure, "File too large", "its last checkpoint is that of step 10, in"}));
+  EXPECT_TRUE(log.markers().empty());
+  const auto kept = training::newest_valid(folder_ / "run", options().model).checkpoint;
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->step, 10u);
+}
+
+TEST_F(Lasting, CommandsBehindTheHandOverAreLeftForWhoGoesOn) {
+  TrainerOptions made = failing(70);
+  made.goes_on_elsewhere = true;
+  const auto trainer = std::make_shared<training::Trainer>(std::move(made));
+  ASSERT_TRUE(tests::eventually([&] { return trainer->ending().hand_over != nullptr; }));
+  auto [near, far] = make_connection();
+  std::jthread server([&trainer, &channel = far] {
+    Server(trainer, channel, leaving(trainer)).serve();
+    channel.end();
+  });
+  RemoteSource source(near);
+  for (const std::uint64_t number : {7, 8}) source.send(training::StepOnce{}, number);
+  source.end();
+  source.follow();
+  ASSERT_TRUE(source.left().hand_over);
+  ASSERT_TRUE(source.left().late);
+  ASSERT_EQ(source.left().late->size(), 2u);
+  EXPECT_EQ(source.left().late->at(0).number, 7u);
+  EXPECT_EQ(source.left().late->at(1).number, 8u);
+  EXPECT_TRUE(trainer->take_unread().empty()) << "each once";
+}
+
+TEST_F(Lasting, CommandsBehindTheHandOverOfThisProcessAreCarriedOutInTheNext) {
+  TrainerOptions paused = failing(0);
+  paused.start_paused = true;
+  paused.steps = 0;
+  LastingTraining training(std::move(paused));
+  for (std::uint64_t number = 1; number <= 20; ++number) training.send(training::StepOnce{}, number);
+  EXPECT_TRUE(tests::eventually([&] { return training.snapshot()->step == 20; }));
+  EXPECT_NE(training.process(), 0) << "the first of these steps lost the device";
+  EXPECT_EQ(training.snapshot()->answers.last, 20u);
+  EXPECT_TRUE(training.snapshot()->answers.refused.empty());
+}
+
+TEST_F(Lasting, WhichHasMadeAllStepsMakesNoneAgainToBeEvaluated) {
+  TrainerOptions made = options();
+  made.test_every = 1000;
+  const auto calls_of = [&](std::uint64_t steps) {
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    TrainerOptions counted = failing(0);
+    counted.variants = tests::with_failing_relu([calls] {
+      ++*calls;
+      return false;
+    });
+    counted.steps = steps;
+    counted.test_every = 1000;
+    const training::Trainer trainer(counted);
+    EXPECT_TRUE(trainer.wait(kPatience));
+    return calls->load();
+  };
+  const std::vector<float> expected = weights_without_failure();
+  TrainerOptions fails = failing(2 * (calls_of(60) - calls_of(30)));
+  fails.test_every = 1000;
+  LastingTraining training(std::move(fails));
+  FeedLog log(training.subscribe());
+  ASSERT_TRUE(training.wait(kPatience));
+  EXPECT_EQ(training.snapshot()->state, TrainerState::finished) << training.snapshot()->notice;
+  ASSERT_EQ(log.markers().size(), 1u);
+  EXPECT_TRUE(tests::holds(log.markers()[0], {"goes on in a process of its own from step 60"}));
+  EXPECT_EQ(log.tests().size(), 1u);
+  EXPECT_EQ(*training.ending().parameters, expected);
+}
+
+TEST_F(Lasting, ThatHasFinishedStaysAsItIs) {
+  const auto fails = std::make_shared<std::atomic<bool>>(false);
+  TrainerOptions unrecorded = failing(fails);
+  unrecorded.unsaved_dir = runs::unsaved_folder().string();
+  unrecorded.unsaved_seconds = 0;
+  LastingTraining training(std::move(unrecorded));
+  FeedLog log(training.subscribe());
+  ASSERT_TRUE(training.wait(kPatience));
+  *fails = true;
+  training::Observe observe;
+  observe.request.inspected_image = 3;
+  training.send(observe);
+  ASSERT_TRUE(tests::eventually([&] { return training.snapshot()->notice_id == 1; }));
+  EXPECT_TRUE(tells(training, {tests::kFailure, "the training had finished before"}));
+  EXPECT_EQ(training.snapshot()->state, TrainerState::finished);
+  EXPECT_TRUE(log.markers().empty());
+  training.send(training::Reset{}, 1);
+  training.send(training::Save{(folder_ / "weights.safetensors").string()}, 2);
+  training.send(training::Leave{}, 3);
+  ASSERT_TRUE(tests::eventually([&] { return training.snapshot()->answers.last == 3; }));
+  const auto end = training.snapshot();
+  EXPECT_EQ(end->answers.refused, std::vector<std::uint64_t>{1});
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "weights.safetensors"));
+  EXPECT_TRUE(end->may_close);
+  EXPECT_EQ(training.process(), 0);
+  ASSERT_EQ(offered().size(), 1u);
+  EXPECT_EQ(offered()[0].step, 60u);
 }
 
 TEST_F(Lasting, ThatIsLeftEndsItsProcess) {

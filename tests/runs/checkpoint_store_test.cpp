@@ -180,6 +180,20 @@ TEST_F(Checkpoints, OfAnEarlierGenerationAreSetAsideOnTheNextSave) {
   }
 }
 
+TEST_F(Checkpoints, OfAnEarlierGenerationStayWhereTheNextOneDoesNotFit) {
+  CheckpointStore store(run, model);
+  for (const std::uint64_t step : {10, 20}) store.save(at(step, 0), step == 10);
+  const std::set<std::string> before = names();
+  {
+    const tests::FileSizeLimit limit(2000);
+    EXPECT_TRUE(holds(message_of<core::Error>([&] { store.save(at(15, 1), false); }), {"File too large"}));
+  }
+  EXPECT_EQ(names(), before);
+  EXPECT_EQ(store.newest_valid().checkpoint->step, 20u);
+  store.save(at(15, 1), false);
+  EXPECT_EQ(names(), (std::set<std::string>{"generation-0", "step-000000015.safetensors"}));
+}
+
 TEST_F(Checkpoints, LeftoversOfKilledWritersGo) {
   tests::write_text(file(".step-000000010.safetensors.17-3.tmp"), "half");
   tests::write_text(file("notes.txt"), "mine");

@@ -66,6 +66,22 @@ TEST(RunFolder, AppendsWholeLines) {
   EXPECT_EQ(read_text(folder / "metrics.jsonl"), "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n{\"step\":4}\n");
 }
 
+TEST(RunFolder, WritesAnewWhatWasTakenAway) {
+  const TemporaryFolder folder;
+  const fs::path place = folder / "run";
+  RunFolder run = RunFolder::create(place);
+  run.append_metrics("{\"step\":1}\n");
+  fs::remove_all(place);
+  run.append_metrics("{\"step\":2}\n");
+  EXPECT_EQ(read_text(place / "metrics.jsonl"), "{\"step\":1}\n{\"step\":2}\n");
+  fs::rename(place, folder / "moved");
+  run.write_run({{"status", "finished"}});
+  run.append_metrics("{\"step\":3}\n");
+  EXPECT_EQ(read_text(place / "metrics.jsonl"), "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n");
+  EXPECT_EQ(read_text(folder / "moved" / "metrics.jsonl"), "{\"step\":1}\n{\"step\":2}\n");
+  EXPECT_TRUE(fs::exists(place / "run.json"));
+}
+
 TEST(RunFolder, RefusesAFolderThatHoldsARun) {
   const TemporaryFolder folder;
   { RunFolder::create(folder / "a").write_run({{"x", 1}}); }

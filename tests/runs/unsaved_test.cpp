@@ -96,6 +96,14 @@ TEST(Unsaved, TheOldestGoButForThoseInUse) {
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"7", "6", "5", "4", "3", "0"}));
 }
 
+TEST(Unsaved, OneInUseTakesNoOtherOnesPlace) {
+  const tests::TemporaryFolder folder;
+  for (int i = 0; i < 8; ++i) make(folder.path(), std::to_string(i), i);
+  const auto used = training::RunFolder::reopen(folder / "7");
+  keep_newest_unsaved(folder.path(), kMostUnsaved);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"7", "6", "5", "4", "3", "2"}));
+}
+
 TEST(Unsaved, OneThatWasGoneOnWithStays) {
   const tests::TemporaryFolder folder;
   std::ofstream(make(folder.path(), "gone on", -60) / "run.json")

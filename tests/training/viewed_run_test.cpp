@@ -164,6 +164,31 @@ TEST_F(Viewed, CheckpointsOfAnEarlierNetworkAreRefusedBeforeAnybodyChoosesThem) 
   EXPECT_TRUE(tests::holds(revival.refused[0].why, {"earlier network", "other layers"}));
 }
 
+TEST_F(Viewed, ItsVariantsAreVerifiedAndTimedHereAndNothingIsTakenForDisturbed) {
+  train_until(3);
+  ViewedRun view(run(), "cpu");
+  const auto laboratory = [&] { return view.jobs()->states().laboratory; };
+  const auto ended = [&](jobs::Job job) {
+    return eventually([&] { return laboratory()->last == job && laboratory()->running == jobs::Job::none; });
+  };
+  verify::VerifyOptions verified;
+  verified.shapes = 1;
+  verified.ops = {ops::Op::relu_forward};
+  view.jobs()->ask(jobs::Verify{verified});
+  ASSERT_TRUE(ended(jobs::Job::verify));
+  EXPECT_FALSE(laboratory()->verify.empty());
+  profiling::BenchOptions timed;
+  timed.samples = 3;
+  timed.seconds = 0.01;
+  timed.precisions = {core::Precision::fp32};
+  timed.only = "loops";
+  view.jobs()->ask(jobs::Bench{{tests::tiny_model(), {.batch = 2}, {}}, timed});
+  ASSERT_TRUE(ended(jobs::Job::bench));
+  EXPECT_EQ(laboratory()->failure, "");
+  EXPECT_FALSE(laboratory()->bench.empty());
+  EXPECT_FALSE(laboratory()->bench_disturbed);
+}
+
 TEST_F(Viewed, ARunIsRevivedOnceSomebodyAsksAndFollowsNewerCheckpoints) {
   TrainerOptions options = tiny_trainer_options();
   options.model = models::find_model("mlp");

@@ -156,7 +156,7 @@ class Cursor(WindowCase):
         self.wait_for_event("curves", "no step", cursor=None)
         self.wait_for_event("network", "the newest activations", step=last)
 
-    def test_a_pinned_step_that_was_not_kept_is_computed_again(self):
+    def test_all_views_show_a_pinned_step_that_was_not_kept_once_the_training_is_rewound_to_it(self):
         self.open_window(model="mlp", test_images=64)
         self.click("tabs.Network")
         self.wait_for_event("network", "several looks", lambda seen: seen["number"] > 2)
@@ -175,7 +175,7 @@ class Cursor(WindowCase):
         wanted = self.seen("curves")["cursor"]
         self.assertNotIn(wanted, looked)
         self.wait_for_event("network", "the nearest", lambda seen: seen["step"] != wanted)
-        self.click("step.again.network")
+        self.click("step.rewind.network")
         self.wait_for_event("network", "the step itself", step=wanted)
         self.wait_for_event("predictions", "predictions of that step", step=wanted)
         self.assertEqual(self.state(), "paused")

@@ -127,8 +127,7 @@ class Metrics(Curves):
 
 
 class Rewinding(Curves):
-    def test_a_right_click_goes_back_to_that_step_and_undo_and_its_branch_return(self):
-        last = self.open_paused(steps=20)
+    def open_menu_in_the_middle(self):
         plot = self.item("loss.plot")
         x, y = plot.x + plot.w // 2, plot.y + plot.h // 2
         self.point_at(x, y)
@@ -136,6 +135,21 @@ class Rewinding(Curves):
         self.point_at(x + 1, y)  # a frame between
         self.xdotool("mouseup", "3")
         self.point_at(x, y)
+
+    def test_a_right_click_lets_look_at_that_step_where_the_training_is(self):
+        last = self.open_paused(steps=20)
+        self.open_menu_in_the_middle()
+        self.click("loss.rewind.look")
+        self.point_away()
+        wait_until(lambda: self.curves()["cursor"] is not None and 0 < self.curves()["cursor"] < last, "a pinned step",
+                   self.process)
+        self.click("toolbar.step")
+        wait_until(lambda: self.drawn("step") == (last + 1,), "the next step of the training", self.process)
+        self.assertTrue(0 < self.curves()["cursor"] < last, "the step stays pinned")
+
+    def test_a_right_click_rewinds_the_training_to_that_step_and_undo_and_its_branch_return(self):
+        last = self.open_paused(steps=20)
+        self.open_menu_in_the_middle()
         self.click("loss.rewind.go")
         wait_until(lambda: 0 < self.drawn("step")[0] < last, "an earlier step", self.process)
         middle = self.drawn("step")[0]

@@ -68,7 +68,7 @@ class Start(WindowCase):
                 Image.new("RGB", (32, 32), (32 * shade, 200 * number, 90)).save(
                     os.path.join(folder, name, f"{shade}.png"))
         self.drop_files(folder)
-        wait_until(lambda: any("2 classes: blue sky, crêpe" in event["classes"] for event in self.events("held")),
+        wait_until(lambda: any("classes: blue sky, crêpe" in event["classes"] for event in self.events("held")),
                    "its classes", self.process)
         self.item("start.samples")
         self.assertIn(f"--data '{folder}'", self.copied())

@@ -156,6 +156,20 @@ class Inside(View):
                    "the reason", self.process)
         self.assertEqual(self.events("notice"), [])
 
+    def test_variants_are_verified_and_timed_here_beside_a_finished_run(self):
+        self.assert_succeeded(self.run_program(
+            "train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "8", "--test-images", "64",
+            "--precision", "fp32", "--run-dir", self.run_dir, "--steps", "20"))
+        self.open_window(until="finished")
+        for tab, rows in (("Verify", "verify"), ("Bench", "bench")):
+            self.click(f"tabs.{tab}")
+            self.click(f"{rows}.start")
+            wait_until(lambda rows=rows: [event for event in self.events("laboratory") if event[rows] > 0],
+                       f"rows of {rows}", self.process)
+            self.click(f"{rows}.cancel")
+            wait_until(lambda: self.events("laboratory")[-1]["job"] == 0, f"{rows} to end", self.process)
+        self.assertEqual(self.close_window().code, 0)
+
     def test_a_pinned_step_of_a_finished_run_shows_what_was_recorded_though_nothing_can_be_looked_into(self):
         self.assert_succeeded(self.run_program(
             "train", "--model", "mlp", "--device", "cpu", "--data", "builtin", "--batch", "8", "--test-images", "64",

@@ -283,8 +283,9 @@ void DockView::draw_tabs(const Frame& frame, const DockNode& leaf) {
     ImGui::SameLine(0, gap);
   }
   if (others.empty()) return;
-  if (const auto chosen = more_tabs(frame, "tabs", titles, others))
-    change_ = [this, panel = leaf.panels[*chosen]] { show(panel); };
+  const auto chosen = more_tabs(frame, "tabs", titles, others);
+  ImGui::SameLine(0, gap);  // before what a panel says beside its tabs
+  if (chosen) change_ = [this, panel = leaf.panels[*chosen]] { show(panel); };
 }
 
 void DockView::draw_tab(const Frame& frame, const std::string& panel, bool active) {
@@ -321,16 +322,16 @@ void DockView::draw_body(const Frame& frame, Panels& panels, const std::string& 
   own.tabbed = tabbed;
   const PanelRow* const row = find_panel(panel);
   own.panel = row->id;
-  std::string line, again;
+  std::string line, rewind;
   if (frame.past != nullptr && row->step != nullptr) {
     if (const auto step = row->step(panels, own)) {
       line = step_line(frame.past->wanted, *step);
-      if (*step != frame.past->wanted) again = again_text(frame.snapshot, frame.past->wanted);
+      if (*step != frame.past->wanted) rewind = rewind_offer(frame.snapshot, frame.past->wanted);
     }
   }
   // Nothing moves as the pointer goes over the curves.
   const bool passing = frame.cursor != nullptr && frame.cursor->passing;
-  if (!passing) own.step_line = line, own.step_again = again;
+  if (!passing) own.step_line = line, own.step_rewind = rewind;
   const FramePart part(row->id);
   row->draw(panels, own);
   if (passing && !line.empty()) draw_step_note(frame, line);

@@ -74,8 +74,8 @@ struct Frame {
   const char* panel = "";  ///< PanelRow::id of the one that is drawn
   std::string_view step_line =
       {};  ///< "step 1,024", which this panel shows: stands over its body; "" for none
-  std::string_view step_again =
-      {};  ///< "computed again in 0.3 s": a button behind it goes to the wanted step; "" for none
+  std::string_view step_rewind =
+      {};  ///< "rewind the training (0.3 s)": a button behind it, to the wanted step; "" for none
   bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
 };
 

@@ -38,7 +38,7 @@ class HostPath final : public ImagePath {
 
   core::Stream& stream() override { return *stream_; }
   std::string name() const override { return "host"; }
-  std::string text() const override { return "images from the host"; }
+  std::string text() const override { return "images from host memory"; }
 
  private:
   int channels_;

@@ -92,7 +92,7 @@ class ImageView {
 
   /// "host", "shared" or "fetched".
   std::string path_name() const { return path_->name(); }
-  /// "images from the host", "images shared with OpenGL", "images fetched (768 KiB a batch): sharing failed:
+  /// "images from host memory", "images shared with OpenGL", "images fetched (768 KiB a batch): sharing failed:
   /// ...".
   std::string path_text() const;
   /// Bytes of images that have crossed from the device to the host. The few that probe() fetches are not

@@ -181,7 +181,7 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
 Action rewind_action(const ActionScene& scene) {
   const std::uint64_t step = scene.step.value_or(0);
   return {.id = "rewind",
-          .title = scene.step ? rewind_title(step) : "Go back to the step that is looked at",
+          .title = scene.step ? rewind_title(step) : "Rewind the training to the step that is looked at",
           .group = "Training",
           .note = scene.step ? rewind_note(scene.snapshot, step) : "",
           .why_not = scene.step ? why_no_rewind(scene.snapshot, step)

@@ -47,7 +47,7 @@ constexpr std::array kMouse{
     Row{"Wheel", "zoom at the pointer; over the value axis: zoom the values"},
     Row{"Point, click", "at a step of a curve: pictures of that step; a click keeps it"},
     Row{"Drag", "zoom to a range; over the value axis: of values; right button: move"},
-    Row{"Right click", "on a curve: go back to that step"},
+    Row{"Right click", "on a curve: look at that step, or rewind the training to it"},
     Row{"Shift drag", "mean, extremes and slope of a range; Shift click: no longer"},
     Row{"Double-click", "show everything; on a gap: put it back"},
     Row{"Legend", "hide or show a curve"},

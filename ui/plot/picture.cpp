@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <stb_image_write.h>
-
-#include "gpu/core/error.h"
+#include "gpu/runs/image_grid.h"
 #include "ui/paint/painter.h"
 #include "ui/widgets/theme.h"
 
@@ -99,15 +97,7 @@ Picture rgb_of(const paint::Picture& painted) {
 }
 
 std::string encode_png(const Picture& picture) {
-  std::string png;
-  const auto append = [](void* target, void* data, int size) {
-    static_cast<std::string*>(target)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  if (stbi_write_png_to_func(append, &png, picture.width, picture.height, 3, picture.pixels.data(),
-                             3 * picture.width) == 0) {
-    throw core::Error("the picture could not be encoded as PNG");
-  }
-  return png;
+  return training::encode_png(picture.pixels, picture.width, picture.height, 3);
 }
 
 }  // namespace warpscope::ui::plot

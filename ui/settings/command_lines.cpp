@@ -84,7 +84,7 @@ class Line {
     return change_ ? "Back to the training before: " + describe(*change_) : std::string("Back");
   }
   std::string operator()(const training::RewindTo& back) const {
-    return "Back to step " + with_thousands(back.step);
+    return "Rewind to step " + with_thousands(back.step);
   }
   std::string operator()(const training::TakeBack&) const { return "Back to before the last change"; }
   std::string operator()(const training::LookAt& look) const {

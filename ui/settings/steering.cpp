@@ -22,6 +22,11 @@ std::string why_no_steering(const training::Snapshot& snapshot) {
   return refusal_of(snapshot, snapshot.can.steer, "it cannot be steered from here");
 }
 
+std::string invitation_or_why_not(const training::Snapshot& snapshot, const char* invitation) {
+  const std::string why = why_no_steering(snapshot);
+  return why.empty() ? invitation : why;
+}
+
 std::string why_it_stands(const training::Snapshot& snapshot) {
   switch (snapshot.state) {
     case training::TrainerState::preparing:

@@ -11,6 +11,8 @@ namespace warpscope::ui {
 
 /// Why this window cannot steer, as a sentence; "" if it can.
 std::string why_no_steering(const training::Snapshot& snapshot);
+/// What an empty panel invites to, or why this window cannot do it.
+std::string invitation_or_why_not(const training::Snapshot& snapshot, const char* invitation);
 /// Why the training makes no step and takes no setting now, as a sentence; "" if it does.
 std::string why_it_stands(const training::Snapshot& snapshot);
 /// Why this window cannot have anything saved, likewise.

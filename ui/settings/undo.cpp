@@ -199,7 +199,7 @@ std::optional<Change> Undo::training_change(const training::Command& command,
   } else if (std::holds_alternative<training::RollBack>(command)) {
     next.cause = "return to earlier weights";
   } else if (const auto* const rewind = std::get_if<training::RewindTo>(&command)) {
-    next.cause = "return to step " + with_thousands(rewind->step);
+    next.cause = "rewind to step " + with_thousands(rewind->step);
   } else if (std::holds_alternative<training::TakeBack>(command)) {
     next.cause = "return to before a change";
   } else if (const auto* const set = std::get_if<training::SetNetwork>(&command)) {

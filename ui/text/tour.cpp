@@ -14,8 +14,8 @@ std::span<const TourStop> tour_stops() {
       TourStop{
           "Curves",
           "Each point is a training step. The wheel or a drag zooms, a double click shows all again, and a "
-          "right click goes back to that step, weights and all. A line marks each change that you make, so "
-          "that you see what it did.",
+          "right click can rewind the training to that step, weights and all. A line marks each change that "
+          "you make, so that you see what it did.",
           "curves"},
       TourStop{"Images",
                "Images that the network never trains on, and what it makes of them now. Point at one to "

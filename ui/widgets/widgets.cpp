@@ -353,19 +353,19 @@ void align_right(const Frame&, float width) {
   if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
 }
 
-/// Goes back to the pinned step itself, so that all views show it.
-void draw_step_again(const Frame& frame, const std::string& text, ImVec2 size) {
+/// Rewinds the training to the pinned step, so that all views show it.
+void draw_step_rewind(const Frame& frame, const std::string& text, ImVec2 size) {
   const float s = frame.scale;
   ImGui::SameLine(0, 8 * s);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string name = std::string("step.again.") + frame.panel;
+  const std::string name = std::string("step.rewind.") + frame.panel;
   const bool clicked = hit_area(name.c_str(), size);
   const ImU32 color = ImGui::IsItemHovered() ? frame.palette.control_hovered : frame.palette.control;
   trace_item(name);
   auto* const list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y - s), color, 4 * s);
   draw_text(list, frame.fonts.small, at.x + 6 * s, at.y + std::floor(13 * s), frame.palette.text, text);
-  tooltip(frame, kAgainTip);
+  tooltip(frame, kRewindTip);
   const auto& rewind = frame.snapshot.rewind;
   const auto wanted = frame.cursor != nullptr ? frame.cursor->step : std::nullopt;
   if (!clicked || !wanted || (rewind.running && rewind.to == *wanted)) return;
@@ -376,8 +376,8 @@ void draw_step_again(const Frame& frame, const std::string& text, ImVec2 size) {
 void draw_step_line(const Frame& frame) {
   const float s = frame.scale, height = std::floor(18 * s);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string again(frame.step_again);
-  const float button = again.empty() ? 0 : text_width(frame.fonts.small, again) + 20 * s;
+  const std::string rewind(frame.step_rewind);
+  const float button = rewind.empty() ? 0 : text_width(frame.fonts.small, rewind) + 20 * s;
   const std::string text =
       ellipsize(frame.fonts.small, frame.step_line, ImGui::GetContentRegionAvail().x - 8 * s - button);
   const std::string name = std::string("step.") + frame.panel;
@@ -386,12 +386,12 @@ void draw_step_line(const Frame& frame) {
   trace_item(name);
   draw_text(ImGui::GetWindowDrawList(), frame.fonts.small, at.x + 4 * s, at.y + std::floor(13 * s),
             frame.palette.accent, text);
-  tooltip(
-      frame,
-      "The pinned step, or the nearest of which something was kept. Click, or Esc: the newest again. A right "
-      "click in the curves goes back to a step itself, which is computed again.");
+  tooltip(frame,
+          "The pinned step, or the nearest of which something was kept; the training is not moved. Click, or "
+          "Esc: the newest again. A right click in the curves can rewind the training to the step, for all "
+          "views.");
   if (clicked && frame.cursor != nullptr) let_step_go(*frame.cursor);
-  if (!again.empty()) draw_step_again(frame, again, ImVec2(button - 8 * s, height));
+  if (!rewind.empty()) draw_step_rewind(frame, rewind, ImVec2(button - 8 * s, height));
 }
 
 void panel_body(const Frame& frame, bool scrolls) {

@@ -167,11 +167,11 @@ enum class Icon : std::uint8_t {
 void draw_icon(ImDrawList* list, Icon icon, ImVec2 min, ImVec2 max, ImU32 color);
 /// A square button, one frame high. True when clicked.
 bool icon_button(const Frame& frame, const char* name, Icon icon, std::string_view tip, bool enabled = true);
-/// The tool-tip of the button that computes a pinned step again.
-inline constexpr const char* kAgainTip =
-    "Goes back to this step, weights and all, from the moment before it: all views then show it. What came "
-    "after is "
-    "kept as a branch, in Runs; Ctrl Z returns to it.";
+/// The tool-tip of the button that rewinds the training to a pinned step.
+inline constexpr const char* kRewindTip =
+    "Moves the training itself back to this step, weights and all, where it pauses: the step is computed "
+    "again from the moment before it, and all views show it. What came after is kept as a branch, in Runs; "
+    "Ctrl Z returns to it.";
 
 /// Width in pixels of a text_button().
 float text_button_width(const Frame& frame, std::string_view label);

@@ -17,7 +17,7 @@ void gradients(const OpCall& call) {
   if (!share.sums) return;
   const auto add = [&](Name name, std::int64_t count) {
     share.sums->add({call.operand<float>(name), static_cast<std::size_t>(count)}, share.weight,
-                    to_string(Op::gradients_allreduce));
+                    {ranks::Joint::gradients, "loops"});
     share.sums->check();
   };
   add(Name::gradients, call.shape.count);

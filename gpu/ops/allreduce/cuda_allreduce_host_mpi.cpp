@@ -24,7 +24,7 @@ struct OnHost : Prepared {
   static void add(void* self) {
     auto& on_host = *static_cast<OnHost*>(self);
     on_host.share.sums->add({on_host.values.as<float>(), on_host.values.bytes() / sizeof(float)},
-                            on_host.share.weight, to_string(Op::gradients_allreduce));
+                            on_host.share.weight, {ranks::Joint::gradients, "host_mpi"});
   }
 
   ranks::Share share;

@@ -119,7 +119,7 @@ void allreduce_moments(const OpCall& call) {
   const auto channels = static_cast<std::size_t>(call.shape.in_channels);
   std::vector<float> own(channels);
   merge_moments(call.context->share, {call.operand<float>(Name::moments), 2 * channels},
-                {call.operand<float>(Name::statistics), 2 * channels}, own);
+                {call.operand<float>(Name::statistics), 2 * channels}, own, "loops");
   if (call.context->share.sums) call.context->share.sums->check();
 }
 
@@ -128,7 +128,7 @@ void allreduce_sums(const OpCall& call) {
   if (!share.sums) return;
   for (const Name name : {Name::weights_gradient, Name::bias_gradient}) {
     share.sums->add({call.operand<float>(name), static_cast<std::size_t>(call.shape.in_channels)},
-                    share.weight, to_string(Op::batch_norm_allreduce_sums));
+                    share.weight, {ranks::Joint::moments_gradient, "loops"});
   }
   share.sums->check();
 }

@@ -44,13 +44,13 @@ std::unique_ptr<Prepared> prepare_sums(const OpCall& call) {
 
 void merge_there(void* self) {
   const auto& on_host = *static_cast<OnHost*>(self);
-  merge_moments(on_host.share, on_host.part(0, 2), on_host.part(2, 2), on_host.part(4, 1));
+  merge_moments(on_host.share, on_host.part(0, 2), on_host.part(2, 2), on_host.part(4, 1), "host_mpi");
 }
 
 void add_there(void* self) {
   const auto& on_host = *static_cast<OnHost*>(self);
   on_host.share.sums->add(on_host.part(0, kSummed), on_host.share.weight,
-                          to_string(Op::batch_norm_allreduce_sums));
+                          {ranks::Joint::moments_gradient, "host_mpi"});
 }
 
 void allreduce_moments(const OpCall& call) {

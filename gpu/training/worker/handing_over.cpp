@@ -64,65 +64,161 @@ void take_kernels(HandOver& over, const TrainingContext& training) {
     over.folders.push_back({each.path, false});
 }
 
-/// The curve goes back to the moment, as it does where a training is gone on with.
-void go_back_to(TrainingContext& training, const Moment& moment, const std::string& told) {
-  Snapshot& view = training.view;
-  const std::uint64_t from = view.generation++;
-  static_cast<Progress&>(view) = moment.progress;
-  training.publishing.emit(Return{view.generation, from, moment.step});
-  if (training.history) training.history->go_on(from, view.generation, moment.step);
-  training.publishing.mark(moment.step, told, told);
-  training.publishing.notice(told);
+/// Beside what the process that goes on is told of itself: moments and trainings that were left stay behind.
+std::string told_as_lost(const Snapshot& view, const Moment& moment) {
+  const bool earlier = !view.moments->empty() && view.moments->front() < moment.step;
+  if (!earlier && view.left->empty()) return "";
+  return view.left->empty() ? "; the way back to earlier steps is gone"
+                            : "; the ways back to earlier steps and to trainings that were left are gone";
 }
 
-HandOver written(TrainingContext& training, const Moment& moment, const std::string& why) {
+HandOver described(const TrainingContext& training, const Moment& moment, const std::string& why) {
   HandOver over;
   const std::vector<std::string> off = kernels_to_switch_off(training.view.selection);
   over.failed_at = training.engine->steps();
   over.step = moment.step;
   over.paused = training.view.state == TrainerState::paused;
-  over.told = fmt::format("step {}: {}; the training goes on in a process of its own from step {}{}{}",
-                          files::grouped(training.view.step), why, files::grouped(moment.step),
-                          off.empty() ? "" : ", without ", fmt::join(off, ", "));
-  TrainingSettings settings = training.settings();
-  settings.select = plan::selection_text(without_kernels_of_users(training.view.selection));
-  settings.precision = training.view.selection.precision;
+  over.told =
+      fmt::format("step {}: {}; the training goes on in a process of its own from step {}{}{}{}",
+                  files::grouped(training.view.step), why, files::grouped(moment.step),
+                  off.empty() ? "" : ", without ", fmt::join(off, ", "), told_as_lost(training.view, moment));
   over.around = training.around;
   take_kernels(over, training);
-  go_back_to(training, moment, over.told);
+  return over;
+}
+
+/// Nobody is offered what the next process does not have.
+void forget_ways_back(Snapshot& view) {
+  view.moments = std::make_shared<std::vector<std::uint64_t>>();
+  view.left = std::make_shared<std::vector<LeftTraining>>();
+  view.changes = std::make_shared<std::vector<ChangeMade>>();
+  view.rewind.running = false;
+  view.divergence.can_roll_back = false;
+}
+
+/// The curve goes back to the moment, as it does where a training is gone on with. Who looks on is told of it once the
+/// state is written.
+void write(HandOver& over, TrainingContext& training, const Moment& moment) {
+  Snapshot& view = training.view;
+  TrainingSettings settings = training.settings();
+  settings.select = plan::selection_text(without_kernels_of_users(view.selection));
+  settings.precision = view.selection.precision;
   training.publishing.send();
-  const RunKeeper::Handed handed = training.keeper->hand_over(checkpoint_of(training, moment));
+  const std::uint64_t from = view.generation++;
+  static_cast<Progress&>(view) = moment.progress;
+  training.publishing.emit(Return{view.generation, from, moment.step});
+  training.publishing.send_to_recorder();
+  const RunKeeper::Handed handed = training.keeper->hand_over(checkpoint_of(training, moment), [&] {
+    training.publishing.mark(moment.step, over.told, over.told);
+    training.publishing.notice(over.told);
+    if (training.history) training.history->go_on(from, view.generation, moment.step);
+    forget_ways_back(view);
+    training.publishing.send();
+  });
   over.folder = handed.folder;
   over.recorded = handed.recorded;
   over.recorded_own = handed.by_itself;
   settings.run_dir = handed.recorded ? handed.folder : "";
   over.settings = std::make_shared<const TrainingSettings>(std::move(settings));
-  over.counted = counted_of(training.view);
-  while (auto waiting = training.inbox.take()) over.waiting.push_back(std::move(*waiting));
-  return over;
+  over.counted = counted_of(view);
+}
+
+/// The last state in host memory; nullptr where another process cannot go on from it.
+const Moment* last_moment(const TrainingContext& training) {
+  if (!training.around.goes_on_elsewhere || training.around.ranks || training.inbox.stopped()) return nullptr;
+  const Moment* const moment = training.moments.kept().newest();
+  return moment != nullptr && moment->settings->model == training.settings().model ? moment : nullptr;
+}
+
+/// The window closes. No state is read from the device any more: the one in host memory is kept, if nothing else is.
+void leave_finished(TrainingContext& training) {
+  Snapshot& view = training.view;
+  const Moment* const moment = last_moment(training);
+  try {
+    const bool worth_it = moment != nullptr && moment->progress.seconds >= training.around.unsaved_seconds;
+    if (training.keeper->keeps_unsaved() && worth_it)
+      training.keeper->keep_unsaved(checkpoint_of(training, *moment));
+  } catch (const std::exception& error) {
+    training.publishing.tell(fmt::format("the training could not be kept: {}", core::sentence_of(error)),
+                             LogLevel::error);
+  }
+  if (training.keeper->records_by_itself() && view.kept_in.empty()) view.kept_in = view.run_dir;
+  view.may_close = true;
+}
+
+/// True if it was carried out.
+bool answer_finished(TrainingContext& training, const Command& command) {
+  if (std::holds_alternative<Leave>(command)) {
+    leave_finished(training);
+    return true;
+  }
+  try {
+    const auto parameters = training.publishing.ending().parameters;
+    if (const auto* const save = std::get_if<Save>(&command); save != nullptr && parameters) {
+      training.keeper->save_weights(save->file, *parameters);
+      return true;
+    }
+  } catch (const core::Error& error) {
+    training.publishing.tell(error.what());
+    return false;
+  }
+  const bool looks = std::holds_alternative<Observe>(command) ||
+                     std::holds_alternative<SetDisturbed>(command) ||
+                     std::holds_alternative<CopyWeights>(command);
+  if (!looks) {
+    training.publishing.tell(
+        "the training has finished, and its device can do nothing more in this process: a new start of the "
+        "program can go on with it");
+  }
+  return false;
 }
 
 }  // namespace
 
-bool hand_over(TrainingContext& training, const core::DeviceLost& lost) {
-  if (!training.around.goes_on_elsewhere || training.around.ranks || training.inbox.stopped()) return false;
-  const Moment* const moment = training.moments.kept().newest();
-  if (moment == nullptr || moment->settings->model != training.settings().model) return false;
-  std::shared_ptr<const HandOver> over;
+bool can_be_handed_over(const TrainingContext& training) {
+  return last_moment(training) != nullptr;
+}
+
+std::optional<std::string> hand_over(TrainingContext& training, const core::DeviceLost& lost) {
+  const Moment* const moment = last_moment(training);
+  HandOver over = described(training, *moment, lost.what());
+  const Snapshot before = training.view;
+  const FigureTally tally = training.publishing.tally();
   try {
-    over = std::make_shared<const HandOver>(written(training, *moment, lost.what()));
+    write(over, training, *moment);
   } catch (const std::exception& error) {
-    training.publishing.log(
-        LogLevel::error,
-        fmt::format("the training cannot go on in a process of its own: {}", core::sentence_of(error)));
-    return false;
+    training.publishing.drop_unsent();
+    training.view = before;
+    training.publishing.tally() = tally;
+    const bool told_anyway = !training.keeper->handed_over_in().empty();  // by Reporter::fail()
+    return fmt::format(
+        "step {}: {}; the training ends, since its state cannot be written for another process ({}){}",
+        files::grouped(before.step), lost.what(), core::sentence_of(error),
+        told_anyway ? "" : fmt::format("; {}", what_is_kept(before.run_dir, true)));
   }
   training.moments.kept().give_up();  // nobody goes back here any more
   training.view.state = TrainerState::preparing;
   training.publishing.publish(std::chrono::steady_clock::now());  // before who goes on knows
-  training.publishing.end_with(std::move(over));
+  for (std::uint64_t i = 0; i < training.stepping.single_steps(); ++i)
+    over.waiting.push_back({StepOnce{}, 0});
+  while (auto waiting = training.inbox.take()) over.waiting.push_back(std::move(*waiting));
+  training.publishing.end_with(std::make_shared<const HandOver>(std::move(over)));
   training.publishing.publish(std::chrono::steady_clock::now());  // who waits for it wakes
-  return true;
+  return std::nullopt;
+}
+
+void stay_finished(TrainingContext& training, const core::DeviceLost& lost) {
+  training.publishing.tell(
+      fmt::format("step {}: {}; the training had finished before and stays as it is; nothing more can be "
+                  "done with it in this "
+                  "process",
+                  files::grouped(training.view.step), lost.what()));
+  forget_ways_back(training.view);
+  do {
+    while (const auto next = training.inbox.take())
+      training.view.answers.note(next->number, answer_finished(training, next->command));
+    training.publishing.publish(std::chrono::steady_clock::now());
+  } while (training.inbox.wait(std::chrono::milliseconds(20)));
 }
 
 }  // namespace warpscope::training

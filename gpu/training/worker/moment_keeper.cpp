@@ -159,6 +159,14 @@ void MomentKeeper::take_if_due() {
   if (due || (is_old && guards())) take(false, !due);
 }
 
+void MomentKeeper::take_last() {
+  if (!guards()) return;
+  const Moment* const newest = moments_.newest();
+  if (newest != nullptr && newest->step == training_.engine->steps()) return;
+  take(true, true);
+  settle(true);
+}
+
 void MomentKeeper::settle_all() {
   if (!moments_.expects()) return;
   moments_.before_point(kNoLastStep, training_.steering, training_.view, training_.publishing.tally());

@@ -28,6 +28,8 @@ class MomentKeeper {
   /// It goes on from `target`, in another generation, with the first `changes` of those that are noted.
   void begin(const LeftState& target, std::size_t changes);
   void take_if_due();
+  /// All steps are made: what fails after that need not cost any of them. All of them have come.
+  void take_last();
   /// What is about to change can be gone back to. One that is on its way is close enough: no step waits.
   void keep_before_change();
   /// The weights are others, or steps are left out: what comes is made again from here only.

@@ -69,7 +69,8 @@ void Preparation::run() {
     plan_steps(training_);
     training_.steering.judge_before(training_.settings(), training_.view.seconds,
                                     to_string(steering_split(training_)));
-    if (limit_reached(training_)) training_.publishing.log(LogLevel::warning, told_as_ended(training_));
+    if (limit_reached(training_) && !training_.around.handed_over)
+      training_.publishing.log(LogLevel::warning, told_as_ended(training_));
   }
   if (!training_.views()) training_.trainings.remember();
   if (training_.around.keeps_moments) training_.moments.make_room();

@@ -5,6 +5,7 @@
 #include "gpu/core/device_lost.h"
 #include "gpu/messages/running.h"
 #include "gpu/messages/step_calls.h"
+#include "gpu/training/hand_over.h"
 #include "gpu/training/worker/course.h"
 #include "gpu/training/worker/training_context.h"
 
@@ -20,11 +21,20 @@ constexpr auto kLadderInterval = milliseconds(250);
 
 void Reporter::fail(const std::string& why, bool by_input) {
   training_.view.failed_by_input = by_input;
-  training_.publishing.tell(why, LogLevel::error);
+  const std::string handed_over = handed_over_in();
+  const std::string kept = handed_over.empty() ? "" : "; " + what_is_kept(handed_over, false);
+  training_.publishing.tell(why + kept, LogLevel::error);
   publish(true);  // the last points reach the recorder before it closes
   if (training_.keeper) training_.keeper->fail(why);
   while (const auto waiting = training_.inbox.take()) training_.view.answers.note(waiting->number, false);
   set_state(TrainerState::failed);
+}
+
+/// What another process has handed over, as long as nothing newer is kept.
+std::string Reporter::handed_over_in() const {
+  if (training_.keeper) return training_.keeper->handed_over_in();
+  const auto& over = training_.around.handed_over;
+  return over && !over->recorded ? over->folder : "";
 }
 
 void Reporter::set_state(TrainerState state) {

@@ -29,6 +29,7 @@ class Reporter {
  private:
   using Clock = std::chrono::steady_clock;
   void measure_energy();
+  std::string handed_over_in() const;
 
   TrainingContext& training_;
   Clock::time_point last_memory_{};

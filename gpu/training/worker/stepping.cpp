@@ -59,6 +59,7 @@ void Stepping::finish() {
   training_.collector.handle_divergence();
   if (training_.steering.diverged() && !told) return;  // a window first sees what happened
   if (!training_.steering.stop_reason().empty()) training_.mark(training_.steering.stop_reason());
+  if (!training_.steering.diverged()) training_.moments.take_last();
   training_.evaluating.evaluate_all();
   training_.phases.begin("ending");
   training_.showing.show_end(*training_.engine, training_.keeper->recorder());

@@ -23,6 +23,7 @@ class Stepping {
   void resume();
   /// While paused.
   void make_one_more() { ++steps_to_run_; }
+  std::uint64_t single_steps() const { return steps_to_run_; }
   void forget_single_steps() { steps_to_run_ = 0; }
   void write_checkpoint(bool is_best);
   /// The end: evaluations, pictures, files.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/device_lost.h"
 #include "gpu/core/error.h"
 #include "gpu/files/file.h"
 #include "gpu/messages/running.h"
@@ -267,6 +268,8 @@ void TrainingKeeper::leave() {
   }
   try {
     if (training_.keeper->keeps_unsaved()) keep_unsaved();
+  } catch (const core::DeviceLost&) {
+    throw;  // another process goes on from an earlier state, and keeps that
   } catch (const std::exception& error) {
     return training_.reporter.fail(fmt::format("the training could not be kept: {}", error.what()), false);
   }

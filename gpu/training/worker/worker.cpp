@@ -70,7 +70,10 @@ void Trainer::Worker::run() {
     loop();
   } catch (const std::exception& error) {
     const auto lost = device_loss(error);
-    if (!lost || !hand_over(training_, *lost)) training_.reporter.fail(core::sentence_of(error), false);
+    if (lost && training_.view.state == TrainerState::finished) return stay_finished(training_, *lost);
+    const auto why =
+        lost && can_be_handed_over(training_) ? hand_over(training_, *lost) : core::sentence_of(error);
+    if (why) training_.reporter.fail(*why, false);
   }
 }
 
@@ -147,11 +150,12 @@ void Trainer::Worker::handle_commands() {
     try {
       taken = handle_surely(next->command);
     } catch (const core::DeviceLost&) {
-      // The end of a training is asked for once: the process that goes on with it is to carry it out.
-      const bool ends =
-          std::holds_alternative<Leave>(next->command) || std::holds_alternative<Finish>(next->command);
+      // These are asked for once, and harm nothing: the process that goes on with the training carries them out.
+      const bool again = std::holds_alternative<Leave>(next->command) ||
+                         std::holds_alternative<Finish>(next->command) ||
+                         std::holds_alternative<Pause>(next->command);
       training_.view.answers.note(next->number, false);
-      if (ends) training_.inbox.send({next->command, 0});
+      if (again) training_.inbox.send({next->command, 0});
       throw;
     } catch (...) {
       training_.view.answers.note(next->number, false);

@@ -69,7 +69,7 @@ void DivergenceBox::draw_title(const Frame& frame, float width) {
   const float s = frame.scale;
   row_text(frame, frame.fonts.strong, frame.palette.text, "Training is paused");
   ImGui::SameLine(0, 10 * s);
-  caption(frame, fmt::format("at step {}", with_thousands(frame.snapshot.divergence.step)));
+  caption(frame, fmt::format("at step {}", with_thousands(frame.snapshot.step)));
   ImGui::SameLine(width - (kPad - 4) * s - ImGui::GetFrameHeight());
   if (icon_button(frame, "divergence.fold", folded_ ? Icon::up : Icon::down,
                   folded_ ? "What happened, and what to do" : "Fold: the training stays paused")) {

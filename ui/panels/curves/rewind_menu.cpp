@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/input/cursor.h"
 #include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
@@ -14,6 +15,7 @@ namespace warpscope::ui {
 namespace {
 
 constexpr const char* kRewindMenu = "loss.rewind";
+constexpr const char* kLookNote = "what was kept; the training is not moved";
 
 std::string waiting_text(double seconds) {
   if (seconds < 9.95) return fmt::format("{:.1f} s", std::max(0.1, seconds));
@@ -38,8 +40,12 @@ std::optional<std::uint64_t> moment_before(const training::Snapshot& snapshot, s
 
 }  // namespace
 
+std::string look_title(std::uint64_t step) {
+  return fmt::format("Look at step {}", with_thousands(step));
+}
+
 std::string rewind_title(std::uint64_t step) {
-  return fmt::format("Go back to step {}", with_thousands(step));
+  return fmt::format("Rewind the training to step {}", with_thousands(step));
 }
 
 std::string rewind_note(const training::Snapshot& snapshot, std::uint64_t step) {
@@ -48,21 +54,20 @@ std::string rewind_note(const training::Snapshot& snapshot, std::uint64_t step) 
   return *from == step ? "kept" : fmt::format("computed again from step {}", with_thousands(*from));
 }
 
-std::string again_text(const training::Snapshot& snapshot, std::uint64_t step) {
+std::string rewind_offer(const training::Snapshot& snapshot, std::uint64_t step) {
   const auto from = moment_before(snapshot, step);
   if (!from || !why_no_rewind(snapshot, step).empty()) return "";
   const training::Rewind& rewind = snapshot.rewind;
   if (rewind.running && rewind.to == step) {
-    return fmt::format("computing step {} of {}", with_thousands(rewind.at), with_thousands(step));
+    return fmt::format("rewinding: step {} of {}", with_thousands(rewind.at), with_thousands(step));
   }
   const double seconds = static_cast<double>(step - *from) * seconds_a_step(snapshot);
-  if (*from == step) return "go back to it";
-  return seconds > 0 ? "computed again in " + waiting_text(seconds) : "computed again";
+  return seconds > 0 ? fmt::format("rewind the training ({})", waiting_text(seconds)) : "rewind the training";
 }
 
 std::string rewind_progress(const training::Rewind& rewind) {
-  return fmt::format("on the way back to step {}: step {} is computed again", with_thousands(rewind.to),
-                     with_thousands(rewind.at));
+  return fmt::format("rewinding the training to step {}: step {} is computed again",
+                     with_thousands(rewind.to), with_thousands(rewind.at));
 }
 
 std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step) {
@@ -72,6 +77,16 @@ std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step
   return rewind_note(snapshot, step).empty() ? "No moment is kept from before that step." : "";
 }
 
+/// As a click on the curve does.
+void RewindMenu::draw_look(const Frame& frame) const {
+  if (frame.cursor == nullptr) return;
+  Cursor& cursor = *frame.cursor;
+  const bool pinned = !cursor.passing && cursor.step == step_;
+  if (!combo_item(frame, "loss.rewind.look", look_title(step_).c_str(), pinned, kLookNote)) return;
+  cursor.step = step_;
+  cursor.passing = false;
+}
+
 void RewindMenu::draw(const Frame& frame) {
   if (std::exchange(opens_, false)) ImGui::OpenPopup(kRewindMenu);
   const float s = frame.scale;
@@ -79,6 +94,7 @@ void RewindMenu::draw(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8 * s, 0));
   if (ImGui::BeginPopup(kRewindMenu, ImGuiWindowFlags_NoMove)) {
     trace_open_list(kRewindMenu);
+    draw_look(frame);
     if (combo_item(frame, "loss.rewind.go", rewind_title(step_).c_str(), false,
                    rewind_note(frame.snapshot, step_), why_no_rewind(frame.snapshot, step_))) {
       frame.send(training::RewindTo{step_});

@@ -1,5 +1,6 @@
 #pragma once
-// What a right click on the curves opens: the way back to the step under the pointer.
+// What a right click on the curves opens: a look at what was kept of the step under the pointer, which leaves the
+// training where it is, and the way of the training itself back to that step.
 
 #include <cstdint>
 #include <string>
@@ -8,14 +9,17 @@
 
 namespace warpscope::ui {
 
-/// "Go back to step 1,234".
+/// "Look at step 1,234".
+std::string look_title(std::uint64_t step);
+/// "Rewind the training to step 1,234".
 std::string rewind_title(std::uint64_t step);
 /// How that step is reached: "kept", "computed again from step 1,000"; "" if it is not.
 std::string rewind_note(const training::Snapshot& snapshot, std::uint64_t step);
-/// The same where views show what was kept next to that step, with how long it takes: "computed again in 0.3 s"; ""
-/// for a step that the training is at, or cannot go back to.
-std::string again_text(const training::Snapshot& snapshot, std::uint64_t step);
-/// "on the way back to step 668: step 612 is computed again".
+/// The same where views show what was kept next to that step, with how long the steps take that are computed again:
+/// "rewind the training (0.3 s)"; on the way "rewinding: step 612 of 668"; "" for a step that the training is at, or
+/// cannot go back to.
+std::string rewind_offer(const training::Snapshot& snapshot, std::uint64_t step);
+/// "rewinding the training to step 668: step 612 is computed again".
 std::string rewind_progress(const training::Rewind& rewind);
 /// Why the training cannot go back to that step, as a sentence; "" if it can.
 std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step);
@@ -31,6 +35,8 @@ class RewindMenu {
   void draw(const Frame& frame);
 
  private:
+  void draw_look(const Frame& frame) const;
+
   std::uint64_t step_ = 0;
   bool opens_ = false;
 };

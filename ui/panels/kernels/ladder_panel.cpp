@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "ui/panels/data_texts.h"
 #include "ui/panels/kernels/ladder_rows.h"
 #include "ui/panels/laboratory/job_bar.h"
 #include "ui/panels/selection_text.h"
 #include "ui/plot/bars.h"
+#include "ui/text/terms.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -68,6 +70,25 @@ constexpr std::array<Column, 11> kLadderColumns{{
      .right = true,
      .rank = 7},
 }};
+
+/// The columns as they are named where the data are texts.
+struct LadderColumnsOfTexts {
+  std::array<Column, kLadderColumns.size()> columns = kLadderColumns;
+  std::array<std::string, kLadderColumns.size()> labels, tips;
+
+  LadderColumnsOfTexts() {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Column& column = columns[i];
+      labels[i] = said_of_texts(column.label);
+      // The term of a label that changes is explained here: no table looks it up by its other name.
+      tips[i] = said_of_texts(labels[i] == column.label ? column.tip : label_tip(column.label, column.tip));
+      column.label = labels[i].c_str();
+      column.tip = tips[i].c_str();
+    }
+  }
+  LadderColumnsOfTexts(const LadderColumnsOfTexts&) = delete;  // the columns point into it
+  LadderColumnsOfTexts& operator=(const LadderColumnsOfTexts&) = delete;
+};
 
 /// The bar of one rung, with a line at each power of ten.
 void draw_bar(const Frame& frame, Table& table, double speed, ImU32 color, const plot::BarGroup& all) {
@@ -130,7 +151,8 @@ void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& contro
   }
   ImGui::SameLine(0, 12 * frame.scale);
   if (loops > 0) {
-    value_with_unit(frame, with_thousands(loops, loops < 100 ? 1 : 0), "images/s with CPU loops",
+    value_with_unit(frame, with_thousands(loops, loops < 100 ? 1 : 0),
+                    said_of_data(frame, "images/s with CPU loops"),
                     "A training step with the variants \"loops\" on one CPU thread.");
   } else {
     const bool measuring = controller.state().running == jobs::Job::baseline;
@@ -157,7 +179,8 @@ void LadderPanel::draw(const Frame& frame, LaboratoryController& controller) {
   const auto rows = ladder_rows(*snapshot.ladder, loops);
   plot::BarGroup all;
   for (const LadderRow& row : rows) all.bars.emplace_back().value = row.entry->images_per_second;
-  Table table(frame, "ladder.table", kLadderColumns);
+  static const LadderColumnsOfTexts of_texts;
+  Table table(frame, "ladder.table", trains_on_texts(frame) ? of_texts.columns : kLadderColumns);
   table.rows(static_cast<int>(rows.size()), [&](int i) {
     const auto index = static_cast<std::size_t>(i);
     draw_row(frame, table, rows[index], index + 1, all);

@@ -211,11 +211,11 @@ void OwnKernelsPanel::draw(const Frame& frame) {
   trace(frame);
   const std::string why = why_no_own_kernels(frame.snapshot);
   if (kernels.kernels.empty() && !form_.is_open()) {
-    return centered_text(frame, !why.empty()
-                                    ? why
-                                    : "Write a kernel in your editor and see it proved, timed and put into "
-                                      "this training each time you save it. \"New kernel...\" makes a file "
-                                      "that is right; files can also be dropped on the window.");
+    return centered_text(
+        frame, !why.empty() ? why
+                            : "Write a kernel in your editor and see it proved, timed and put into "
+                              "this training each time you save it. \"New kernel...\" writes one that "
+                              "works, to start from; files can also be dropped on the window.");
   }
   if (!why.empty()) paragraph(frame.fonts.small, frame.palette.warning, why);
   const float room = ImGui::GetContentRegionAvail().x, gap = std::floor(16 * frame.scale);

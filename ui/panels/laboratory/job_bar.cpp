@@ -1,6 +1,7 @@
 #include "ui/panels/laboratory/job_bar.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -39,7 +40,9 @@ bool job_button(const Frame& frame, LaboratoryController& controller, const JobB
       controller.cancel();
     return false;
   }
-  const Steering steering(frame);
+  // A view of a run steers nothing by it: the job is this process's own.
+  std::optional<Steering> steering;
+  if (!frame.snapshot.revival) steering.emplace(frame);
   const std::string tip = controller.busy()
                               ? fmt::format("Waits for the end of {}.", job_name(controller.state().running))
                               : std::string(button.tip);

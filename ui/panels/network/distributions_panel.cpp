@@ -36,7 +36,7 @@ constexpr float kStacked = 560;  ///< narrower panels have the table above the p
 
 /// The numbers behind the strips, from left to right.
 constexpr std::array kNumbers{Figure::dead_channels, Figure::gradient_norm, Figure::update_ratio};
-constexpr std::array<std::string_view, kNumbers.size()> kNumberNames{"dead", "grad norm", "update"};
+constexpr std::array<std::string_view, kNumbers.size()> kNumberNames{"dead", "gradient norm", "update ratio"};
 
 float line_height(const Frame& frame) {
   return std::floor(20 * frame.scale);
@@ -166,6 +166,8 @@ DistributionsPanel::Columns DistributionsPanel::columns_of(const Frame& frame, f
   columns.name =
       std::max(columns.name, std::ceil(text_width(frame.fonts.small, step_text(*moment_)) + 16 * s));
   columns.figure = std::floor(68 * s);
+  for (const std::string_view name : kNumberNames)
+    columns.figure = std::max(columns.figure, std::ceil(text_width(frame.fonts.small, name) + 12 * s));
   const auto strips = static_cast<float>(kQuantities), numbers = static_cast<float>(kNumbers.size());
   columns.figures = width - columns.name - numbers * columns.figure > strips * 64 * s;
   const float left = width - columns.name - (columns.figures ? numbers * columns.figure : 0);
@@ -306,6 +308,8 @@ void DistributionsPanel::draw_numbers(const Frame& frame, const Columns& columns
 
 /// From no density to that of the brightest colour.
 void DistributionsPanel::draw_colour_bar(const Frame& frame) const {
+  const bool has_numbers = moment_->find(look_.layer, look_.quantity) != nullptr;
+  if (!has_numbers || plot_.most_density() <= 0) return;
   const images::ColourBar bar{
       "0", fmt::format("{} an octave", share_text(static_cast<double>(plot_.most_density()))),
       images::magnitude_colour};

@@ -18,11 +18,11 @@ namespace {
 
 constexpr double kSecondsAPicture = 0.08;
 
-/// Where pictures of another step stand for those of the pinned one: how long it takes to compute that again.
-std::string text_of_again(const Frame& frame, std::optional<std::uint64_t> past,
-                          const std::vector<std::uint64_t>& steps) {
+/// Where pictures of another step stand for those of the pinned one: the offer to rewind the training to that.
+std::string text_of_rewind(const Frame& frame, std::optional<std::uint64_t> past,
+                           const std::vector<std::uint64_t>& steps) {
   if (!past || frame.cursor->passing || steps.empty() || steps[kept_index(steps, *past)] == *past) return "";
-  return again_text(frame.snapshot, *past);
+  return rewind_offer(frame.snapshot, *past);
 }
 
 }  // namespace
@@ -118,15 +118,16 @@ void ImageTimeline::draw(const Frame& frame, std::optional<std::uint64_t> shown_
   play(frame, steps);
   ImGui::SameLine(0, 8 * s);
   const std::optional<std::uint64_t> past = past_step(frame, own);
-  const std::string again = text_of_again(frame, past, steps);
+  const std::string rewind = text_of_rewind(frame, past, steps);
   float button = text_button_width(frame, "newest") + 8 * s;
-  if (!again.empty()) button += text_button_width(frame, again) + 8 * s;
+  if (!rewind.empty()) button += text_button_width(frame, rewind) + 8 * s;
   const float width = std::max(40 * s, ImGui::GetContentRegionAvail().x - button - 8 * s);
   bool newest = !past;
   draw_steps(frame, steps, shown_step, {past, width, own, enough});
   ImGui::SameLine(0, 8 * s);
-  if (!again.empty()) {
-    if (text_button(frame, "images.again", again.c_str(), kAgainTip)) frame.send(training::RewindTo{*past});
+  if (!rewind.empty()) {
+    if (text_button(frame, "images.rewind", rewind.c_str(), kRewindTip))
+      frame.send(training::RewindTo{*past});
     ImGui::SameLine(0, 8 * s);
   }
   if (toggle(frame, "images.newest", "newest", &newest,

@@ -511,10 +511,11 @@ void RunsPanel::draw(const Frame& frame, Trainings& trainings) {
   const bool has_branches = !frame.snapshot.left->empty();
   if (!list || !list->error.empty() || (list->runs.empty() && !has_branches)) {
     const std::string folder = folder_of_runs(run_folder_here(frame.snapshot)).string();
-    centered_text(frame, !list                  ? "Looking at " + folder + " ..."
-                         : !list->error.empty() ? list->error
-                                                : fmt::format("There are no earlier runs yet in {} and {}.",
-                                                              folder, folder_of_user_runs().string()));
+    centered_text(frame, !list ? "Looking at " + folder + " ..."
+                         : !list->error.empty()
+                             ? list->error
+                             : fmt::format("There are no earlier runs yet in the folders {} and {}.", folder,
+                                           folder_of_user_runs().string()));
     if (!any_shown) return;
   }
   if (!list) return;

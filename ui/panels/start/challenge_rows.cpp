@@ -179,11 +179,11 @@ CommandList follow_adam(Challenge& challenge, const Snapshot& snapshot) {
 }
 
 constexpr std::array kChallenges{
-    ChallengeRow{
-        "faster", "Make this 10 times faster",
-        "The simplest kernels run then. Choose others in Kernels until images/s are ten times as many, or "
-        "nearly what they were.",
-        "kernels", why_not_slow, begin_slow, follow_slow},
+    ChallengeRow{"faster", "Make this 10 times faster",
+                 "The training goes on with the simplest kernels. Choose faster ones in Kernels until it "
+                 "makes ten times "
+                 "the images/s, or nearly as many as before.",
+                 "kernels", why_not_slow, begin_slow, follow_slow},
     ChallengeRow{
         "diverge", "Why did it diverge?",
         "Something is changed, and the loss leaps. Find it, by curves and Distributions, and bring the "

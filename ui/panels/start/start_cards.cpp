@@ -14,9 +14,13 @@
 namespace warpscope::ui {
 namespace {
 
-// The losses from left to right, from the largest at the top to the smallest at the bottom.
-void draw_losses(const Frame& frame, const std::vector<runs::LossPoint>& curve, ImVec2 min, ImVec2 max) {
+// The losses from left to right, from the largest at the top to the smallest at the bottom; the frame of the card is
+// not crossed.
+void draw_losses(const Frame& frame, const std::vector<runs::LossPoint>& curve, ImVec2 card_min,
+                 ImVec2 card_max) {
   if (curve.size() < 2) return;
+  const float inset = std::floor(3 * frame.scale);
+  const ImVec2 min(card_min.x + inset, card_min.y + inset), max(card_max.x - inset, card_max.y - inset);
   const auto by_loss = [](const auto& a, const auto& b) { return a.loss < b.loss; };
   const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_loss);
   const double height = std::max(most->loss - least->loss, 1e-30);
@@ -27,8 +31,11 @@ void draw_losses(const Frame& frame, const std::vector<runs::LossPoint>& curve, 
     const auto y = static_cast<float>((most->loss - point.loss) / height);
     points.emplace_back(min.x + x * (max.x - min.x), min.y + y * (max.y - min.y));
   }
-  ImGui::GetWindowDrawList()->AddPolyline(points.data(), static_cast<int>(points.size()),
-                                          frame.palette.series[5], 0, std::max(1.0f, 1.2f * frame.scale));
+  auto* const list = ImGui::GetWindowDrawList();
+  list->PushClipRect(ImVec2(card_min.x + 1, card_min.y + 1), ImVec2(card_max.x - 1, card_max.y - 1), true);
+  list->AddPolyline(points.data(), static_cast<int>(points.size()), frame.palette.series[5], 0,
+                    std::max(1.0f, 1.2f * frame.scale));
+  list->PopClipRect();
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ std::vector<StartRow> network_rows(const data::Inventory* inventory, const Start
 
 std::vector<StartRow> weight_rows(const std::string& present, const std::string& chosen) {
   std::vector<StartRow> rows{{"", "new, from the seed", "start anew"}};
-  if (!present.empty()) rows.push_back({present, "of the present training", "as it is left"});
+  if (!present.empty()) rows.push_back({present, "of the present training", "as they are now"});
   if (!chosen.empty() && chosen != present) rows.push_back({chosen, files::escaped(chosen)});
   return rows;
 }
@@ -248,7 +248,7 @@ std::vector<StartRow> precision_rows(std::span<const core::DeviceInfo> devices, 
 }
 
 std::string class_text(std::span<const std::string> classes, std::size_t letters) {
-  std::string text = fmt::format("{} classes: ", classes.size());
+  std::string text = "classes: ";
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::string name = files::sayable(classes[i]);
     if (i > 0 && text.size() + name.size() > letters) return text + ", ...";
@@ -298,8 +298,9 @@ std::string ranks_text(const training::Snapshot& snapshot, const StartChoices& c
 std::string leaving_text(const training::Snapshot& snapshot) {
   if (snapshot.step == 0) return "The window opens anew.";
   return fmt::format("The window opens anew. The present training {}.",
-                     snapshot.run_dir.empty() ? "is kept, and the new window offers to go on with it"
-                                              : "stays in the list of runs, and can be gone on with");
+                     snapshot.run_dir.empty()
+                         ? "is kept, and the new window offers to go on with it"
+                         : "stays in the list of runs, from where you can go on with it");
 }
 
 std::string fetched_text(std::int64_t done, std::int64_t total) {

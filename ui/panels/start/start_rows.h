@@ -77,7 +77,7 @@ std::vector<StartRow> device_rows(std::span<const core::DeviceInfo> devices);
 /// On the device of that name (core::DeviceInfo::id(); "" for the first one).
 std::vector<StartRow> precision_rows(std::span<const core::DeviceInfo> devices, const std::string& device);
 
-/// "10 classes: airplane, automobile, ... truck", at most about `letters` long.
+/// "classes: airplane, automobile, ...", at most about `letters` long. Their number is told with the images.
 std::string class_text(std::span<const std::string> classes, std::size_t letters);
 
 /// What a recent training was, and how it ended: "mlp, built-in digits, 4.00 epochs" and "14:03, finished, test loss

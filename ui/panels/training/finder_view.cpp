@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -174,8 +175,10 @@ void FinderView::draw(const Frame& frame, SettingsController& controller, Refusa
   if (!search) {
     draw_range(frame, refusal);
     centered_text(frame,
-                  "Not run yet. A short sweep of learning rates finds where the loss falls fastest; the "
-                  "weights come back afterwards.");
+                  invitation_or_why_not(
+                      frame.snapshot,
+                      "Not run yet. A short sweep of learning rates finds where the loss falls fastest; "
+                      "the weights come back afterwards."));
     return;
   }
   const RateFinderResult& result = search->result;

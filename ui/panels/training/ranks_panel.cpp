@@ -279,6 +279,7 @@ std::span<const Column> RanksPanel::columns() {
 
 void RanksPanel::draw(const Frame& frame) {
   panel_body(frame);
+  ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   if (const RanksNumber number = ranks_number_of(frame.snapshot); !number.choices.empty())
     draw_ranks_number(frame, "ranks.number", number);
   const RanksOfStep ranks = ranks_of(frame.snapshot);
@@ -299,7 +300,6 @@ void RanksPanel::draw(const Frame& frame) {
 }
 
 void RanksPanel::draw_ranks(const Frame& frame, const RanksOfStep& ranks, const std::string& heading) {
-  ImGui::Dummy(ImVec2(1, 2 * frame.scale));
   const bool warns = ranks.slowest || !frame.snapshot.awaited.empty();
   paragraph(frame.fonts.text, warns ? frame.palette.warning : frame.palette.text, heading);
   tooltip(frame, fmt::format("{}\nWaiting is told of where it takes more than {:.0f} % of a step.",

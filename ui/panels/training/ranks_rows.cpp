@@ -144,9 +144,9 @@ std::string why_no_ranks(const training::Snapshot& snapshot) {
   if (!snapshot.awaited.empty()) return files::escaped(snapshot.awaited);
   if (snapshot.state == training::TrainerState::preparing)
     return "Which ranks make the steps is known as soon as the training is ready.";
-  std::string text = "One rank makes the steps of this training: ";
-  if (snapshot.most_ranks > 1) text += "the list above changes their number, ";
-  return text + "`warpscope --gpus all` starts one for each GPU, `--ranks 2` starts two on one device.";
+  std::string text = "One rank makes the steps of this training. ";
+  if (snapshot.most_ranks > 1) text += "The list above changes how many do. ";
+  return text + "`warpscope --gpus all` starts one for each GPU, `warpscope --ranks 2` two on one device.";
 }
 
 std::string heading_of(const RanksOfStep& ranks, const training::Snapshot& snapshot) {
