@@ -6,10 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "gpu/core/error.h"
+#include "gpu/ranks/looking.h"
 #include "gpu/ranks/mpi_library.h"
 #include "gpu/ranks/mpi_meeting.h"
 #include "tests/support/mpi_ranks.h"
@@ -210,22 +210,18 @@ TEST_F(MpiBeginning, OneThatStandsStillForTooLongWhileItBeginsEndsAll) {
     const auto all = processes(*group);
     group->note_purpose("the beginning of the training");
     if (meeting.place().rank == 2) ::raise(SIGSTOP);
-    std::jthread looking;
+    std::optional<Looking> looking;
     if (meeting.place().leads()) {
       wait_until_stopped(all[2]);
       meeting.set_patience_to_begin(std::chrono::seconds(1));
-      looking = std::jthread([&meeting](const std::stop_token& stop) {
-        const auto passed = std::chrono::milliseconds(5);
-        for (; !stop.stop_requested(); std::this_thread::sleep_for(passed)) meeting.look(passed);
-      });
+      looking.emplace(meeting);
     }
     try {
       come_to(*group);
     } catch (const RankMissing& missing) {
       EXPECT_TRUE(holds(missing.ranks(), 2));
       std::printf("%s\n", missing.what());
-      looking.request_stop();
-      looking.join();
+      looking.reset();
       std::exit(1);
     }
   });

@@ -22,7 +22,7 @@ constexpr JobButton kButton{
     "bench.start", "bench.cancel", "Measure",
     "Times every variant by itself on the shapes of this training step, with the second-level cache flushed "
     "before each launch; then whole steps of every choice, and the best of those in turns with the present "
-    "one. The training pauses meanwhile and then goes on.",
+    "one. A training of this window pauses meanwhile.",
     jobs::Job::bench};
 constexpr float kLeastHeight = 112;  // design pixels, of the bars or the roofline
 constexpr float kBothWidth = 900;    // design pixels from which bars and roofline stand side by side
@@ -162,13 +162,13 @@ void draw_legend(const Frame& frame, const std::vector<LegendItem>& items) {
 void draw_caption(const Frame& frame, const LaboratoryController& controller) {
   const bool running = controller.state().running == jobs::Job::bench;
   if (!running && controller.state().bench.empty()) return;
-  const std::string text = running ? std::string("the training is paused while it measures")
+  const std::string text = running ? std::string("this window trains nothing while it measures")
                                    : fmt::format("batch {}: {}", controller.state().bench_batch,
                                                  bench_summary(controller.state().bench));
   if (text_width(frame.fonts.small, text) > title_room(frame)) return;
   row_text(frame, frame.fonts.small, running ? frame.palette.warning : frame.palette.muted, text);
   tooltip(frame,
-          running ? "It goes on once the bench has ended or is cancelled, if it ran before."
+          running ? "A training that ran before goes on once the bench has ended or is cancelled."
                   : "The batch size of these shapes, and how many variants were timed in how many places.");
 }
 
@@ -193,7 +193,7 @@ void draw_disturbed(const Frame& frame) {
   const std::string text = "the training ran beside it: these times are not those of an idle device";
   row_text(frame, frame.fonts.small, frame.palette.warning,
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
-  tooltip(frame, text + ". Measure again, and leave the training paused.");
+  tooltip(frame, text + ". Measure again while nothing trains.");
 }
 
 float op_choice_width(const Frame& frame, bool wide) {
@@ -226,7 +226,8 @@ void draw_advice(const Frame& frame, const jobs::LaboratoryState& laboratory) {
            ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
   tooltip(frame,
           text +
-              "\nWhole training steps of both were timed in turns, with the training paused. Faster is what "
+              "\nWhole training steps of both were timed in turns, while this window trained nothing. Faster "
+              "is what "
               "lies beyond the spread of both; the variants' times above are those of each by itself.");
 }
 
@@ -348,9 +349,9 @@ void BenchPanel::draw(const Frame& frame, LaboratoryController& controller) {
   draw_advice(frame, laboratory);
   if (laboratory.bench.empty()) {
     centered_text(frame, controller.state().running == jobs::Job::bench
-                             ? "The first variant is being timed; the training is paused meanwhile."
+                             ? "The first variant is being timed; this window trains nothing meanwhile."
                              : "Not measured yet. \"Measure\" times every variant on the shapes of this "
-                               "training step; the training pauses meanwhile.");
+                               "training step; a training of this window pauses meanwhile.");
     return;
   }
   begin_rest(frame, kLeastHeight);
