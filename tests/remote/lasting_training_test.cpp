@@ -222,10 +222,12 @@ TEST_F(Lasting, WhatNobodyRecordsIsOfferedAfterACrashAndGoneAfterTheEnd) {
     TrainerOptions again = options();
     again.resume_dir = offered()[0].folder.string();
     again.start_paused = true;
-    training::Trainer trainer(again);
-    ASSERT_TRUE(tests::wait_for_state(trainer, TrainerState::paused));
-    EXPECT_EQ(trainer.snapshot()->step, offered()[0].step);
-    std::filesystem::remove_all(runs::unsaved_folder());
+    {
+      training::Trainer trainer(again);
+      ASSERT_TRUE(tests::wait_for_state(trainer, TrainerState::paused));
+      EXPECT_EQ(trainer.snapshot()->step, offered()[0].step);
+    }
+    std::filesystem::remove_all(runs::unsaved_folder());  // which nobody writes any more
   }
 }
 
