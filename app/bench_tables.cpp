@@ -64,14 +64,14 @@ std::vector<std::string> row_cells(const BenchRow& row, const std::vector<const 
                                  spread_text(row.p10, row.p90),
                                  rate_text(row.flops / seconds, device),
                                  figure(row.bytes / seconds / 1e9),
-                                 fmt::format("{:.1f}%", 100 * row.floor / row.median),
+                                 fmt::format("{:.1f} %", 100 * row.floor / row.median),
                                  bytes_text(static_cast<double>(row.workspace))};
   if (device != core::DeviceKind::cuda) return cells;
   const profiling::KernelResources& used = row.resources;
   cells.push_back(fmt::format("{}", row.launches));
   cells.push_back(used.registers > 0 ? fmt::format("{}", used.registers) : "-");
   cells.push_back(used.registers > 0 ? bytes_text(static_cast<double>(used.shared_bytes)) : "-");
-  cells.push_back(used.registers > 0 ? fmt::format("{:.0f}%", 100 * used.occupancy) : "-");
+  cells.push_back(used.registers > 0 ? fmt::format("{:.0f} %", 100 * used.occupancy) : "-");
   return cells;
 }
 

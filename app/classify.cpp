@@ -17,7 +17,9 @@
 #include "app/trained_source.h"
 #include "gpu/core/phases.h"
 #include "gpu/features/judgement.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
+#include "gpu/files/utf8.h"
 
 namespace warpscope::app {
 namespace {
@@ -49,23 +51,24 @@ std::string percent(double part) {
 
 void print(const Report& report) {
   const Judgement& found = report.judgement;
-  files::print("features     {} of {}: {} columns, {}, in {:.3f} s on {}, {}\n", report.layers, report.model,
-               report.columns, report.standardized ? "standardized" : "as they are",
+  files::print("features     {} of {}: {}, {}, in {:.3f} s on {}, {}\n", report.layers, report.model,
+               files::counted(report.columns, "column"), report.standardized ? "standardized" : "as they are",
                report.feature_seconds + report.standardize_seconds, report.device, report.precision);
-  files::print("data         {}: {} rows to learn from, {} to be judged on\n", report.data,
-               report.training_rows, report.test_rows);
+  files::print("data         {}: {} to learn from, {} to be judged on\n", report.data,
+               files::counted(report.training_rows, "row"), report.test_rows);
   const auto& row = classifiers::classifier_named(found.classifier);
   files::print("classifier   {}{}\n", row.title, found.c > 0 ? fmt::format(", C = {:g}", found.c) : "");
   const classifiers::FitSummary& fit = found.fit;
   const std::string reached = fit.tolerance > 0
-                                  ? fmt::format(", {} {:.2e} ({} {:.0e})", fit.rule, fit.reached,
+                                  ? fmt::format(", {} {:.2e} ({} {:g})", fit.rule, fit.reached,
                                                 fit.converged ? "within" : "NOT within", fit.tolerance)
                                   : std::string();
   files::print("fitted       in {:.3f} s, {} iterations{}, objective {:.8g}\n", found.fit_seconds,
                fit.iterations, reached, fit.objective);
   for (const classifiers::PhaseTime& phase : found.fit.phases)
     files::print("             {:<24} {:.3f} s\n", phase.phase, phase.seconds);
-  files::print("predicted    {} rows in {:.3f} s\n\n", report.test_rows, found.predict_seconds);
+  files::print("predicted    {} in {:.3f} s\n\n", files::counted(report.test_rows, "row"),
+               found.predict_seconds);
   Table table({{"class", Align::left}, {"right"}, {"most often taken for", Align::left}});
   for (int truth = 0; truth < found.test.classes; ++truth) {
     int most = -1;
@@ -122,7 +125,7 @@ nlohmann::json to_json(const Report& report) {
                       {"remarks", found.fit.remarks},
                       {"predict_seconds", found.predict_seconds},
                       {"accuracy", found.test.accuracy},
-                      {"classes", report.classes},
+                      {"classes", files::legible_utf8(report.classes)},
                       {"class_accuracy", found.test.class_accuracy},
                       {"confusion", confusion}};
   if (found.training) json["training_accuracy"] = found.training->accuracy;

@@ -20,6 +20,7 @@ using Run = std::function<int()>;
 struct Command {
   const char* name;
   const char* summary;        ///< in the help
+  const char* less;           ///< what takes less memory; "" if nothing that is typed does
   Run (*add)(CLI::App& app);  ///< adds its options
 };
 

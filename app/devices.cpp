@@ -8,6 +8,7 @@
 
 #include "app/commands.h"
 #include "gpu/core/device.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
 #include "gpu/ops/variant.h"
 
@@ -57,11 +58,12 @@ int list() {
   for (const core::DeviceInfo& device : core::list_devices()) {
     const double gib = static_cast<double>(device.memory_bytes) / (1024.0 * 1024.0 * 1024.0);
     if (device.kind == core::DeviceKind::cuda) {
-      files::print("{:<8} {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB, {}\n", device.id(),
-                   device.name, device.compute_capability / 10, device.compute_capability % 10,
-                   device.multiprocessors, gib, device.driver);
+      files::print("{:<8} {}, compute capability {}.{}, {}, {:.1f} GiB, {}\n", device.id(), device.name,
+                   device.compute_capability / 10, device.compute_capability % 10,
+                   files::counted(device.multiprocessors, "multiprocessor"), gib, device.driver);
     } else {
-      files::print("{:<8} {}, {} cores, {:.1f} GiB\n", device.id(), device.name, device.multiprocessors, gib);
+      files::print("{:<8} {}, {}, {:.1f} GiB\n", device.id(), device.name,
+                   files::counted(device.multiprocessors, "core"), gib);
     }
     print_variants(device);
   }

@@ -18,6 +18,7 @@
 #include "gpu/core/phases.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/subject.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
 
 namespace warpscope::app {
@@ -79,8 +80,8 @@ int write(const FeaturesArguments& a) {
   }
   const auto start = core::Clock::now();
   features::write_features(a.out, format, table);
-  files::print("features     {} rows of {} columns, {} of {}\n", table.rows(), table.columns, table.layers,
-               source.network.settings.model.name);
+  files::print("features     {} of {}, {} of {}\n", files::counted(table.rows(), "row"),
+               files::counted(table.columns, "column"), table.layers, source.network.settings.model.name);
   files::print("weights      {}\n", source.network.weights.string());
   files::print("data         {}, {}\n", source.data->name, a.split == "all" ? "train then test" : a.split);
   files::print("device       {}, {}: {:.3f} s\n", source.device->info().name,

@@ -38,7 +38,7 @@ class Bar {
     last_tenth_ = tenth;
     last_phase_ = progress.phase;
     const std::string of =
-        total > 0 ? fmt::format(" of {:.1f} MiB, {:3.0f}%", total, 100 * mib / total) : " MiB";
+        total > 0 ? fmt::format(" of {:.1f} MiB, {:3.0f} %", total, 100 * mib / total) : " MiB";
     files::put(fmt::format("{}{} {:.1f}{}{}", terminal_ ? "\r\x1b[2K" : "", phase_text(progress.phase), mib,
                            of, terminal_ ? "" : "\n"));
   }

@@ -26,6 +26,7 @@
 #include "gpu/data/picture.h"
 #include "gpu/data/requirements.h"
 #include "gpu/export/export.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
 #include "gpu/inference/ranks.h"
 #include "gpu/inference/report.h"
@@ -187,15 +188,15 @@ std::string latencies_of(const Outcome& found) {
 std::string in_words(const plan::ViewSettings& views) {
   if (!views.several()) return "";
   if (views.shift == 0) return "each with its mirror image, ";
-  return fmt::format("each also shifted to four corners by {} pixel{}{}, ", views.shift,
-                     views.shift == 1 ? "" : "s", views.mirrored ? " and all five mirrored" : "");
+  return fmt::format("each also shifted to four corners by {}{}, ", files::counted(views.shift, "pixel"),
+                     views.mirrored ? " and all five mirrored" : "");
 }
 
-void print_ranks(const Outcome& found, const char* things) {
+void print_ranks(const Outcome& found, const char* thing) {
   for (std::size_t rank = 0; rank < found.ranks.size(); ++rank) {
     const inference::RankShare& share = found.ranks[rank];
-    files::print("{:<12} {}, {} {}, {}/s\n", rank == 0 ? "ranks" : "", share.device, share.images, things,
-                 figure(share.images_per_second()));
+    files::print("{:<12} {}, {}, {}/s\n", rank == 0 ? "ranks" : "", share.device,
+                 files::counted(share.images, thing), figure(share.images_per_second()));
   }
 }
 
@@ -230,8 +231,8 @@ void print_times(const Outcome& found) {
 void print(const inference::Subject& subject, const Outcome& found, bool of_texts) {
   const char* const things = of_texts ? "texts" : "images";
   files::print("network      {}, {}\n", subject.model, subject.weights);
-  files::print("{:<12} {} of {}, {}in {} batch{} of {}\n", things, found.answers.size(), subject.data,
-               in_words(found.views), found.batches, found.batches == 1 ? "" : "es", found.batch);
+  files::print("{:<12} {} of {}, {}in {} of {}\n", things, found.answers.size(), subject.data,
+               in_words(found.views), files::counted(found.batches, "batch", "batches"), found.batch);
   files::print("device       {}, {}\n", subject.device, subject.precision);
   if (found.accuracy) files::print("accuracy     {:.2f} %\n", 100 * *found.accuracy);
   if (found.mse) files::print("MSE          {:.6g}, PSNR {:.2f} dB\n", *found.mse, *found.psnr);
@@ -239,7 +240,7 @@ void print(const inference::Subject& subject, const Outcome& found, bool of_text
                fmt::format("{}/s", things), figure(found.images_per_second()),
                figure(found.device_images_per_second()), found.ranks.empty() ? "" : "s",
                figure(found.network_images_per_second()));
-  print_ranks(found, things);
+  print_ranks(found, of_texts ? "text" : "image");
   files::print("\n");
   files::put(latencies_of(found));
   print_times(found);
@@ -263,7 +264,8 @@ void print_refusals(const Outcome& found, const ImageSource& images) {
                     found.not_finite, found.answers.size(), one ? "is" : "are", one ? "s" : ""));
   }
   if (found.interrupted) {
-    files::warn(fmt::format("interrupted after {} of {} images", found.answers.size(), images.count()));
+    files::warn(fmt::format("interrupted after {} of {}", found.answers.size(),
+                            files::counted(static_cast<std::int64_t>(images.count()), "image")));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -182,7 +183,11 @@ int run(int argc, char** argv) {
     const CLI::App& command = *app.get_subcommand(static_cast<int>(i));
     if (!command) continue;
     refuse_options_before(app, command);
-    return runs[i]();
+    try {
+      return runs[i]();
+    } catch (const std::bad_alloc& error) {
+      throw core::OutOfMemory(core::sentence_of(error, app::commands()[i].less));
+    }
   }
   return window();
 }

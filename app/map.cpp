@@ -15,6 +15,7 @@
 #include "gpu/core/error.h"
 #include "gpu/features/feature_files.h"
 #include "gpu/features/feature_map.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
 
 namespace warpscope::app {
@@ -72,11 +73,14 @@ int make(const MapArguments& a) {
   const auto& labels = source.data->test.labels;
   table.labels.assign(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(facts.images));
   features::write_features(a.out, format, table);
-  files::print("features     {} rows of {} columns, {} of {}, in {:.3f} s\n", facts.images, facts.columns,
-               facts.layers, request.subject.model.name, facts.feature_seconds);
-  files::print("data         {}, test, of {} images\n", source.data->name, source.data->test.count);
-  files::print("map          {}, {} iterations in {:.3f} s after {:.3f} s for neighbours{}\n",
-               maps::find_map(a.method).title, made->iterations, made->seconds, facts.begin_seconds,
+  files::print("features     {} of {}, {} of {}, in {:.3f} s\n", files::counted(facts.images, "row"),
+               files::counted(facts.columns, "column"), facts.layers, request.subject.model.name,
+               facts.feature_seconds);
+  files::print("data         {}, test, of {}\n", source.data->name,
+               files::counted(source.data->test.count, "image"));
+  files::print("map          {}, {} in {:.3f} s after {:.3f} s for neighbours{}\n",
+               maps::find_map(a.method).title, files::counted(made->iterations, "iteration"), made->seconds,
+               facts.begin_seconds,
                made->objective ? fmt::format(", divergence {:.4f}", *made->objective) : "");
   for (const std::string& remark : facts.remarks) files::print("remark       {}\n", remark);
   files::print("device       {}, {}\n", source.device->info().name,

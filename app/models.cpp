@@ -15,6 +15,7 @@
 #include "gpu/charts/numbers.h"
 #include "gpu/core/device.h"
 #include "gpu/export/export.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
 #include "gpu/models/model_file.h"
@@ -62,12 +63,12 @@ std::string flops_text(double flops) {
 }
 
 std::string input_text(const Model& model) {
-  if (model.reads_text()) return fmt::format("{} characters", charts::with_thousands(model.width));
+  if (model.reads_text()) return files::counted(model.width, "character");
   return to_string(models::Extent{model.height, model.width, model.channels});
 }
 
 std::string loss_text(const Model& model) {
-  return model.loss == models::Loss::mse ? "mse" : fmt::format("{} classes", model.classes);
+  return model.loss == models::Loss::mse ? "mse" : files::counted(model.classes, "class", "classes");
 }
 
 std::string memory_text(const Model& model, const Setup& setup) {

@@ -30,6 +30,7 @@
 #include "app/user_kernels.h"
 #include "gpu/charts/numbers.h"
 #include "gpu/core/phases.h"
+#include "gpu/files/file.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/utf8.h"
 #include "gpu/plan/presets.h"
@@ -90,7 +91,7 @@ std::string progress_bar(const Snapshot& now, std::size_t width) {
   const auto filled = std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
   const std::string bar =
       width > 0 ? fmt::format("[{}{}] ", std::string(filled, '#'), std::string(width - filled, '.')) : "";
-  return fmt::format("{}{:3.0f}%  step {}/{}", bar, 100 * share, now.step, now.steps_planned);
+  return fmt::format("{}{:3.0f} %  step {}/{}", bar, 100 * share, now.step, now.steps_planned);
 }
 
 /// What a status line shows beside the steps, the training loss, the speed and the time left.
@@ -307,8 +308,8 @@ void print_summary(const Snapshot& end, const training::Point& test, const train
   print_ranks(end);
   if (end.selection.precision == core::Precision::fp16) {
     const float scale = end.last[Metric::loss_scale];
-    files::print("loss scale   {}, {} steps skipped\n", std::isnan(scale) ? "-" : fmt::format("{}", scale),
-                 end.skipped_steps);
+    files::print("loss scale   {}, {} skipped\n", std::isnan(scale) ? "-" : fmt::format("{}", scale),
+                 files::counted(static_cast<std::int64_t>(end.skipped_steps), "step"));
   }
   files::print("data         {}\n", end.data_name);
   if (!end.run_dir.empty()) files::print("run          {}\n", end.run_dir);

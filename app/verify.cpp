@@ -18,6 +18,7 @@
 #include "app/table.h"
 #include "gpu/core/error.h"
 #include "gpu/core/phases.h"
+#include "gpu/files/file.h"
 #include "gpu/files/format.h"
 #include "gpu/files/streams.h"
 #include "gpu/files/text.h"
@@ -146,8 +147,8 @@ std::string summary_of(const VerifyReport& report) {
     row.skipped.empty() ? ++checked : ++skipped;
     shapes += row.checked;
   }
-  return fmt::format("{}: {} checked on {} shapes, {} failed, {} not run here, in {:.1f} s{}",
-                     report.device.name, checked, shapes, report.failed(), skipped, report.seconds,
+  return fmt::format("{}: {} checked on {}, {} failed, {} not run here, in {:.1f} s{}", report.device.name,
+                     checked, files::counted(shapes, "shape"), report.failed(), skipped, report.seconds,
                      report.complete ? "" : "; interrupted");
 }
 
@@ -196,7 +197,8 @@ int prove(const VerifyArguments& arguments) {
   if (arguments.json != "-") print(report);
   write_output(arguments.json, to_json(report));
   if (report.failed() > 0) {
-    files::warn(fmt::format("{} of {} checks failed", report.failed(), report.rows.size()));
+    files::warn(fmt::format("{} of {} failed", report.failed(),
+                            files::counted(static_cast<std::int64_t>(report.rows.size()), "check")));
   }
   return report.failed() > 0 || !report.complete ? 1 : 0;
 }

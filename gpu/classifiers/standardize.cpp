@@ -7,6 +7,7 @@
 #include "gpu/classifiers/columns.h"
 #include "gpu/core/error.h"
 #include "gpu/core/parallel.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::classifiers {
 namespace {
@@ -27,8 +28,9 @@ void standardize_loops(const double* means, const double* factors, const Feature
 
 std::string Standardization::remark() const {
   if (constant_columns == 0) return "";
-  return fmt::format("{} of {} columns are the same in all training rows and became 0", constant_columns,
-                     means.size());
+  return fmt::format("{} of {} {} the same in all training rows and became 0", constant_columns,
+                     files::counted(static_cast<std::int64_t>(means.size()), "column"),
+                     constant_columns == 1 ? "is" : "are");
 }
 
 Standardization find_standardization(const Place& place, const FeatureMatrix& training) {

@@ -121,6 +121,11 @@ void bound_by_control_groups(HostMemory& memory, const MemoryFiles& files) {
   }
 }
 
+std::string under_limit() {
+  const std::string limit = host_memory().limit;
+  return limit.empty() ? "" : fmt::format(" under {}", limit);
+}
+
 }  // namespace
 
 std::string memory_text(double bytes) {
@@ -153,20 +158,24 @@ void require_process_memory(std::int64_t bytes) {
   if (memory.free && *memory.free < bytes) throw std::bad_alloc();
 }
 
-std::string sentence_of(const std::exception& error) {
+std::string sentence_of(const std::exception& error, std::string_view less) {
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   const bool thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
   if (!thread && dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
-  std::string limit;
   try {
-    limit = host_memory().limit;
+    if (thread)
+      return fmt::format("a thread could not be started{}; raise the limit, or that of processes (ulimit -u)",
+                         under_limit());
+    return fmt::format("there is too little memory{}; {}{}give it more", under_limit(), less,
+                       less.empty() ? "" : ", or ");
   } catch (const std::bad_alloc&) {
     return "out of memory";  // as short as a text is that needs none
   }
-  return fmt::format("{}{}{}; {}", thread ? "a thread could not be started" : "there is too little memory",
-                     limit.empty() ? "" : " under ", limit,
-                     thread ? "raise the limit, or that of processes (ulimit -u)"
-                            : "take a smaller network, batch or data set, or give it more");
+}
+
+std::string need_sentence(std::string_view what, double bytes) {
+  return fmt::format("{} needs {}, and there is too little memory{}", what, memory_text(bytes),
+                     under_limit());
 }
 
 void return_freed_memory() {

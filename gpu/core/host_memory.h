@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace warpscope::core {
 
@@ -36,9 +37,16 @@ std::string memory_text(double bytes);
 /// and do not look whether they got it.
 void require_process_memory(std::int64_t bytes);
 
-/// What an exception says, as a sentence: with the limit for one of the standard library that only says that memory or
-/// threads ran out.
-std::string sentence_of(const std::exception& error);
+/// What takes less memory where a network is trained.
+inline constexpr std::string_view kLessToTrain = "take a smaller network, batch or data set";
+
+/// What an exception says, as a sentence: for one of the standard library that only says that memory or threads ran
+/// out, with the limit and `less`, what takes less memory (may be "").
+std::string sentence_of(const std::exception& error, std::string_view less = kLessToTrain);
+
+/// For what is known to need so many bytes where they ran out: "a picture needs 2.4 MiB, and there is too little memory
+/// under the limit of ...".
+std::string need_sentence(std::string_view what, double bytes);
 
 /// Gives the system what was freed but is still kept by the C library for later, of which a job that takes much on
 /// threads of its own leaves hundreds of MB. Takes some milliseconds; does nothing where the library has no such call.

@@ -78,9 +78,10 @@ ImageSet load_images(const SetRow& set, const fs::path& images_path, const fs::p
                                      set.shape.width, remedy));
   }
   if (images.sizes[0] != labels.sizes[0]) {
-    throw core::BadInput(fmt::format(
-        "{} holds {} images, but {} holds {} labels; delete both and fetch {} again", images_path.string(),
-        grouped(images.sizes[0]), labels_path.string(), grouped(labels.sizes[0]), set.title));
+    throw core::BadInput(fmt::format("{} holds {}, but {} holds {}; delete both and fetch {} again",
+                                     images_path.string(), files::counted(images.sizes[0], "image"),
+                                     labels_path.string(), files::counted(labels.sizes[0], "label"),
+                                     set.title));
   }
   const auto wrong =
       std::ranges::find_if(labels.values, [&](std::uint8_t label) { return label >= set.classes.size(); });

@@ -441,7 +441,7 @@ void check_all_have_images(const ImageSet& set, const ClassFolders& found, const
 std::string tell_refused(const Reading& reading, std::size_t files) {
   const std::size_t refused = reading.refused;
   if (refused == 0) return "";
-  return fmt::format("{} of {} files {} left out: {}{}", files::grouped(refused), files::grouped(files),
+  return fmt::format("{} of {} {} left out: {}{}", files::grouped(refused), files::counted(files, "file"),
                      refused == 1 ? "was" : "were", refused == 1 ? "" : "the first, ", reading.first);
 }
 
@@ -495,8 +495,8 @@ void split_test(const ClassFolders& found, const fs::path& folder, DataSet& load
   const std::string why = found.bare_folder.empty()
                               ? folder.string() + " has no test folder"
                               : found.bare_folder.string() + " has no class folders with images";
-  loaded.notice = fmt::format("{}, so that every tenth image of each class tests: {} images", why,
-                              files::grouped(loaded.test.count));
+  loaded.notice = fmt::format("{}, so that every tenth image of each class tests: {}", why,
+                              files::counted(loaded.test.count, "image"));
 }
 
 }  // namespace

@@ -110,8 +110,9 @@ std::string describe(const Inventory& inventory) {
   const std::string size = inventory.texts                   ? ""
                            : inventory.shape == ImageShape{} ? ", made as large as the network takes them"
                                                              : " of " + describe(inventory.shape);
-  return fmt::format("{} training{} and {} test {}{}, {} classes", files::grouped(inventory.train),
-                     validation, files::grouped(inventory.test), things, size, inventory.classes.size());
+  return fmt::format("{} training{} and {} test {}{}, {}", files::grouped(inventory.train), validation,
+                     files::grouped(inventory.test), things, size,
+                     files::counted(static_cast<std::int64_t>(inventory.classes.size()), "class", "classes"));
 }
 
 std::vector<std::string> sets_at_hand() {

@@ -147,9 +147,11 @@ const SetRow* own_form_in(const fs::path& folder, const Requirements& model, boo
 /// "28x28x1", and how many classes if only the shape is that of the set.
 std::string taken(const Requirements& model, const SetRow& other) {
   if (other.texts != model.takes_texts()) return model.takes_texts() ? "texts" : describe(model.shape);
-  if (model.takes_texts()) return fmt::format("texts in at most {} classes", model.classes);
+  if (model.takes_texts())
+    return fmt::format("texts in at most {}", files::counted(model.classes, "class", "classes"));
   if (other.shape != model.shape) return describe(model.shape);
-  return fmt::format("{} in at most {} classes", describe(model.shape), model.classes);
+  return fmt::format("{} in at most {}", describe(model.shape),
+                     files::counted(model.classes, "class", "classes"));
 }
 
 /// "" or, if `folder` holds other sets than the one that was looked for, a remark about that.

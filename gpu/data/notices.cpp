@@ -83,9 +83,9 @@ std::string tell_classes(const DataSet& set) {
   sizes.halves.push_back(class_sizes(set.test, classes));
   std::vector<std::size_t> labels(classes);
   std::iota(labels.begin(), labels.end(), std::size_t{0});
-  std::string told =
-      fmt::format("{} classes, training/{}test {}: {}", classes, validates ? "validation/" : "",
-                  set.train.texts.empty() ? "images" : "texts", list(labels, sizes, set));
+  std::string told = fmt::format("{}, training/{}test {}: {}", files::counted(classes, "class", "classes"),
+                                 validates ? "validation/" : "", set.train.texts.empty() ? "images" : "texts",
+                                 list(labels, sizes, set));
   if (classes > kMostNames) {
     const auto fewer = [&](std::size_t a, std::size_t b) { return sizes.trained(a) < sizes.trained(b); };
     const std::size_t smallest = *std::ranges::min_element(labels, fewer);

@@ -137,9 +137,9 @@ ImageSet load_pair(const fs::path& images_path, const fs::path& labels_path, con
   Idx images = read_idx(images_path, idx_dimensions(images_path) == 4 ? 4 : 3, kCorrectIt);
   Idx labels = read_idx(labels_path, 1, kCorrectIt);
   if (images.sizes[0] != labels.sizes[0]) {
-    throw core::BadInput(fmt::format("{} holds {} images, but {} holds {} labels; correct or replace them",
-                                     images_path.string(), files::grouped(images.sizes[0]),
-                                     labels_path.string(), files::grouped(labels.sizes[0])));
+    throw core::BadInput(fmt::format("{} holds {}, but {} holds {}; correct or replace them",
+                                     images_path.string(), files::counted(images.sizes[0], "image"),
+                                     labels_path.string(), files::counted(labels.sizes[0], "label")));
   }
   return {model.shape.height, model.shape.width,        model.shape.channels,
           images.sizes[0],    std::move(images.values), std::move(labels.values)};

@@ -237,8 +237,8 @@ DataSet load_csv(const SetRow&, const fs::path& folder, const Requirements& mode
       throw core::BadInput(
           fmt::format("each class of {} has one text, which leaves none to test with", train));
     }
-    add_notice(fmt::format("{} has no {}, so that every tenth text of each class tests: {} texts",
-                           folder.string(), kTestFile, files::grouped(loaded.test.count)),
+    add_notice(fmt::format("{} has no {}, so that every tenth text of each class tests: {}", folder.string(),
+                           kTestFile, files::counted(loaded.test.count, "text")),
                loaded.notice);
   }
   if (!files.unused.empty()) {

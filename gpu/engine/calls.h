@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gpu/core/energy.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/engine/engine_state.h"
 #include "gpu/engine/rank_watch.h"
 #include "gpu/messages/bytes.h"
@@ -149,7 +150,7 @@ auto settled(Line* line, Work work) -> decltype(work()) {
   try {
     result.emplace(work());
   } catch (const std::exception& error) {
-    line->settle(error.what());
+    line->settle(core::sentence_of(error));
     throw;
   }
   line->settle("");

@@ -12,6 +12,7 @@
 #include "gpu/engine/diagnosis.h"
 #include "gpu/engine/head.h"
 #include "gpu/engine/recipe.h"
+#include "gpu/files/file.h"
 #include "gpu/models/model.h"
 #include "gpu/ranks/sums.h"
 #include "gpu/settings/training_settings.h"
@@ -151,8 +152,9 @@ Engine::Engine(EngineOptions options, std::shared_ptr<const data::DataSet> data,
       device_(std::move(device)),
       stream_(device_->make_stream()),
       network_(options_, *data_, device_, *stream_),
-      device_data_(options_.shared ? options_.shared->data(device_->info(), data_)
-                                   : std::make_shared<const DeviceData>(data_, device_, *stream_)),
+      device_data_(options_.device_data ? options_.device_data
+                   : options_.shared    ? options_.shared->data(device_->info(), data_)
+                                        : std::make_shared<const DeviceData>(data_, device_, *stream_)),
       loop_(device_, *stream_, data_->train.count, options_, part_of(options_)),
       evaluator_(options_, *device_data_, network_, loop_, device_, *stream_),
       pictures_(options_.shown_images, *device_data_, loop_, device_, *stream_),
@@ -404,8 +406,9 @@ void Engine::set_optimizer(const OptimizerSettings& optimizer) {
   check_together(options_.augment, optimizer);
   const std::int64_t images = static_cast<std::int64_t>(options_.batch) * optimizer.accumulate;
   if (images > data_->train.count) {
-    throw core::BadInput(fmt::format("{} micro-batches of {} images are more than the {} training images",
-                                     optimizer.accumulate, options_.batch, data_->train.count));
+    throw core::BadInput(fmt::format(
+        "{} of {} are more than the {}", files::counted(optimizer.accumulate, "micro-batch", "micro-batches"),
+        files::counted(options_.batch, "image"), files::counted(data_->train.count, "training image")));
   }
   const bool wants_head = optimizer.joint > 0;
   if (wants_head != (network_.model().head_classes > 0)) set_head(wants_head);

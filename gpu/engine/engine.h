@@ -41,6 +41,8 @@ struct EngineOptions : EngineSettings {
   int shown_images = 0;
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
   std::shared_ptr<SharedDevices> shared;              ///< with trainings beside it; nullptr: nothing is
+  std::shared_ptr<const DeviceData>
+      device_data;                    ///< of this very set, there already; nullptr: it is uploaded
   std::shared_ptr<ranks::Sums> sums;  ///< over the ranks of the training; nullptr: there is one
 };
 
@@ -130,6 +132,8 @@ class Engine {
 
   /// What observers may read between this step and the next; the generation is the caller's to fill in.
   Scene scene();
+  /// EngineOptions::device_data of another engine on this device.
+  const std::shared_ptr<const DeviceData>& device_data() const { return device_data_; }
 
   /// What this rank tells the others of itself.
   calls::RankReport report() const;

@@ -23,6 +23,11 @@ std::string grouped(std::int64_t number) {
   return text;
 }
 
+std::string counted(std::int64_t number, std::string_view one, std::string_view several) {
+  const bool regular = number != 1 && several.empty();
+  return fmt::format("{} {}{}", grouped(number), number == 1 || regular ? one : several, regular ? "s" : "");
+}
+
 bool is_there(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return true;

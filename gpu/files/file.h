@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace warpscope::files {
 
 /// "30,730,000"
 std::string grouped(std::int64_t number);
+
+/// "1 image", "2,000 images"; `several` where that is not `one` with an s: "1 class", "3 classes".
+std::string counted(std::int64_t number, std::string_view one, std::string_view several = "");
 
 /// True if `path` is there. Throws BadInput if that cannot be told.
 bool is_there(const std::filesystem::path& path);

@@ -99,6 +99,25 @@ std::string valid_utf8(std::string_view text) {
   return valid;
 }
 
+std::string legible_utf8(std::string_view text) {
+  std::string legible;
+  legible.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    const bool broken = next_point(text, at) == kBroken;
+    const std::string_view bytes = text.substr(begin, at - begin);
+    legible += broken ? escaped(bytes) : std::string(bytes);
+  }
+  return legible;
+}
+
+std::vector<std::string> legible_utf8(const std::vector<std::string>& texts) {
+  std::vector<std::string> legible;
+  legible.reserve(texts.size());
+  for (const std::string& text : texts) legible.push_back(legible_utf8(text));
+  return legible;
+}
+
 std::string escaped(std::string_view text, Keep keep) {
   std::string result;
   result.reserve(text.size());

@@ -22,6 +22,11 @@ std::string encode_utf8(char32_t point);
 /// `text` with U+FFFD for what is broken, so that it can be shown and written as JSON.
 std::string valid_utf8(std::string_view text);
 
+/// `text` with its bytes that are no UTF-8 as escaped() shows them, so that different names stay different. All else
+/// stays.
+std::string legible_utf8(std::string_view text);
+std::vector<std::string> legible_utf8(const std::vector<std::string>& texts);
+
 /// What escaped() leaves as it is, though it controls where the text goes.
 enum class Keep { nothing, lines };  // lines: line breaks and tabs
 

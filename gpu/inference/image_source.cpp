@@ -49,9 +49,13 @@ bool are_places(const Names& names) {
   return true;
 }
 
-Names as_kept(const Names& names) {
+/// As run.json keeps them; an older one has U+FFFD for what is no UTF-8.
+Names as_kept(const Names& names, const Names& network) {
+  const bool replaced = std::ranges::any_of(
+      network, [](const std::string& name) { return name.find("\xEF\xBF\xBD") != std::string::npos; });
   Names kept;
-  for (const std::string& name : names) kept.push_back(runs::valid_utf8(name));
+  for (const std::string& name : names)
+    kept.push_back(replaced ? files::valid_utf8(name) : files::legible_utf8(name));
   return kept;
 }
 
@@ -289,7 +293,7 @@ std::unique_ptr<DividedSource> open_texts(const std::string& file, const data::R
 
 std::vector<int> match_classes(const Names& data, const Names& network, Naming naming) {
   std::vector<int> matches(data.size(), -1);
-  const Names wanted = as_kept(data), known = as_kept(network);
+  const Names wanted = as_kept(data, network), known = as_kept(network, network);
   if (naming == Naming::of_a_set && places_tell(wanted, known)) {
     std::iota(matches.begin(), matches.end(), 0);
     return matches;

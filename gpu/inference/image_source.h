@@ -95,7 +95,7 @@ enum class Naming : std::uint8_t {
 };
 
 /// For each class in `data` the place of its name in `network`; -1 where that is no name of the network's, or that of
-/// several. Names are compared as run.json keeps them (runs::valid_utf8()).
+/// several. Names are compared as run.json keeps them (files::legible_utf8()).
 ///
 /// Classes of a set keep their own places instead where names cannot tell: the network has none; both have the same;
 /// the names of one side are numbers and those of the other are not, and the set's are 0, 1, 2, ... as IDX files have

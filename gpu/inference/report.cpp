@@ -128,7 +128,7 @@ RowFormat row_format(std::string_view name, std::string_view file) {
 
 std::string class_name(const Subject& subject, int label) {
   const auto at = static_cast<std::size_t>(label);
-  return at < subject.classes.size() ? subject.classes[at] : std::to_string(label);
+  return at < subject.classes.size() ? files::legible_utf8(subject.classes[at]) : std::to_string(label);
 }
 
 std::string csv_of(const Subject& subject, const Outcome& outcome) {

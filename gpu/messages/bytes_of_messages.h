@@ -81,13 +81,13 @@ template <class T>
 requires std::same_as<std::remove_const_t<T>, Snapshot>
 auto members_of(T& s) {
   return std::tie(base_of<Progress>(s), s.state, s.notice, s.notice_id, s.failed_by_input, s.started,
-                  s.generation, s.training, s.trainings, s.left, s.moments, s.changes, s.rewind, s.may_close,
-                  s.kept_in, s.steps_planned, s.settings, s.model, s.network, s.network_number, s.classifies,
-                  s.total_epochs, s.parameters, s.selection, s.device, s.variants, s.memory, s.plan_bytes,
-                  s.timings, s.step_microseconds, s.ranks, s.most_ranks, s.why_ranks_stay, s.awaited,
-                  s.ladder, s.determinism, s.data_name, s.data_notice, s.data, s.rate_search, s.divergence,
-                  s.checkpoint_step, s.train_images, s.validation_images, s.test_images, s.test_views,
-                  s.run_dir, s.can, s.answers, s.revival, s.user_kernels);
+                  s.generation, s.training, s.trainings, s.left, s.moments, s.changes, s.rewind, s.aside,
+                  s.may_close, s.kept_in, s.steps_planned, s.settings, s.model, s.network, s.network_number,
+                  s.classifies, s.total_epochs, s.parameters, s.selection, s.device, s.variants, s.memory,
+                  s.plan_bytes, s.timings, s.step_microseconds, s.ranks, s.most_ranks, s.why_ranks_stay,
+                  s.awaited, s.ladder, s.determinism, s.data_name, s.data_notice, s.data, s.rate_search,
+                  s.divergence, s.checkpoint_step, s.train_images, s.validation_images, s.test_images,
+                  s.test_views, s.run_dir, s.can, s.answers, s.revival, s.user_kernels);
 }
 
 // A member that is not listed is found wherever this is included, not only where messages are sent.

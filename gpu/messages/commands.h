@@ -87,6 +87,12 @@ struct CopyWeights {
 struct LookAt {
   std::uint64_t step = 0;
 };
+/// This past step is computed beside the training, which goes on (Snapshot::aside): from a moment before it, as by
+/// RewindTo. Observations::aside shows how what Observe asks for was then. Another one takes its place; 0: none is
+/// computed any more, and its memory is free.
+struct LookAside {
+  std::uint64_t step = 0;
+};
 /// While `disturbed` something else is measured on the same machine: no times are taken that would be compared.
 struct SetDisturbed {
   bool disturbed = false;
@@ -133,7 +139,7 @@ using Command =
     std::variant<Pause, Resume, StepOnce, Reset, ReturnTo, Select, Change, SetNetwork, FindRate,
                  CancelFindRate, RollBack, Save, SaveCheckpoint, SaveSettings, CheckDeterminism, MeasureLinks,
                  Observe, CopyWeights, SetDisturbed, Record, Finish, Leave, SetRanks, RewindTo, LookAt,
-                 TakeBack, LoadKernel, WatchKernels, ApplyWhenProved, UseKernel, ForgetKernel>;
+                 TakeBack, LoadKernel, WatchKernels, ApplyWhenProved, UseKernel, ForgetKernel, LookAside>;
 
 /// As Source::send() takes it.
 struct NumberedCommand {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/quantile.h"
+#include "gpu/files/file.h"
 
 namespace warpscope::training {
 namespace {
@@ -74,8 +75,8 @@ std::string doubt_text(Doubt doubt, const Measured& before, const Measured& now,
     case Doubt::few_steps:
       return fmt::format(
           "Not compared: the ops that were not switched tell whether the machine is as busy as before, and "
-          "they were timed in only {} steps; {} before and after the switch are needed.",
-          control.samples, kEnoughSamples);
+          "they were timed in only {}; {} before and after the switch are needed.",
+          files::counted(control.samples, "step"), kEnoughSamples);
     case Doubt::other_load:
       return fmt::format(
           "Not compared: the ops that were not switched take {:.2f} times as long as before the switch, so "

@@ -13,6 +13,7 @@
 #include "gpu/messages/channel_activations.h"
 #include "gpu/messages/comparison.h"
 #include "gpu/messages/distributions.h"
+#include "gpu/messages/evaluation.h"
 #include "gpu/messages/inspection.h"
 #include "gpu/messages/latents.h"
 #include "gpu/messages/text_attributions.h"
@@ -62,6 +63,22 @@ struct ObservationRequest {
   bool operator==(const ObservationRequest&) const = default;
 };
 
+/// What there was to see after a past step, which was computed again (LookAside). nullptr where nothing was asked for,
+/// or has not arrived yet.
+struct AsideSeen {
+  std::uint64_t step = 0;
+  std::uint64_t generation = 0;  ///< Snapshot::generation of the training that it is a step of
+  std::shared_ptr<const Inspection> inspection;
+  std::shared_ptr<const Distributions> distributions;  ///< the moment of that step
+  std::shared_ptr<const LatentMap> latents;            ///< as places_of()
+  std::shared_ptr<const ChannelActivations> activations;
+  std::shared_ptr<const TextAttributions> typed_text;  ///< one text
+  std::shared_ptr<const TextAttributions> held_out_texts;
+  std::shared_ptr<const Evaluation> evaluation;
+
+  bool operator==(const AsideSeen&) const = default;
+};
+
 /// nullptr where nothing was asked for, or has not arrived yet.
 struct Observations {
   std::uint64_t network = 0;  ///< Snapshot::network_number: all that is seen is of that network
@@ -76,7 +93,8 @@ struct Observations {
   std::shared_ptr<const AugmentedImages> augmented;
   std::shared_ptr<const TextAttributions> typed_text;  ///< one text
   std::shared_ptr<const TextAttributions> held_out_texts;
-  std::uint64_t images_arrived = 0;  ///< of those that DataView::image() could not give at once
+  std::shared_ptr<const AsideSeen> aside;  ///< of LookAside
+  std::uint64_t images_arrived = 0;        ///< of those that DataView::image() could not give at once
   /// The part of the device's time that all of these and the pictures took, over the last second or so.
   double time_share = 0;
 

@@ -138,6 +138,16 @@ struct Rewind {
   bool operator==(const Rewind&) const = default;
 };
 
+/// A past step that is computed beside the training (LookAside).
+struct Aside {
+  std::uint64_t step = 0;  ///< that is wanted; 0: none
+  std::uint64_t from = 0;  ///< the moment's step
+  std::uint64_t at = 0;    ///< the last one made again
+  bool ready = false;      ///< it is there, and is looked into
+  std::string problem;     ///< why it cannot be computed, in a sentence; "" if it can, as far as is known
+  bool operator==(const Aside&) const = default;
+};
+
 /// How far a training has come. A reset begins with a new one.
 struct Progress {
   std::uint64_t step = 0;           ///< steps whose loss has arrived
@@ -220,7 +230,8 @@ struct Snapshot : Progress {
   std::shared_ptr<const std::vector<std::uint64_t>> moments = std::make_shared<std::vector<std::uint64_t>>();
   /// The newest changes of its past, in the order in which they were made.
   std::shared_ptr<const std::vector<ChangeMade>> changes = std::make_shared<std::vector<ChangeMade>>();
-  Rewind rewind;           ///< the last one whose steps were made again
+  Rewind rewind;  ///< the last one whose steps were made again
+  Aside aside;
   bool may_close = false;  ///< after Leave: what was to be kept is on the disk, or cannot be
   std::string kept_in;     ///< after Leave: the folder in which the training was kept; "" if it was not
   std::uint64_t steps_planned = 0;  ///< 0 if there is no limit

@@ -58,14 +58,15 @@ class DistributionPass {
 
   bool fits(const Scene& scene) const { return selection_ == scene.selection; }
   /// A look takes two calls with steps between them. The first copies the weights on the device; after the second,
-  /// which returns true, enqueue() counts them and what they have changed by since. Before the first look a training
-  /// that stands still is looked at without updates. Not while a look is under way.
+  /// which returns true, enqueue() counts them and what they have changed by since. A training that stands still is
+  /// looked at without updates before the first look, and where it has gone back since. Not while a look is under way.
   bool prepare(const Scene& scene) {
     // A training that was reset or rolled back in the meantime has other weights than an update made.
     const bool follows =
         remembers_ && remembered_generation_ == scene.generation && remembered_step_ <= scene.step;
     if (!follows) remember(scene);
-    return follows && (scene.step > remembered_step_ || !has_looked_);
+    const bool is_new = !has_looked_ || generation_ != scene.generation || step_ > scene.step;
+    return follows && (scene.step > remembered_step_ || is_new);
   }
 
   void enqueue(const Scene& scene) {

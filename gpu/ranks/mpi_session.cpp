@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gpu/core/host_memory.h"
+
 namespace warpscope::ranks {
 namespace {
 
@@ -355,7 +357,7 @@ void MpiSession::tend() {
       listen();
       drop_sent();
     } catch (const std::exception& error) {
-      broken_ = error.what();
+      broken_ = core::sentence_of(error);
     }
     const Clock::duration soon = (Clock::now() - last_send_) / 8;
     wake_.wait_for(lock,
@@ -399,7 +401,7 @@ std::optional<std::string> MpiSession::part_in_order() {
     mpi_->finalize();
     broken_ = "MPI has ended";
   } catch (const std::exception& error) {
-    return error.what();
+    return core::sentence_of(error);
   }
   return {};
 }

@@ -28,6 +28,7 @@
 
 #include <sys/types.h>
 
+#include "gpu/core/host_memory.h"
 #include "gpu/ranks/group.h"
 #include "gpu/ranks/mpi_library.h"
 #include "gpu/ranks/mpi_meeting.h"
@@ -69,7 +70,7 @@ class MpiSession {
     try {
       work();
     } catch (const std::exception& error) {
-      break_off(error.what());
+      break_off(core::sentence_of(error));
       --calls_;
       throw;
     }

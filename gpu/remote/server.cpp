@@ -45,8 +45,11 @@ void Server::take(const AskedImage& asked) {
 /// False once nobody listens.
 bool Server::tell() {
   Update update;
-  if (left_) update.left = left_();  // before the snapshot, which comes no later
+  if (left_)
+    update.left = left_();  // before the snapshot: what is handed over comes no earlier than its state
   update.snapshot = source_->snapshot();
+  if (left_)
+    update.left.parameters = left_().parameters;  // after it: the end comes no earlier than its weights
   update.seen = source_->observations();
   update.items = feed_->take();
   update.shown = shown();

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/format.h"
 #include "gpu/files/read_json.h"
 #include "gpu/files/safetensors.h"
@@ -297,6 +298,17 @@ Checkpoint load_checkpoint(const fs::path& path, const models::Model& model) {
   }
 }
 
+std::optional<std::uint64_t> generation_of(const fs::path& path) {
+  try {
+    const auto metadata = files::metadata_of(path);
+    const auto found = metadata.find(kCheckpoint);
+    if (found == metadata.end()) return std::nullopt;
+    return read_json(path, found->second).generation;
+  } catch (const core::Error&) {
+    return std::nullopt;  // who loads it is told
+  }
+}
+
 std::string why_other_network(const fs::path& path, const models::Model& model) {
   try {
     const auto metadata = files::metadata_of(path);
@@ -312,8 +324,9 @@ std::string why_other_network(const fs::path& path, const models::Model& model) 
 
 void check_order(const OrderState& order, const data::DataSet& data, const TrainingSettings& settings) {
   if (order.images != data.train.count) {
-    throw core::BadInput(fmt::format("the run was trained on {} images, {} has {}", order.images, data.name,
-                                     data.train.count));
+    throw core::BadInput(fmt::format("the run was trained on {}, {} has {}",
+                                     files::counted(static_cast<std::int64_t>(order.images), "image"),
+                                     data.name, data.train.count));
   }
   if (order.seed == settings.seed && order.shuffle == settings.shuffle) return;
   throw core::BadInput(

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,9 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// file and says what to do, if it is not there, not whole, has any byte changed, or is of another model or
 /// format version.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const models::Model& model);
+
+/// The generation that the metadata of a checkpoint tell, without reading its values; nothing if they cannot be read.
+std::optional<std::uint64_t> generation_of(const std::filesystem::path& path);
 
 /// What a file is of that load_checkpoint() refuses since it is of another network, "it is of an earlier network, mlp",
 /// without reading its values; "" if it is of this one, or cannot be read.

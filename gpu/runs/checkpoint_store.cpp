@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "gpu/core/host_memory.h"
 #include "gpu/files/atomic_file.h"
 #include "gpu/files/file.h"
+#include "gpu/files/text.h"
 
 namespace warpscope::training {
 namespace {
@@ -36,14 +39,26 @@ std::optional<std::uint64_t> step_of(const std::string& name) {
 }
 
 /// Loads the file into `newest`, or notes why not.
-bool take(const fs::path& path, const models::Model& model, NewestCheckpoint& newest) {
+void take(const fs::path& path, const models::Model& model, NewestCheckpoint& newest) {
   try {
     newest.checkpoint = load_checkpoint(path, model);
     newest.path = path;
-    return true;
   } catch (const core::BadInput& error) {
     newest.skipped.emplace_back(error.what());
-    return false;
+  }
+}
+
+[[noreturn]] void cannot_move_to(const fs::path& aside, const std::error_code& error) {
+  throw core::Error(
+      fmt::format("cannot move the earlier checkpoints to {}: {}", aside.string(), error.message()));
+}
+
+/// Another name for a file, durably; a copy where the file system has no hard links.
+void give_second_name(const fs::path& file, const fs::path& name) {
+  try {
+    files::link_file_atomically(file, name);
+  } catch (const core::Error&) {
+    files::write_file_atomically(name, files::read_text(file));
   }
 }
 
@@ -80,8 +95,11 @@ std::optional<CheckpointFile> nearest_checkpoint(const fs::path& run, std::uint6
 NewestCheckpoint newest_valid(const fs::path& run, const models::Model& model) {
   NewestCheckpoint newest;
   for (const CheckpointFile& file : list_checkpoints(run)) {
-    if (take(file.path, model, newest)) return newest;
+    // Where a save was killed, those of an earlier generation are still there, perhaps of later steps.
+    const auto& found = newest.checkpoint;
+    if (!found || generation_of(file.path) > found->generation) take(file.path, model, newest);
   }
+  if (newest.checkpoint) return newest;
   const fs::path best = checkpoint_folder(run) / kBestFile;
   std::error_code ignored;
   if (fs::exists(best, ignored)) take(best, model, newest);
@@ -132,15 +150,28 @@ void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
   fs::create_directories(folder_, failure);  // that may have been taken away meanwhile
   const std::optional<std::uint64_t> before = generation_;
   const bool anew = before && *before != checkpoint.generation;
-  if (anew) set_aside(*before);
   try {
+    if (anew || mixed_with_) keep_replaced(checkpoint, is_best);
     write(checkpoint, is_best);
   } catch (...) {
     if (anew) bring_back(*before);
     throw;
   }
   generation_ = checkpoint.generation;
+  if (anew) mixed_with_ = before;
+  if (mixed_with_) {
+    std::set<fs::path> written{folder_ / file_name(checkpoint.step)};
+    if (is_best) written.insert(folder_ / kBestFile);
+    set_aside_others(*generation_, written, mixed_with_);
+    mixed_with_.reset();
+  }
   prune(checkpoint.step);
+}
+
+void CheckpointStore::goes_on_with(std::uint64_t generation) {
+  generation_ = generation;
+  bring_back(generation);
+  set_aside_others(generation, {}, {});
 }
 
 void CheckpointStore::write(const Checkpoint& checkpoint, bool is_best) const {
@@ -160,31 +191,59 @@ fs::path CheckpointStore::aside_folder(std::uint64_t generation) const {
   return folder_ / fmt::format("generation-{}", generation);
 }
 
-/// A reset must not cost what was recorded before it.
-void CheckpointStore::set_aside(std::uint64_t generation) const {
-  std::vector<fs::path> files;
-  for (const CheckpointFile& file : list_checkpoints(run_)) files.push_back(file.path);
+fs::path CheckpointStore::make_aside_folder(std::uint64_t generation) const {
+  fs::path aside = aside_folder(generation);
   std::error_code error;
-  if (fs::exists(folder_ / kBestFile, error)) files.push_back(folder_ / kBestFile);
-  if (files.empty()) return;
-  const fs::path aside = aside_folder(generation);
   fs::create_directories(aside, error);
-  for (const fs::path& file : files) {
-    if (!error) fs::rename(file, aside / file.filename(), error);
-  }
-  if (error) {
-    throw core::Error(
-        fmt::format("cannot move the earlier checkpoints to {}: {}", aside.string(), error.message()));
+  if (error) cannot_move_to(aside, error);
+  return aside;
+}
+
+/// A reset must not cost what was recorded before it: what write() replaces gets a second name.
+void CheckpointStore::keep_replaced(const Checkpoint& checkpoint, bool is_best) const {
+  std::vector<fs::path> replaced{folder_ / file_name(checkpoint.step)};
+  if (is_best) replaced.push_back(folder_ / kBestFile);
+  for (const fs::path& file : replaced) {
+    const auto generation = generation_of(file);
+    if (generation && *generation != checkpoint.generation)
+      give_second_name(file, make_aside_folder(*generation) / file.filename());
   }
 }
 
-/// Those that were set aside for a checkpoint that could not be written.
+/// Checkpoints that are not of this generation move to the folders of theirs; those that cannot be read and were not
+/// just `written`, to that of `otherwise`.
+void CheckpointStore::set_aside_others(std::uint64_t generation, const std::set<fs::path>& written,
+                                       std::optional<std::uint64_t> otherwise) const {
+  std::vector<fs::path> files{folder_ / kBestFile};
+  for (const CheckpointFile& file : list_checkpoints(run_)) files.push_back(file.path);
+  for (const fs::path& file : files) {
+    std::error_code error;
+    if (written.contains(file) || !fs::exists(file, error)) continue;
+    auto other = generation_of(file);
+    if (!other) other = otherwise;
+    if (!other || *other == generation) continue;
+    const fs::path aside = make_aside_folder(*other);
+    fs::rename(file, aside / file.filename(), error);
+    if (error) cannot_move_to(aside, error);
+    fs::remove(file, error);  // renaming one name of a file to another leaves both
+  }
+}
+
+/// What keep_replaced() has kept for a checkpoint that was not written in the end.
 void CheckpointStore::bring_back(std::uint64_t generation) const {
   std::error_code ignored;
   const fs::path aside = aside_folder(generation);
-  for (const fs::directory_entry& entry : files::entries_of(aside, ignored))
-    fs::rename(entry.path(), folder_ / entry.path().filename(), ignored);
-  fs::remove(aside, ignored);
+  files::remove_leftovers(aside);
+  for (const fs::directory_entry& entry : files::entries_of(aside, ignored)) {
+    const fs::path file = folder_ / entry.path().filename();
+    if (!fs::exists(file, ignored)) continue;
+    if (generation_of(file) != generation) {
+      fs::rename(entry.path(), file, ignored);
+    } else if (fs::equivalent(entry.path(), file, ignored)) {
+      fs::remove(entry.path(), ignored);
+    }
+  }
+  fs::remove(aside, ignored);  // if nothing else is in it
 }
 
 void CheckpointStore::prune(std::uint64_t step) const {

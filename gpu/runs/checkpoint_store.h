@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,8 +41,8 @@ struct NewestCheckpoint {
   std::vector<std::string> skipped;  ///< why newer ones were not taken, a sentence each, newest first
 };
 
-/// The newest checkpoint of a run that loads; the best one if none of those named by steps does. Changes
-/// nothing, so it may look at a run that another process writes.
+/// The newest checkpoint of a run that loads, of the last generation that has one; the best one if none of those named
+/// by steps does. Changes nothing, so it may look at a run that another process writes.
 NewestCheckpoint newest_valid(const std::filesystem::path& run, const models::Model& model);
 
 /// The same; throws core::BadInput, with the reason, if there is none.
@@ -63,13 +64,15 @@ class CheckpointStore {
   NewestCheckpoint newest_valid();
 
   /// Replaces best.safetensors if it `is_best`, writes the checkpoint under its step, then deletes the oldest
-  /// beyond `keep`, and those of later steps, which a resume went back behind. Those of another generation,
-  /// which a reset or the return from one has left, move to checkpoints/generation-N before. Throws as
-  /// save_checkpoint(); the checkpoints before then stay as they were.
+  /// beyond `keep`, and those of later steps, which a resume went back behind. Those of another generation, which a
+  /// reset or the return from one has left, move to checkpoints/generation-N once the checkpoint is written: at any
+  /// moment newest_valid() finds the newest of them or the new one. Throws as save_checkpoint(); the checkpoints
+  /// before then stay as they were. Throws core::Error if these cannot be moved; the next save tries again.
   void save(const Checkpoint& checkpoint, bool is_best);
 
-  /// The checkpoints in the folder are of this generation.
-  void goes_on_with(std::uint64_t generation) { generation_ = generation; }
+  /// The run goes on in this generation, that of newest_valid(): ends what a save() that was killed has begun. Throws
+  /// core::Error.
+  void goes_on_with(std::uint64_t generation);
 
   /// What is saved from now on is of this network.
   void follow(models::Model model) { model_ = std::move(model); }
@@ -79,7 +82,10 @@ class CheckpointStore {
  private:
   void write(const Checkpoint& checkpoint, bool is_best) const;
   std::filesystem::path aside_folder(std::uint64_t generation) const;
-  void set_aside(std::uint64_t generation) const;
+  std::filesystem::path make_aside_folder(std::uint64_t generation) const;
+  void keep_replaced(const Checkpoint& checkpoint, bool is_best) const;
+  void set_aside_others(std::uint64_t generation, const std::set<std::filesystem::path>& written,
+                        std::optional<std::uint64_t> otherwise) const;
   void bring_back(std::uint64_t generation) const;
   void prune(std::uint64_t step) const;
 
@@ -87,7 +93,8 @@ class CheckpointStore {
   std::filesystem::path folder_;
   models::Model model_;
   std::size_t keep_;
-  std::optional<std::uint64_t> generation_;  ///< of the checkpoints in the folder, if known
+  std::optional<std::uint64_t> generation_;  ///< of the newest checkpoint in the folder, if known
+  std::optional<std::uint64_t> mixed_with_;  ///< the generation of those that may lie beside it
 };
 
 /// Writes checkpoints on a thread of its own, so that the training never waits for the disk.

@@ -1,7 +1,9 @@
 #include "gpu/runs/find_checkpoint.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/files/utf8.h"
+#include "gpu/runs/checkpoint.h"
 
 namespace warpscope::runs {
 namespace {
@@ -44,13 +47,27 @@ std::vector<std::string> checkpoints_in(const fs::path& folder) {
   return names;
 }
 
+/// As training::newest_valid(): where a save was killed, steps of an earlier generation are still beside the last one.
+std::optional<std::string> last_of(const fs::path& folder, const std::vector<std::string>& names) {
+  std::optional<std::string> last;
+  std::uint64_t generation = 0;
+  for (const std::string& name : names) {
+    if (!step_of(name)) continue;
+    const std::uint64_t its = training::generation_of(folder / name).value_or(0);
+    if (last && its < generation) continue;
+    last = name;
+    generation = its;
+  }
+  return last;
+}
+
 }  // namespace
 
 fs::path find_checkpoint(const fs::path& run, const std::string& which) {
   const fs::path folder = run / "checkpoints";
   const std::vector<std::string> names = checkpoints_in(folder);
   if (which == "last") {
-    if (!names.empty() && step_of(names.back())) return folder / names.back();
+    if (const auto last = last_of(folder, names)) return folder / *last;
   } else {
     const fs::path file = which == "best" ? folder / "best.safetensors" : folder / which;
     std::error_code error;

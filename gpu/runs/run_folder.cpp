@@ -1,5 +1,6 @@
 #include "gpu/runs/run_folder.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -141,13 +142,12 @@ void cut_metrics(const fs::path& path, std::uint64_t step, std::optional<std::ui
   file.commit();
 }
 
-/// Writes to `descriptor` from `offset`. Returns the bytes written; fewer than asked for means that errno
+/// Appends to the file. Returns the bytes written; fewer than asked for means that errno
 /// says why.
-std::size_t write_at(int descriptor, std::string_view text, std::int64_t offset) {
+std::size_t write_at_end(int descriptor, std::string_view text) {
   std::size_t done = 0;
   while (done < text.size()) {
-    const ::ssize_t written = ::pwrite(descriptor, text.data() + done, text.size() - done,
-                                       offset + static_cast<std::int64_t>(done));
+    const ::ssize_t written = ::write(descriptor, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) break;
     done += static_cast<std::size_t>(written);
@@ -213,25 +213,40 @@ void RunFolder::repeat(std::uint64_t generation, std::uint64_t step,
 }
 
 void RunFolder::open_metrics(int flags) {
-  metrics_ = ::open((folder_ / kMetricsFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+  metrics_ = ::open((folder_ / kMetricsFile).c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | flags, 0666);
   if (metrics_ >= 0) return;
   throw core::BadInput(fmt::format("cannot write {}: {}; choose another folder",
                                    (folder_ / kMetricsFile).string(), std::strerror(errno)));
+}
+
+void RunFolder::leave_whole_lines() {
+  struct stat now {};
+  if (::fstat(metrics_, &now) != 0 || now.st_size == metrics_bytes_) return;
+  metrics_bytes_ = std::min<std::int64_t>(metrics_bytes_, now.st_size);
+  char last = '\0';
+  while (metrics_bytes_ > 0 && ::pread(metrics_, &last, 1, metrics_bytes_ - 1) == 1 && last != '\n') {
+    --metrics_bytes_;
+  }
+  if (metrics_bytes_ < now.st_size && ::ftruncate(metrics_, metrics_bytes_) != 0) {
+    throw core::Error(
+        fmt::format("cannot write {}: {}", (folder_ / kMetricsFile).string(), std::strerror(errno)));
+  }
 }
 
 void RunFolder::keep_metrics() {
   const fs::path path = folder_ / kMetricsFile;
   struct stat there {};
   if (metrics_ < 0 || ::stat(path.c_str(), &there) == 0 || errno != ENOENT) return;
+  leave_whole_lines();
   const int held = metrics_;
   make_folder(folder_);
-  metrics_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  metrics_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   bool whole = metrics_ >= 0;
   std::string block(kBlockBytes, '\0');
   for (std::int64_t at = 0; whole && at < metrics_bytes_;) {
     const ::ssize_t read = ::pread(held, block.data(), block.size(), at);
     if (read < 0 && errno == EINTR) continue;
-    whole = read > 0 && write_at(metrics_, {block.data(), static_cast<std::size_t>(read)}, at) ==
+    whole = read > 0 && write_at_end(metrics_, {block.data(), static_cast<std::size_t>(read)}) ==
                             static_cast<std::size_t>(read);
     at += read;
   }
@@ -275,8 +290,9 @@ void RunFolder::write_run(const nlohmann::json& run) {
 void RunFolder::append_metrics(std::string_view lines) {
   if (lines.empty()) return;
   keep_metrics();
+  leave_whole_lines();
   const std::string text = std::string(lines) + (lines.ends_with('\n') ? "" : "\n");
-  const std::size_t written = write_at(metrics_, text, metrics_bytes_);
+  const std::size_t written = write_at_end(metrics_, text);
   const int error = errno;
   if (written == text.size()) {
     metrics_bytes_ += static_cast<std::int64_t>(written);
@@ -284,7 +300,7 @@ void RunFolder::append_metrics(std::string_view lines) {
   }
   const std::size_t newline = std::string_view(text).substr(0, written).rfind('\n');
   if (newline != std::string_view::npos) metrics_bytes_ += static_cast<std::int64_t>(newline) + 1;
-  // Cutting needs no space. Should it fail all the same, the next append overwrites the piece.
+  // Cutting needs no space. Should it fail all the same, the next append cuts.
   const bool cut = ::ftruncate(metrics_, metrics_bytes_) == 0;
   throw core::Error(fmt::format("cannot write {}: {}{}", (folder_ / kMetricsFile).string(),
                                 std::strerror(error), cut ? "" : "; its last line is not whole"));

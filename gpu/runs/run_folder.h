@@ -46,7 +46,7 @@ class RunFolder {
   void write_run(const nlohmann::json& run);
 
   /// Appends whole lines to metrics.jsonl at once; a missing newline at the end is added. A file that was taken away
-  /// meanwhile is there again, with all that it held. If not all of it
+  /// meanwhile is there again, with all that it held; one that was cut is gone on with where it ends. If not all of it
   /// can be written (disk full), cuts the file back to the last whole line and throws core::Error; the lines
   /// that did not fit are lost.
   void append_metrics(std::string_view lines);
@@ -57,6 +57,8 @@ class RunFolder {
   /// Writes metrics.jsonl anew where it was taken away or moved, alone or with the folder, since it was opened: what
   /// it held can still be read. Throws core::Error; it then goes on without.
   void keep_metrics();
+  /// Cuts what is no whole line of this run from the end, and takes notice where others have cut the file.
+  void leave_whole_lines();
 
   std::filesystem::path folder_;
   int lock_ = -1;

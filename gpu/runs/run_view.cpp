@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/data/text_encoding.h"
 #include "gpu/files/file.h"
 #include "gpu/files/read_json.h"
@@ -186,7 +187,7 @@ bool RunView::read_status() {
     // Over a network a file may be seen half written: it is damaged only if it stays as it is.
     if (std::exchange(bad_status_text_, *text) == *text) {
       complain(status_objection_, fmt::format("{}/status.json is damaged: {}; what it said before is shown",
-                                              name_, error.what()));
+                                              name_, core::sentence_of(error)));
     }
     return false;
   }
@@ -209,7 +210,7 @@ bool RunView::read_images() {
     // A picture may go between the two readings; then the index is another the next time.
     if (std::exchange(bad_index_text_, *text) == *text) {
       complain(images_objection_,
-               fmt::format("the newest images of {} cannot be shown: {}", name_, error.what()));
+               fmt::format("the newest images of {} cannot be shown: {}", name_, core::sentence_of(error)));
     }
     return false;
   }
@@ -226,8 +227,8 @@ bool RunView::read_predictions() {
   } catch (const std::exception& error) {
     // The picture may be replaced between the two readings; then the index is another the next time.
     if (std::exchange(bad_predictions_text_, *text) == *text) {
-      complain(predictions_objection_,
-               fmt::format("the newest predictions of {} cannot be shown: {}", name_, error.what()));
+      complain(predictions_objection_, fmt::format("the newest predictions of {} cannot be shown: {}", name_,
+                                                   core::sentence_of(error)));
     }
     return false;
   }

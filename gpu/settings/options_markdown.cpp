@@ -47,7 +47,7 @@ std::string parameter_text(const ops::HyperParameter& parameter) {
 }
 
 std::string warmup_text(const ops::RuleRow& row) {
-  return row.warmup == 0 ? "" : fmt::format(", warm-up {:g} epochs", row.warmup);
+  return row.warmup == 0 ? "" : fmt::format(", warm-up {:g} epoch{}", row.warmup, row.warmup == 1 ? "" : "s");
 }
 
 std::string optimizers_table() {

@@ -279,9 +279,9 @@ void check_length(const Schedule& schedule, double total_epochs) {
   }
   if (schedule.kind == ScheduleKind::cosine && schedule.warmup >= total_epochs) {
     throw core::BadInput(fmt::format(
-        "the warm-up of the schedule cosine is {:g} epochs, but the run is {:g}; valid: a warm-up "
+        "the warm-up of the schedule cosine is {:g} epoch{}, but the run is {:g}; valid: a warm-up "
         "shorter than the run",
-        schedule.warmup, total_epochs));
+        schedule.warmup, schedule.warmup == 1 ? "" : "s", total_epochs));
   }
 }
 

@@ -194,8 +194,8 @@ std::string stop_after_evaluations(const StopRules& rules, const StopState& stat
   if (std::string reached = stop_at_accuracy(rules, state.accuracy.value_or(0), which); !reached.empty())
     return reached;
   if (rules.patience > 0 && state.without >= rules.patience) {
-    return fmt::format("the {} loss has not improved for {} evaluation{}", which, state.without,
-                       state.without == 1 ? "" : "s");
+    return fmt::format("the {} loss has not improved for {}", which,
+                       files::counted(state.without, "evaluation"));
   }
   return "";
 }

@@ -60,6 +60,14 @@ void Moments::give_up() {
   budget_ = 0;
 }
 
+void Moments::take_over(MomentNotes notes) {
+  clear();
+  pasts_ = std::move(notes.pasts);
+  breaks_ = std::move(notes.breaks);
+  changes_ = std::move(notes.changes);
+  evaluations_ = std::move(notes.evaluations);
+}
+
 void Moments::begin(std::uint64_t generation) {
   pasts_.push_back({.generation = generation, .from = {}});
   list_changed_ = changes_changed_ = true;

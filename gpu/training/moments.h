@@ -76,6 +76,14 @@ struct Past {
   std::size_t taken = 0;                     ///< of these changes, as many as it goes on with
 };
 
+/// What steps that are made again from a moment follow.
+struct MomentNotes {
+  std::vector<Past> pasts;            ///< the newest last
+  std::vector<std::uint64_t> breaks;  ///< steps of break_off()
+  std::vector<NotedChange> changes;
+  std::vector<NotedEvaluation> evaluations;
+};
+
 /// For thinned_out().
 struct MomentPlace {
   std::uint64_t step = 0;
@@ -145,6 +153,10 @@ class Moments {
   }
   const std::vector<NotedChange>& changes() const { return changes_; }
   const std::vector<NotedEvaluation>& evaluations() const { return evaluations_; }
+  /// For another training that makes steps of this one again.
+  MomentNotes notes() const { return {pasts_, breaks_, changes_, evaluations_}; }
+  /// This training's past is that one; no moment of it is kept here.
+  void take_over(MomentNotes notes);
 
   /// The newest one of this training's past from which `step` can be reached; nullptr if there is none. Where
   /// several are after the same step of one generation, it is the one before what was changed there.

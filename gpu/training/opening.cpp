@@ -35,6 +35,7 @@ bool Opening::nobody_waits() const {
 
 Opening::Reading Opening::read(const std::string& source, const models::Model& model,
                                const std::atomic<bool>& refused) const {
+  if (around_.aside) return {around_.data_set, "", "", true};  // nothing of it is kept
   if (around_.data_set) {
     const std::string checksum = data::checksum_of(*around_.data_set);
     const std::string& known = around_.known_data.checksum;

@@ -298,7 +298,7 @@ nlohmann::json RunKeeper::head(const std::filesystem::path& run) const {
             {"driver", device.driver}}},
           {runs::kRanks, ranks()},
           {"versions", {{"warpscope", WARPSCOPE_VERSION}, {"compiler", __VERSION__}}},
-          {"classes", data_->classes},
+          {"classes", files::legible_utf8(data_->classes)},
           {"class_sizes",
            {{"train", data::class_sizes(data_->train, data_->classes.size())},
             {"validation", data::class_sizes(data_->validation, data_->classes.size())},

@@ -75,10 +75,10 @@ void RunKeeper::resume(Steering& steering) {
   }
   for (const std::string& reason : found.skipped) publishing_.log(LogLevel::warning, reason);
   if (before.steps < step) {
-    publishing_.log(
-        LogLevel::warning,
-        fmt::format("{} tells {} of the {} steps before: the figures of the run lack the others",
-                    (folder / "metrics.jsonl").string(), files::grouped(before.steps), files::grouped(step)));
+    publishing_.log(LogLevel::warning,
+                    fmt::format("{} tells {} of the {} before: the figures of the run lack the others",
+                                (folder / "metrics.jsonl").string(), files::grouped(before.steps),
+                                files::counted(static_cast<std::int64_t>(step), "step")));
   }
   const std::string resumed = fmt::format("resumed at step {}", files::grouped(step));
   publishing_.mark(step, resumed, resumed);

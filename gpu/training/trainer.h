@@ -23,6 +23,7 @@ namespace warpscope::training {
 
 class RunFolder;
 class SharedDevices;
+struct AsideStart;
 struct HandOver;
 
 /// Ranks beside this one, which is rank 0.
@@ -77,6 +78,9 @@ struct Surroundings : PlainSurroundings {
   /// for none.
   std::string viewed_run;
   std::shared_ptr<const HandOver> handed_over;  ///< by a process that could not go on; nullptr: by none
+  /// A past step of another training, whose data are `data_set` and at which this one stands still once it is made
+  /// again; nothing is written, and what keeps it from that fails this training. nullptr: of none.
+  std::shared_ptr<const AsideStart> aside;
   bool start_paused = false;
   std::shared_ptr<SharedDevices> shared;  ///< with trainings beside it; nullptr: nothing is
   std::shared_ptr<ranks::Meeting>

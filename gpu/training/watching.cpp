@@ -60,6 +60,13 @@ void Watching::follow_network() {
     watch = {std::move(watch.observer), kNoStep, {}, false, true};
   }
   seen_.network = publishing_.view.network_number;
+  seen_.aside = nullptr;
+  publishing_.show(seen_);
+}
+
+void Watching::show_aside(std::shared_ptr<const AsideSeen> aside) {
+  if (aside == seen_.aside) return;
+  seen_.aside = std::move(aside);
   publishing_.show(seen_);
 }
 

@@ -30,6 +30,8 @@ class Watching {
   void follow_network();
   /// Takes what has arrived and, if `starts`, begins the looks that are due.
   void look_if_due(bool starts);
+  /// Observations::aside, which somebody else sees; nullptr: nothing.
+  void show_aside(std::shared_ptr<const AsideSeen> aside);
   /// What was seen last of what was asked for.
   const Observations& seen() const { return seen_; }
   /// Device time of something else that was shown.

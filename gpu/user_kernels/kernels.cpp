@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/user_kernels/code.h"
 #include "gpu/user_kernels/watch.h"
 
@@ -23,8 +24,10 @@ std::string refusal(const Kernel& kernel) {
   const Diagnostic& first = kernel.compiled.errors.front();
   const std::size_t more = kernel.compiled.errors.size() - 1;
   const std::string where = first.line > 0 ? fmt::format(", line {}", first.line) : "";
-  return fmt::format("{}{} does not compile: {}{}", first.file, where, first.message,
-                     more > 0 ? fmt::format(" (and {} more error{})", more, more == 1 ? "" : "s") : "");
+  return fmt::format(
+      "{}{} does not compile: {}{}", first.file, where, first.message,
+      more > 0 ? fmt::format(" (and {})", files::counted(static_cast<std::int64_t>(more), "more error"))
+               : "");
 }
 
 ops::Variant loaded(const Kernel& kernel) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/files/text.h"
 #include "gpu/profiling/bench.h"
 #include "gpu/user_kernels/board.h"
@@ -314,11 +315,11 @@ void run_trial(int argc, char** argv) {
     put_text(board->sentence, wrong);
     set_stage(*board, wrong.empty() ? Stage::proved : Stage::failed);
   } catch (const std::exception& error) {
-    const std::string_view what = error.what();
+    const std::string what = core::sentence_of(error, "");
     const Task task = task_of(argv[4]);
     const std::string own = fmt::format("{} {} ", ops::to_string(task.op), variant_name_of(argv[3]));
-    put_text(board->sentence, what.starts_with(own) ? std::string(what.substr(own.size()))
-                                                    : fmt::format("cannot be run: {}", what));
+    put_text(board->sentence,
+             what.starts_with(own) ? what.substr(own.size()) : fmt::format("cannot be run: {}", what));
     set_stage(*board, Stage::failed);
   }
   ::_exit(0);  // what the kernel has registered for the end does not run

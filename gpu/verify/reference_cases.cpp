@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <new>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/core/parallel.h"
 #include "gpu/core/random.h"
 
@@ -36,6 +39,17 @@ void ReferenceCases::want(const Variant& variant, const OpShape& shape, Precisio
   entry(variant, shape, precision);
 }
 
+namespace {
+
+/// What a case takes at least: all operands, before and after, in double precision.
+double bytes_of_case(const Variant& variant, const OpShape& shape) {
+  std::int64_t elements = 0;
+  for (const ops::CallOperand& operand : operands_of(variant, shape)) elements += operand.elements;
+  return 2.0 * static_cast<double>(elements) * sizeof(double);
+}
+
+}  // namespace
+
 void ReferenceCases::make_one(Entry& entry) const {
   std::uint64_t seed = seed_;
   for (const char c : describe(op_, entry.shape)) {
@@ -43,8 +57,10 @@ void ReferenceCases::make_one(Entry& entry) const {
   }
   try {
     entry.made = std::make_unique<Case>(make_case(entry.variant, entry.shape, entry.precision, seed));
+  } catch (const std::bad_alloc&) {
+    entry.error = core::need_sentence("the reference", bytes_of_case(entry.variant, entry.shape));
   } catch (const std::exception& error) {
-    entry.error = error.what();
+    entry.error = core::sentence_of(error);
   }
 }
 

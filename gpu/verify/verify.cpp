@@ -1,11 +1,15 @@
 #include "gpu/verify/verify.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
+#include "gpu/files/file.h"
 #include "gpu/plan/selection.h"
 #include "gpu/verify/finite_differences.h"
 #include "gpu/verify/network_check.h"
@@ -18,6 +22,9 @@ namespace {
 using core::Precision;
 using ops::Op;
 using ops::Variant;
+
+/// What takes less memory.
+constexpr std::string_view kLess = "check fewer operations at a time";
 
 /// A row to be filled: a variant in a precision, a selection of a network, or finite differences (no
 /// variant).
@@ -112,8 +119,9 @@ void check_calls(Job& job, const ops::Context& context, ReferenceCases& cases) {
     Check check;
     try {
       check = check_case(variant, context, row.precision, cases.get(variant, call, row.precision));
-    } catch (const core::Error& error) {
-      check.failure = fmt::format("{} on {}: {}", describe(row), describe(variant.op, call), error.what());
+    } catch (const std::exception& error) {
+      check.failure = fmt::format("{} on {}: {}", describe(row), describe(variant.op, call),
+                                  core::sentence_of(error, kLess));
     }
     if (!variant.chain.empty()) note_covered(row, call.covered, sets);
     check.failure.empty() ? ++row.checked : ++failed;
@@ -122,7 +130,7 @@ void check_calls(Job& job, const ops::Context& context, ReferenceCases& cases) {
   take(row, all);
   row.derivation = tolerance_text(row.precision, row.terms);
   row.failure = all.failure;
-  if (failed > 1) row.failure += fmt::format(" (and {} more calls)", failed - 1);
+  if (failed > 1) row.failure += fmt::format(" (and {})", files::counted(failed - 1, "more call"));
   if (row.checked + failed == 0) row.failure = fmt::format("{} refuses every shape", describe(row));
 }
 
@@ -137,8 +145,8 @@ void check_differences(VerifyRow& row, std::uint64_t seed) {
     }
     row.failure = fmt::format("{}: the reference is off by {:.3g}, more than {:.3g}", describe(row),
                               row.worst_error, row.tolerance);
-  } catch (const core::Error& error) {
-    row.failure = fmt::format("{}: {}", describe(row), error.what());
+  } catch (const std::exception& error) {
+    row.failure = fmt::format("{}: {}", describe(row), core::sentence_of(error, kLess));
   }
 }
 
@@ -219,8 +227,8 @@ void check_selection(NetworkJob& job, const std::vector<NetworkCase>& networks, 
     if (!row.failure.empty()) row.checked = 0;
   } catch (const core::BadInput& error) {
     row.skipped = error.what();
-  } catch (const core::Error& error) {
-    row.failure = fmt::format("{}: {}", describe(row), error.what());
+  } catch (const std::exception& error) {
+    row.failure = fmt::format("{}: {}", describe(row), core::sentence_of(error, kLess));
   }
 }
 
@@ -302,7 +310,7 @@ std::string describe(const VerifyRow& row) {
 
 std::string variant_text(const VerifyRow& row) {
   if (row.covers.empty()) return row.variant;
-  return fmt::format("{}; with {} ({} set{})", row.variant, row.covers, row.sets, row.sets == 1 ? "" : "s");
+  return fmt::format("{}; with {} ({})", row.variant, row.covers, files::counted(row.sets, "set"));
 }
 
 std::vector<VerifyRow> verify(const ops::Context& context, const VerifyOptions& options,

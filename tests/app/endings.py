@@ -182,9 +182,22 @@ class ScarceMemory(ProgramCase):
         if self.run_within(1 << 40, *arguments).code != 0:
             self.skipTest("this build takes addresses without end, as sanitizers do")
         for mebibytes in (260, 320, 380):
-            ended = self.run_within(mebibytes << 20, *arguments)
-            # 127: libraries could not be loaded; 0: there was enough.
-            self.assertIn(ended.code, (0, 1, 127), f"{mebibytes} MiB: {ended.err}")
+            self.assert_ends_in_order_within(mebibytes, *arguments)
+
+    def test_a_verification_without_memory_names_the_limit(self):
+        arguments = ["verify", "--device", "cpu", "--op", "batch.gather", "--variant", "loops", "--precision", "fp32"]
+        if self.run_within(1 << 40, *arguments).code != 0:
+            self.skipTest("this build takes addresses without end, as sanitizers do")
+        for mebibytes in range(160, 240, 8):
+            self.assert_ends_in_order_within(mebibytes, *arguments)
+
+    def assert_ends_in_order_within(self, mebibytes, *arguments):
+        ended = self.run_within(mebibytes << 20, *arguments)
+        # 127: libraries could not be loaded; 0: there was enough.
+        self.assertIn(ended.code, (0, 1, 127), f"{mebibytes} MiB: {ended.err}")
+        self.assertNotIn("bad_alloc", ended.out + ended.err, f"{mebibytes} MiB")
+        if ended.code == 1:
+            self.assertIn("ulimit -v", ended.out + ended.err, f"{mebibytes} MiB")
 
     def run_within(self, most, *arguments):
         return self.run_program(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)))

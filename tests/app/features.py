@@ -39,7 +39,7 @@ class Features(ProgramCase):
         self.assert_succeeded(ended)
         found, labels = numpy.load(out), numpy.load(self.path("relu1.labels.npy"))
         self.assertEqual(found.shape, (len(labels), 128))
-        self.assertIn(f"features     {len(labels)} rows of 128 columns, relu1 of mlp", ended.out)
+        self.assertIn(f"features     {len(labels):,} rows of 128 columns, relu1 of mlp", ended.out)
         self.assertGreater(len(set(labels.tolist())), 5)
         # The output of a ReLU: the same from the output before it.
         before = self.path("fc1.npy")

@@ -189,7 +189,9 @@ class Infer(ProgramCase):
                 rungs = json.load(file)["ladder"]
             self.assertEqual([(rung["pace"], rung["batch"]) for rung in rungs],
                              [("synchronous", 1), ("batched", 64), ("asynchronous", 64)])
-            self.assertEqual({rung["images"] for rung in rungs}, {rungs[0]["images"]})
+            most = max(rung["images"] for rung in rungs)
+            for rung in rungs:  # a slow machine is not done with all within the ten seconds of a rung
+                self.assertTrue(rung["images"] == most or rung["seconds"] > 5, rung)
 
     def test_figures_are_kept_in_the_folder_of_the_run(self):
         run = self.trained()

@@ -25,7 +25,7 @@ class Maps(ProgramCase):
         return [tuple(map(float, line.split(","))) for line in lines], ended.out
 
     def test_a_map_has_a_place_for_each_image_and_is_the_same_again(self):
-        for method, words in (("tsne", "t-SNE, 1000 iterations"), ("umap", "UMAP, 500 iterations")):
+        for method, words in (("tsne", "t-SNE, 1,000 iterations"), ("umap", "UMAP, 500 iterations")):
             first, out = self.places("--method", method)
             self.assertIn(words, out)
             self.assertEqual(len(first), 120)

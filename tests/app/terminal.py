@@ -48,7 +48,7 @@ class Terminal(ProgramCase):
         self.assertGreater(len(drawn), 1, text)
         for line in drawn:
             self.assertRegex(line,
-                             r"\A\[#*\.*\] +\d+%  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
+                             r"\A\[#*\.*\] +\d+ %  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
         self.assertRegex(drawn[-1], r"[1-9]\d* images/s  (\d+:)?\d+:\d\d left\Z")
         # The bar is wiped before the results come.
         self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        \d+ ")
@@ -67,7 +67,7 @@ class Terminal(ProgramCase):
         self.assert_succeeded(ended)
         self.assertNotIn("\r", ended.out)
         self.assertNotIn("\x1b", ended.out)
-        self.assertRegex(ended.out, r"(?m)^\[#+\.*\] +\d+%  step \d/2  .*loss \d.*images/s")
+        self.assertRegex(ended.out, r"(?m)^\[#+\.*\] +\d+ %  step \d/2  .*loss \d.*images/s")
         self.assertRegex(ended.out, r"(?m)^train loss   \d+\.\d+, mean of the last 2 steps$")
 
     def test_train_needs_no_display(self):

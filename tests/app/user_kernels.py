@@ -25,8 +25,10 @@ class UserKernels(ProgramCase):
             return file.read()
 
     def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
+        """At once: a part of it would be a kernel too."""
+        with open(self.path(name + ".new"), "w", encoding="utf-8") as file:
             file.write(text)
+        os.rename(self.path(name + ".new"), self.path(name))
 
     def new(self, op, name):
         self.assert_succeeded(self.run_program("kernel", "new", op, name))

@@ -66,7 +66,7 @@ TEST_P(Standardize, AConstantColumnBecomesZeroAndIsTold) {
   const FeatureMatrix features = data.on(memory.as<float>()).features;
   const Standardization by = find_standardization(place(), features);
   EXPECT_EQ(by.constant_columns, 1);
-  EXPECT_EQ(by.remark(), "1 of 5 columns are the same in all training rows and became 0");
+  EXPECT_EQ(by.remark(), "1 of 5 columns is the same in all training rows and became 0");
   // In place; other rows may differ there.
   const float other = 7;
   stream_->copy(memory.as<float>() + 3, &other, sizeof other);

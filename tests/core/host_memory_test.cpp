@@ -147,6 +147,12 @@ TEST(HostMemory, ThatRanOutIsToldWithTheLimitAndNotAsTheLibraryCallsIt) {
   const std::string memory = sentence_of(std::bad_alloc());
   EXPECT_TRUE(memory.starts_with("there is too little memory")) << memory;
   EXPECT_EQ(memory.find("bad_alloc"), std::string::npos) << memory;
+  EXPECT_TRUE(memory.ends_with("; take a smaller network, batch or data set, or give it more")) << memory;
+  EXPECT_TRUE(
+      sentence_of(std::bad_alloc(), "list fewer runs").ends_with("; list fewer runs, or give it more"));
+  EXPECT_TRUE(sentence_of(std::bad_alloc(), "").ends_with("; give it more"));
+  const std::string need = need_sentence("the reference", 3 << 20);
+  EXPECT_TRUE(need.starts_with("the reference needs 3.0 MiB, and there is too little memory")) << need;
   const std::string thread =
       sentence_of(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)));
   EXPECT_TRUE(thread.starts_with("a thread could not be started")) << thread;

@@ -17,6 +17,14 @@ using tests::message_of;
 using tests::TemporaryFolder;
 using tests::write_text;
 
+TEST(Counted, HasOneThingInTheSingularAndAllElseInThePlural) {
+  EXPECT_EQ(counted(0, "step"), "0 steps");
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(30730000, "training image"), "30,730,000 training images");
+  EXPECT_EQ(counted(1, "class", "classes"), "1 class");
+  EXPECT_EQ(counted(2, "class", "classes"), "2 classes");
+}
+
 TEST(InputFile, ReadsFromAnyPlace) {
   const TemporaryFolder folder;
   write_text(folder / "a", "0123456789");

@@ -71,6 +71,12 @@ TEST(Utf8, CapitalLettersBecomeSmallOnes) {
   EXPECT_EQ(small_letter(kBroken), kBroken);
 }
 
+TEST(Utf8, BytesThatAreNoneStayApartInNames) {
+  EXPECT_EQ(legible_utf8("caf\xE8"), "caf\\xe8");
+  EXPECT_EQ(legible_utf8("caf\xE9 \xE2\x82"), "caf\\xe9 \\xe2\\x82");
+  EXPECT_EQ(legible_utf8("new\nline, caf\u00e9"), "new\nline, caf\u00e9");
+}
+
 TEST(Utf8, WhatWouldControlATerminalOrASentenceIsEscaped) {
   EXPECT_EQ(escaped("a\n\r\t"), "a\\n\\r\\t");
   EXPECT_EQ(escaped("\x1b[31mred\x1b]0;title\x07\x7f"), "\\x1b[31mred\\x1b]0;title\\x07\\x7f");

@@ -35,6 +35,8 @@ TEST(ClassNames, ThatCannotTellLeaveTheClassesOfASetTheirPlaces) {
 }
 
 TEST(ClassNames, AreComparedAsRunJsonKeepsThem) {
+  const Names kept{"a\tb", "caf\\xe8", "caf\\xe9"};
+  EXPECT_EQ(of_a_set({"caf\xE9", "caf\xE8"}, kept), (Places{2, 1}));
   const Names network{"a\tb", "caf\xEF\xBF\xBD", "new\nline"};
   EXPECT_EQ(of_a_set({"caf\xE9", "new\nline"}, network), (Places{1, 2}));
   EXPECT_EQ(of_a_set({"a b", "a\tb"}, network), (Places{-1, 0}));

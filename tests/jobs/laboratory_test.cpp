@@ -125,21 +125,23 @@ TEST(Laboratory, TellsWhyAJobFailed) {
   EXPECT_NE(laboratory.state()->failure.find("cuda:99"), std::string::npos) << laboratory.state()->failure;
 }
 
+enum class Paused { stays, goes_on };  ///< until it is told to resume; once it was seen to stand still
+
 /// A training that does what it is told at once, and writes down what that was.
 class Training : public training::Source {
  public:
-  Training() { now_.state = training::TrainerState::running; }
+  explicit Training(Paused paused = Paused::stays) : paused_(paused) {
+    now_.state = training::TrainerState::running;
+  }
 
   std::shared_ptr<const training::Snapshot> snapshot() const override {
     const std::lock_guard lock(mutex_);
-    return std::make_shared<const training::Snapshot>(now_);
+    auto seen = std::make_shared<const training::Snapshot>(now_);
+    if (paused_ == Paused::goes_on) now_.state = training::TrainerState::running;
+    return seen;
   }
   std::shared_ptr<training::Feed> subscribe() override { return nullptr; }
   std::shared_ptr<training::ImageExchange> images() const override { return nullptr; }
-  void go_on() {
-    const std::lock_guard lock(mutex_);
-    now_.state = training::TrainerState::running;
-  }
   std::size_t told() const {
     const std::lock_guard lock(mutex_);
     return told_.size();
@@ -158,8 +160,9 @@ class Training : public training::Source {
     told_.push_back(std::move(command));
   }
 
+  const Paused paused_;
   mutable std::mutex mutex_;
-  training::Snapshot now_;
+  mutable training::Snapshot now_;
   std::vector<training::Command> told_;
 };
 
@@ -188,11 +191,9 @@ TEST(Laboratory, BenchesAndPublishesRowsAndPeaksWhileTheTrainingPauses) {
 }
 
 TEST(Laboratory, ATrainingThatGoesOnDisturbsTheComparison) {
-  Training training;
+  Training training(Paused::goes_on);
   Laboratory laboratory(&training);
   laboratory.start_bench("cpu", scene(), quick());
-  ASSERT_TRUE(tests::eventually([&] { return laboratory.state()->total > 0; }));
-  training.go_on();
   ASSERT_TRUE(wait_for_end(laboratory));
   ASSERT_EQ(laboratory.state()->advice.size(), 1u);
   EXPECT_EQ(laboratory.state()->advice.front().contest.outcome, Outcome::disturbed);

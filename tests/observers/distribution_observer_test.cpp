@@ -268,6 +268,25 @@ TEST_F(DistributionLooks, AtARestoredStateHaveNoGradientsBeforeItsNextStep) {
   EXPECT_NE(seen.distributions->moments.back()->find(1, Quantity::gradients), nullptr);
 }
 
+TEST_F(DistributionLooks, SeeATrainingThatHasGoneBackAndStandsStill) {
+  run_steps(engine_, 2);
+  const EngineState earlier = engine_.state();
+  observer_->ask(wanted(true));
+  observer_->start(engine_.scene());
+  run_steps(engine_, 2);
+  ASSERT_TRUE(observer_->start(engine_.scene()));
+  EXPECT_EQ(wait_for(*observer_).distributions->moments.back()->step, 4u);
+  engine_.restore(earlier);
+  Scene scene = engine_.scene();
+  scene.generation = 1;
+  observer_->start(scene);
+  ASSERT_TRUE(observer_->start(scene));
+  const Observations seen = wait_for(*observer_);
+  ASSERT_EQ(seen.distributions->moments.size(), 1u);
+  EXPECT_EQ(seen.distributions->moments.back()->step, 2u);
+  EXPECT_EQ(seen.distributions->moments.back()->update_steps, 0u);
+}
+
 TEST_F(DistributionLooks, ThatComeLateDivideTheUpdateByTheStepsBetween) {
   observer_->ask(wanted(true));
   observer_->start(engine_.scene());

@@ -54,6 +54,7 @@ class ActionsTest : public testing::Test {
             .redoable = {},
             .send = [this](training::Command command) { sent.push_back(std::move(command)); },
             .press = [this](const KeyPress& key) { pressed.push_back(key); },
+            .show_confusion = [this] { done = "show confusion"; },
             .show_panel = [this](const std::string& id) { shown = id; },
             .close_panel = [this](const std::string& id) { done = "close " + id; },
             .float_panel = [this](const std::string& id) { done = "float " + id; },
@@ -122,6 +123,16 @@ class ActionsTest : public testing::Test {
   bool followed = true;
   int copied = 0;
 };
+
+TEST_F(ActionsTest, ShowTheConfusionOfANetworkThatClassifies) {
+  snapshot.classifies = false;
+  EXPECT_EQ(find("panel.images.confusion").why_not, "The network tells no classes apart.");
+  snapshot.classifies = true;
+  const Action confusion = find("panel.images.confusion");
+  EXPECT_EQ(confusion.why_not, "");
+  confusion.run();
+  EXPECT_EQ(done, "show confusion");
+}
 
 TEST_F(ActionsTest, HaveIdsOfTheirOwnAndSomethingToDo) {
   std::set<std::string> ids;

@@ -143,7 +143,7 @@ TEST(BenchPoints, OfUpsampledConvolutionsStandUnderTheRoofWithTheLeastWorkKnown)
   const std::string tip = point_tip(bench_points({up}, {Op::conv2d_forward, {}})[0], 1e13);
   EXPECT_NE(tip.find("20.0 TFLOP/s by the layers' formulas"), std::string::npos) << tip;
   EXPECT_NE(tip.find("889 MFLOP at least: 8.89 TFLOP/s"), std::string::npos) << tip;
-  EXPECT_NE(tip.find("89% of the roof above it, 10.0 TFLOP/s"), std::string::npos) << tip;
+  EXPECT_NE(tip.find("89 % of the roof above it, 10.0 TFLOP/s"), std::string::npos) << tip;
   const std::string plain = point_tip(bench_points({row(Op::relu_forward, "r", "naive", 1, 1)}, {})[0], 0);
   EXPECT_EQ(plain.find("at least"), std::string::npos) << plain;
   EXPECT_EQ(plain.find("roof"), std::string::npos) << plain;

@@ -240,7 +240,7 @@ TEST(PredictionTexts, SayWhatIsShownAndWhyNothingIs) {
 TEST(PredictionTexts, LossesAreShort) {
   EXPECT_EQ(loss_text(0.0012f), "0.0012");
   EXPECT_EQ(loss_text(0.057f), "0.057");
-  EXPECT_EQ(loss_text(0.000034f), "3.4e-5");
+  EXPECT_EQ(loss_text(0.000034f), "3e-05");
   EXPECT_EQ(loss_text(2e-12f), "2e-12");
   EXPECT_EQ(loss_text(0), "0");
   EXPECT_EQ(loss_text(0.5f), "0.50");

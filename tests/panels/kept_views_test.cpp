@@ -100,6 +100,61 @@ TEST_F(KeptViewsTest, EveryViewThatFollowsAStepShowsThePinnedOne) {
   EXPECT_EQ(past->seen.latents->scores, (std::vector<float>{200}));
 }
 
+TEST_F(KeptViewsTest, AStepThatIsComputedAsideIsShownInThePlaceOfTheNearestThatIsKept) {
+  for (const std::uint64_t step : {100u, 200u, 400u, 800u}) see(step);
+  const training::Observations newest = seen;
+  const auto evaluation = snapshot.evaluation;
+  KeptViews other = kept;
+  see(210);  // what it would have been
+  auto aside = std::make_shared<training::AsideSeen>();
+  aside->step = 210;
+  aside->inspection = seen.inspection;
+  aside->activations = seen.activations;
+  aside->latents = training::places_of(*seen.latents);
+  aside->evaluation = snapshot.evaluation;
+  auto distributions = std::make_shared<training::Distributions>();
+  auto moment = std::make_shared<training::DistributionMoment>();
+  moment->step = 210;
+  distributions->moments.push_back(moment);
+  aside->distributions = distributions;
+  kept = std::move(other);
+  seen = newest;
+  seen.aside = aside;
+  snapshot.step = 800;
+  snapshot.evaluation = evaluation;
+  const std::optional<StepView> past = at(210);
+  ASSERT_TRUE(past);
+  EXPECT_TRUE(past->computed);
+  const Frame frame = frame_of(*past);
+  for (const auto step : {step_of_evaluation, step_of_inspection, step_of_latents, step_of_distributions})
+    EXPECT_EQ(step(frame), 210u);
+  EXPECT_EQ(past->seen.activations->step, 210u);
+  EXPECT_EQ(past->seen.distributions->moments.size(), newest.distributions->moments.size() + 1);
+  EXPECT_EQ(at(210)->seen.distributions, past->seen.distributions) << "the same object while nothing is new";
+  const std::optional<StepView> elsewhere = at(390);
+  ASSERT_TRUE(elsewhere);
+  EXPECT_FALSE(elsewhere->computed);
+  EXPECT_EQ(elsewhere->seen.inspection->step, 400u);
+  seen.aside = nullptr;
+  EXPECT_EQ(at(210)->seen.inspection->step, 200u) << "it is not among what is kept";
+}
+
+TEST_F(KeptViewsTest, WhatIsComputedAsideOfAnotherImageOrGenerationIsNotShown) {
+  for (const std::uint64_t step : {100u, 200u}) see(step);
+  auto aside = std::make_shared<training::AsideSeen>();
+  aside->step = 150;
+  auto inspection = std::make_shared<training::Inspection>(*seen.inspection);
+  inspection->step = 150;
+  inspection->image = 5;
+  aside->inspection = inspection;
+  seen.aside = aside;
+  EXPECT_NE(at(150)->seen.inspection->step, 150u);
+  cursor.image = 5;
+  EXPECT_EQ(at(150)->seen.inspection->step, 150u);
+  aside->generation = 7;
+  EXPECT_NE(at(150)->seen.inspection->step, 150u);
+}
+
 TEST_F(KeptViewsTest, DistributionsOfARunAreCountedWhereACheckpointIsNearerThanWhatWasRecorded) {
   see_distributions(100);
   see_distributions(600);
@@ -107,7 +162,7 @@ TEST_F(KeptViewsTest, DistributionsOfARunAreCountedWhereACheckpointIsNearerThanW
   snapshot.revival->steps = {100, 300, 600};
   snapshot.revival->step = 300;
   const auto recorded_at = [&](std::uint64_t step) {
-    const StepView past{step, seen, nullptr, nullptr};
+    const StepView past{step, seen, nullptr, nullptr, false};
     return has_recorded_distributions(frame_of(past));
   };
   EXPECT_TRUE(recorded_at(120));

@@ -137,10 +137,10 @@ TEST(DeterminismRows, SayWhereBitsDifferFirst) {
   report.tensors.push_back(other);
   EXPECT_EQ(tensors_that_differ(report), 1);
   EXPECT_EQ(determinism_summary(report),
-            "1 of 3 tensors differ, first conv2.weight.gradient of conv2d.backward_weights atomic");
-  EXPECT_EQ(part_text(other), "0.42%");
+            "1 of 3 tensors differs, first conv2.weight.gradient of conv2d.backward_weights atomic");
+  EXPECT_EQ(part_text(other), "0.42 %");
   other.different = 1;
-  EXPECT_EQ(part_text(other), "<0.01%");
+  EXPECT_EQ(part_text(other), "<0.01 %");
 }
 
 }  // namespace

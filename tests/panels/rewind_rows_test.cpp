@@ -59,6 +59,26 @@ TEST(RewindRows, OnTheWayItSaysHowFarItIs) {
             "rewinding the training to step 668: step 612 is computed again");
 }
 
+TEST(RewindRows, AStepIsOfferedToBeComputedAsideUntilItIsThere) {
+  training::Snapshot snapshot = at_step_1000();
+  EXPECT_EQ(aside_title(1204), "Compute step 1,204 aside");
+  EXPECT_EQ(aside_offer(snapshot, 668), "compute it aside (0.7 s)");
+  EXPECT_EQ(aside_offer(snapshot, 600), "compute it aside") << "only views of it are computed";
+  EXPECT_EQ(aside_offer(snapshot, 1000), "") << "the training is there";
+  snapshot.aside = {.step = 668, .from = 600, .at = 612, .ready = false, .problem = ""};
+  EXPECT_EQ(aside_offer(snapshot, 668), "computing: step 612 of 668");
+  EXPECT_EQ(aside_offer(snapshot, 700), "compute it aside (1.0 s)") << "in the place of the other";
+  snapshot.aside.problem = "step 668 cannot be computed aside: the device has too little memory";
+  EXPECT_EQ(aside_offer(snapshot, 668), "compute it aside (0.7 s)") << "once more";
+  snapshot.aside.problem.clear();
+  snapshot.aside.ready = true;
+  EXPECT_EQ(aside_offer(snapshot, 668), "");
+  snapshot.aside = {};
+  snapshot.ranks.resize(2);
+  EXPECT_EQ(aside_offer(snapshot, 668), "");
+  EXPECT_EQ(why_no_aside(snapshot, 668), "Several ranks make the steps: one of them cannot compute it.");
+}
+
 TEST(RewindRows, ABranchTellsItsRoot) {
   training::LeftTraining branch{
       .number = 0, .step = 5000, .from = 1204, .changed = "learning rate: 0.1 -> 0.01"};

@@ -106,8 +106,10 @@ TEST_F(RunLoaderTest, ThePresentRunHasItsStartAndWhatWasChanged) {
   EXPECT_TRUE(std::isnan(before.at_first.learning_rate));
   head["current"]["learning_rate"] = 0.25;
   make_run(run("present"), head, "");
-  ASSERT_TRUE(
-      tests::eventually([this] { return std::isfinite(loader_.list()->present->at_first.learning_rate); }));
+  ASSERT_TRUE(tests::eventually([this] {
+    const auto list = loader_.list();  // its file may be seen half written
+    return list->present && std::isfinite(list->present->at_first.learning_rate);
+  }));
 }
 
 TEST_F(RunLoaderTest, ComparesTheSettingsOfWhatIsShown) {

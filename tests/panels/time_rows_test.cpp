@@ -88,7 +88,7 @@ TEST(StepLanes, AreNoWholeThatHasSharesWhileACallHasNoTime) {
   const auto legend = legend_of(lanes_of(now));
   ASSERT_EQ(legend.size(), 4u);
   EXPECT_EQ(legend[0].family, OpFamily::forward);
-  EXPECT_EQ(legend[0].share, "30.0%");
+  EXPECT_EQ(legend[0].share, "30.0 %");
   now.timings[2].microseconds = 0;
   const StepLanes lanes = lanes_of(now);
   ASSERT_EQ(legend_of(lanes).size(), 3u);

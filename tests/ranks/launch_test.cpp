@@ -20,11 +20,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "gpu/ranks/shared_region.h"
+#include "tests/support/adopted_orphans.h"
 
 namespace warpscope::ranks::launch_test {
 namespace {
@@ -352,7 +352,7 @@ void kill_and_wait_for_all(const Leader& leader) {
 }
 
 TEST(RankProcesses, EndWithTheirLeaderWhenItIsKilled) {
-  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const tests::AdoptedOrphans orphans;
   const Leader leader;
   std::array<pid_t, 4> processes{};
   ASSERT_EQ(::read(leader.output.number(), processes.data(), sizeof(processes)), ssize_t{sizeof(processes)});
@@ -363,7 +363,7 @@ TEST(RankProcesses, EndWithTheirLeaderWhenItIsKilled) {
 }
 
 TEST(RankProcesses, EndWithTheirLeaderWheneverItIsKilled) {
-  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const tests::AdoptedOrphans orphans;
   for (int attempt = 0; attempt < 30; ++attempt) {
     const Leader leader;
     std::this_thread::sleep_for(

@@ -148,7 +148,7 @@ TEST(MissingRank, OneThatIsSlowIsToldAndAgainWhenItComes) {
     come(*group);
     if (!meeting.place().leads()) return;
     ASSERT_EQ(told, (std::vector<std::vector<int>>{{1}, {}}));
-    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for 0."))
+    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for "))
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];
@@ -170,7 +170,7 @@ TEST(MissingRank, SumsNameTheirOperationAndTheStepWhereOneIsSlow) {
     sums.check();
     EXPECT_EQ(values, (std::vector<float>{1, 2}));
     if (!meeting.place().leads()) return;
-    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce loops, step 1,234 for 0.")) << first;
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce loops, step 1,234 for ")) << first;
   });
 }
 

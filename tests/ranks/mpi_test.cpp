@@ -18,13 +18,13 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "gpu/core/error.h"
 #include "gpu/ranks/mpi_meeting.h"
 #include "gpu/ranks/slurm.h"
+#include "tests/support/adopted_orphans.h"
 #include "tests/support/mpi_ranks.h"
 
 namespace warpscope::ranks::mpi_test {
@@ -338,7 +338,7 @@ TEST_F(MpiRanks, RanksEndWhenTheLauncherIsKilled) {
   for (pid_t process = 0; numbers >> process;) all.push_back(process);
   ASSERT_EQ(all.size(), 4U) << job.text();
   for (const pid_t process : all) expect_no_shared_files(process);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the launcher started becomes a child of this process
+  const tests::AdoptedOrphans orphans;  // what the launcher started becomes a child of this process
   ::kill(job.process(), SIGKILL);
   job.wait();
   while (::waitpid(-1, nullptr, 0) > 0) {

@@ -1,13 +1,18 @@
 // Messages between two ends of a connection, and a training that is seen through one.
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/core/error.h"
 #include "gpu/messages/bytes_of_messages.h"
 #include "gpu/remote/channel.h"
+#include "gpu/remote/remote_source.h"
+#include "gpu/remote/server.h"
 #include "tests/support/pipe_source.h"
 #include "tests/support/tiny_trainer.h"
 
@@ -77,6 +82,52 @@ TEST(RemoteTraining, IsSeenAndSteeredThroughAConnection) {
   EXPECT_EQ(seen->snapshot()->answers.last, 3u);
   EXPECT_EQ(log.steps().back()[training::Metric::loss], trainer->snapshot()->last[training::Metric::loss]);
   EXPECT_TRUE(tests::eventually([&] { return seen->images() && seen->images()->acquire() != nullptr; }));
+}
+
+/// A training that ends while its snapshot is asked for.
+class EndsMeanwhile : public training::Source, private jobs::Jobs {
+ public:
+  std::shared_ptr<const training::Snapshot> snapshot() const override {
+    ended_ = true;
+    return finished_;
+  }
+  std::shared_ptr<training::Feed> subscribe() override { return std::make_shared<training::Feed>(); }
+  std::shared_ptr<training::ImageExchange> images() const override { return nullptr; }
+  jobs::Jobs* jobs() override { return this; }
+  Left left() const {
+    return {ended_ ? std::make_shared<const std::vector<float>>(1, 0.5f) : nullptr, nullptr, nullptr};
+  }
+
+ private:
+  static std::shared_ptr<const training::Snapshot> finished() {
+    auto made = std::make_shared<training::Snapshot>();
+    made->state = training::TrainerState::finished;
+    return made;
+  }
+  void queue(training::Command /*command*/, std::uint64_t /*number*/) override {}
+  void ask(jobs::Request /*request*/) override {}
+  jobs::States states() const override { return {}; }
+
+  const std::shared_ptr<const training::Snapshot> finished_ = finished();
+  mutable std::atomic<bool> ended_ = false;
+};
+
+TEST(RemoteTraining, WhoseEndIsSeenHasItsWeights) {
+  const auto ends = make_connection();
+  const auto source = std::make_shared<EndsMeanwhile>();
+  const std::jthread server([&source, &channel = ends.second] {
+    Server(source, channel, [source] { return source->left(); }).serve();
+    channel.end_writing();
+  });
+  RemoteSource seen(ends.first);
+  seen.end();
+  bool told = false;
+  seen.follow([&] {
+    told = true;
+    EXPECT_EQ(seen.snapshot()->state, training::TrainerState::finished);
+    EXPECT_NE(seen.left().parameters, nullptr);
+  });
+  EXPECT_TRUE(told);
 }
 
 }  // namespace

@@ -7,21 +7,27 @@
 #include <cstdint>
 #include <filesystem>
 #include <new>
+#include <optional>
+#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/runs/find_checkpoint.h"
 #include "tests/core/temporary_folder.h"
 #include "tests/support/checkpoints.h"
+#include "tests/support/each_state.h"
 #include "tests/support/tiny.h"
 
 namespace warpscope::training::checkpoint_store_test {
@@ -192,6 +198,132 @@ TEST_F(Checkpoints, OfAnEarlierGenerationStayWhereTheNextOneDoesNotFit) {
   EXPECT_EQ(store.newest_valid().checkpoint->step, 20u);
   store.save(at(15, 1), false);
   EXPECT_EQ(names(), (std::set<std::string>{"generation-0", "step-000000015.safetensors"}));
+}
+
+TEST_F(Checkpoints, OfAnEarlierGenerationThatCannotBeReadAreSetAsideToo) {
+  CheckpointStore store(run, model);
+  for (const std::uint64_t step : {10, 20}) store.save(at(step, 0), false);
+  tests::write_text(file("step-000000020.safetensors"), "not to be read");
+  store.save(at(15, 1), false);
+  EXPECT_EQ(names(), (std::set<std::string>{"generation-0", "step-000000015.safetensors"}));
+  EXPECT_EQ(tests::read_text(file("generation-0/step-000000020.safetensors")), "not to be read");
+}
+
+TEST_F(Checkpoints, TheLastIsOfTheLastGeneration) {
+  CheckpointStore store(run, model);
+  for (const std::uint64_t step : {10, 20}) store.save(at(step, 0), false);
+  EXPECT_EQ(runs::find_checkpoint(run, "last"), file("step-000000020.safetensors"));
+  // What a save leaves that is killed before it sets the others aside.
+  save_checkpoint(file("step-000000005.safetensors"), at(5, 1), model);
+  EXPECT_EQ(runs::find_checkpoint(run, "last"), file("step-000000005.safetensors"));
+  EXPECT_EQ(newest_valid(run, model).checkpoint->step, 5u);
+}
+
+/// What a save that begins generation 1 does to a run with steps 10, the best, and 20 of generation 0.
+struct FirstOfGeneration {
+  std::uint64_t step = 0;
+  bool is_best = false;
+};
+
+void PrintTo(const FirstOfGeneration& first, std::ostream* out) {
+  *out << "step " << first.step << (first.is_best ? ", the best" : "");
+}
+
+class NextGeneration : public Checkpoints, public testing::WithParamInterface<FirstOfGeneration> {
+ protected:
+  void SetUp() override {
+    CheckpointStore store(run, model);
+    for (const std::uint64_t step : {10, 20}) store.save(at(step, 0), step == 10);
+  }
+  void save_first() const {
+    CheckpointStore store(run, model);
+    store.goes_on_with(0);
+    store.save(at(GetParam().step, 1), GetParam().is_best);
+  }
+  /// What a process that is killed now leaves, second names of files too; nothing if that is known.
+  std::optional<fs::path> new_state() {
+    std::string now;
+    for (const auto& entry : fs::recursive_directory_iterator(run)) {
+      struct stat status {};
+      if (::stat(entry.path().c_str(), &status) != 0) return std::nullopt;
+      now += fmt::format("{} {}\n", entry.path().string(), status.st_ino);
+    }
+    if (now == known_) return std::nullopt;
+    known_ = now;
+    fs::path left = folder / fmt::format("left-{}", count_++);
+    fs::copy(run, left, fs::copy_options::recursive | fs::copy_options::create_hard_links);
+    return left;
+  }
+  void expect_goes_on_in(const fs::path& left, std::uint64_t generation);
+
+ private:
+  std::string known_;
+  int count_ = 0;
+};
+
+/// The run that a killed process has left goes on, with all that it had.
+void NextGeneration::expect_goes_on_in(const fs::path& left, std::uint64_t generation) {
+  CheckpointStore store(left, model);
+  store.goes_on_with(generation);
+  std::set<std::uint64_t> steps;
+  for (const CheckpointFile& each : list_checkpoints(left)) {
+    EXPECT_EQ(load_checkpoint(each.path, model).generation, generation);
+    steps.insert(each.step);
+  }
+  const fs::path kept = checkpoint_folder(left), aside = kept / "generation-0";
+  const fs::path best = kept / "best.safetensors";
+  if (generation == 0) {
+    EXPECT_EQ(steps, (std::set<std::uint64_t>{10, 20}));
+    EXPECT_FALSE(fs::exists(aside));
+    tests::expect_same(load_checkpoint(best, model), at(10, 0));
+  } else {
+    EXPECT_EQ(steps, (std::set<std::uint64_t>{GetParam().step}));
+    EXPECT_EQ(fs::exists(best), GetParam().is_best);
+    for (const std::uint64_t step : {10, 20}) {
+      const fs::path file = aside / fmt::format("step-{:09}.safetensors", step);
+      tests::expect_same(load_checkpoint(file, model), at(step, 0));
+    }
+    tests::expect_same(load_checkpoint(aside / "best.safetensors", model), at(10, 0));
+  }
+  store.save(at(50, generation), false);
+  tests::expect_same(*newest_valid(left, model).checkpoint, at(50, generation));
+}
+
+TEST_P(NextGeneration, IsThereOrTheOneBeforeWhereverItsFirstSaveIsKilled) {
+  std::vector<std::uint64_t> generations;
+  const auto look = [&] {
+    const auto left = new_state();
+    if (!left || HasFailure()) return;
+    const NewestCheckpoint newest = newest_valid(*left, model);
+    ASSERT_TRUE(newest.skipped.empty()) << newest.skipped.front();
+    ASSERT_TRUE(newest.checkpoint.has_value());
+    const std::uint64_t generation = newest.checkpoint->generation;
+    tests::expect_same(*newest.checkpoint, at(generation == 0 ? 20 : GetParam().step, generation));
+    generations.push_back(generation);
+    expect_goes_on_in(*left, generation);
+  };
+  if (!tests::look_at_each_state([this] { save_first(); }, look))
+    GTEST_SKIP() << "this process may not stop another";
+  EXPECT_TRUE(std::ranges::is_sorted(generations));
+  EXPECT_EQ(std::set<std::uint64_t>(generations.begin(), generations.end()), (std::set<std::uint64_t>{0, 1}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Steps, NextGeneration,
+                         testing::Values(FirstOfGeneration{15, false}, FirstOfGeneration{15, true},
+                                         FirstOfGeneration{10, false}, FirstOfGeneration{20, true},
+                                         FirstOfGeneration{40, false}));
+
+TEST_F(Checkpoints, OfAnEarlierGenerationStayAsTheyWereWhereTheNextBestOneDoesNotFit) {
+  CheckpointStore store(run, model);
+  for (const std::uint64_t step : {10, 20}) store.save(at(step, 0), step == 10);
+  const std::set<std::string> before = names();
+  {
+    const tests::FileSizeLimit limit(2000);
+    EXPECT_THROW(store.save(at(20, 1), true), core::Error);
+  }
+  EXPECT_EQ(names(), before);
+  tests::expect_same(*store.newest_valid().checkpoint, at(20, 0));
+  tests::expect_same(load_checkpoint(file("best.safetensors"), model), at(10, 0));
 }
 
 TEST_F(Checkpoints, LeftoversOfKilledWritersGo) {

@@ -82,6 +82,25 @@ TEST(RunFolder, WritesAnewWhatWasTakenAway) {
   EXPECT_TRUE(fs::exists(place / "run.json"));
 }
 
+TEST(RunFolder, GoesOnWhereAFileEndsThatWasCutMeanwhile) {
+  const TemporaryFolder folder;
+  RunFolder run = RunFolder::create(folder.path());
+  run.append_metrics("{\"step\":1}\n{\"step\":2}\n");
+  fs::resize_file(folder / "metrics.jsonl", 11);
+  run.append_metrics("{\"step\":3}\n");
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), "{\"step\":1}\n{\"step\":3}\n");
+  fs::resize_file(folder / "metrics.jsonl", 15);
+  run.append_metrics("{\"step\":4}\n");
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), "{\"step\":1}\n{\"step\":4}\n") << "no half line stays";
+  fs::resize_file(folder / "metrics.jsonl", 0);
+  run.append_metrics("{\"step\":4}\n");
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), "{\"step\":4}\n");
+  fs::resize_file(folder / "metrics.jsonl", 0);
+  fs::remove(folder / "metrics.jsonl");
+  run.append_metrics("{\"step\":5}\n");
+  EXPECT_EQ(read_text(folder / "metrics.jsonl"), "{\"step\":5}\n");
+}
+
 TEST(RunFolder, RefusesAFolderThatHoldsARun) {
   const TemporaryFolder folder;
   { RunFolder::create(folder / "a").write_run({{"x", 1}}); }

@@ -228,9 +228,9 @@ TEST(SnapshotJson, EveryFieldOfTheWholeIsWrittenOrKnownToBeElsewhere) {
   const auto& [a, b, c, d, e, f, g, h, i, j] = progress;
   const std::size_t members = count(a, b, c, d, e, f, g, h, i, j) + members_of<Snapshot>();
   // figures, started, determinism, data, variants, network, network_number, rate_search, run_dir, can, training,
-  // trainings, left, moments, rewind, changes, may_close, kept_in, answers, most_ranks, why_ranks_stay, revival,
-  // user_kernels: in the points, in run.json, in the folder itself, or of this process.
-  expect_every_field(s, Snapshot(), members, 23);
+  // trainings, left, moments, rewind, aside, changes, may_close, kept_in, answers, most_ranks, why_ranks_stay,
+  // revival, user_kernels: in the points, in run.json, in the folder itself, or of this process.
+  expect_every_field(s, Snapshot(), members, 24);
 }
 
 TEST(SnapshotJson, AFreshSnapshotComesBackToo) {

@@ -342,6 +342,8 @@ TEST(Unsaved, IsKeptAsARunThatGoesOn) {
   {
     Trainer trainer(options);
     ASSERT_TRUE(train_for_a_while(trainer));
+    trainer.send(Pause{});  // it would go on once it is kept
+    ASSERT_TRUE(wait_for_state(trainer, TrainerState::paused));
     ASSERT_FALSE(leave(trainer).empty());
     step = trainer.snapshot()->step;
   }

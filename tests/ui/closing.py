@@ -214,13 +214,15 @@ class Unrecorded(WithoutRunFolder):
 
     def test_what_was_before_a_reset_is_kept_rather_than_what_has_just_begun(self):
         self.open_for_a_while()
+        self.click("toolbar.pause")  # what has begun must not come to be worth more
+        self.wait_for_state("paused")
         before = self.events("step")[-1]["step"]
         self.key("r")
         wait_until(lambda: self.events("state")[-1]["generation"] == 1, "a new generation", self.process)
         self.assertGreaterEqual(self.assert_kept(self.close_window()), before)
 
     def test_one_that_has_just_begun_is_not_kept(self):
-        self.open_window()
+        self.open_window("--steps", "5", until="finished")
         self.assert_succeeded(self.close_window())
         self.assertEqual(self.kept(), [])
 

@@ -156,7 +156,8 @@ class Cursor(WindowCase):
         self.wait_for_event("curves", "no step", cursor=None)
         self.wait_for_event("network", "the newest activations", step=last)
 
-    def test_all_views_show_a_pinned_step_that_was_not_kept_once_the_training_is_rewound_to_it(self):
+    def pin_a_step_that_was_not_kept(self):
+        """Of a training that is paused: that step and the one at which it stands."""
         self.open_window(model="mlp", test_images=64)
         self.click("tabs.Network")
         self.wait_for_event("network", "several looks", lambda seen: seen["number"] > 2)
@@ -175,6 +176,24 @@ class Cursor(WindowCase):
         wanted = self.seen("curves")["cursor"]
         self.assertNotIn(wanted, looked)
         self.wait_for_event("network", "the nearest", lambda seen: seen["step"] != wanted)
+        return wanted, last
+
+    def test_a_pinned_step_that_was_not_kept_is_computed_aside_while_the_training_goes_on(self):
+        wanted, last = self.pin_a_step_that_was_not_kept()
+        self.click("step.aside.network")
+        self.wait_for_event("network", "the step itself", step=wanted)
+        self.wait_for_event("predictions", "predictions of that step", step=wanted)
+        self.assertEqual(self.settled_step(), last, "the training is not moved")
+        self.click("toolbar.pause")
+        wait_until(lambda: self.drawn("step")[0] > last, "more steps", self.process)
+        self.assertEqual(self.seen("network")["step"], wanted)
+        self.assertEqual(self.seen("curves")["cursor"], wanted)
+        self.key("Escape")
+        self.wait_for_event("curves", "no step", cursor=None)
+        self.wait_for_event("network", "the newest activations", lambda seen: seen["step"] > last)
+
+    def test_all_views_show_a_pinned_step_that_was_not_kept_once_the_training_is_rewound_to_it(self):
+        wanted, _ = self.pin_a_step_that_was_not_kept()
         self.click("step.rewind.network")
         self.wait_for_event("network", "the step itself", step=wanted)
         self.wait_for_event("predictions", "predictions of that step", step=wanted)

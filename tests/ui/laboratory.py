@@ -104,7 +104,7 @@ class Ladder(Laboratory):
     def test_a_switch_adds_a_rung(self):
         self.open_paused(steps=2, size="1400x900")  # its tab has room in the row
         self.open_tab("Ladder")
-        self.assertEqual(self.newest("ladder")["entries"], 1)
+        self.wait_for("ladder", "the first rung", entries=1)
         self.open_tab("Kernels")
         self.choose("kernels.all", "kernels.all=loops")
         self.wait_for_marker("conv2d.forward: onednn_fused -> loops")

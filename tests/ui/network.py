@@ -46,7 +46,8 @@ class Network(WindowCase):
         self.click("toolbar.pause")
         self.wait_for_state("paused")
         self.click("network.layer.relu1")
-        shown = self.wait_for("its images", lambda now: now["output"] == "relu1" and len(now["exciting"]) == 8)
+        shown = self.wait_for("its images at the last step", lambda now: now["output"] == "relu1" and
+                              len(now["exciting"]) == 8 and (now["step"],) == self.drawn("step"))
         self.assertEqual(len(set(shown["exciting"])), 8)
         wait_until(lambda: colors_in(self.grab(self.item("network.exciting.0"))) > 1, "its picture", self.process)
         wanted = next(place for place in range(8) if shown["exciting"][place] != shown["image"])

@@ -3,6 +3,7 @@ import glob
 import os
 import shutil
 import sys
+import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 from selection import Clipboard  # noqa: E402
@@ -106,10 +107,23 @@ class Start(WindowCase):
         self.open_paused(size="1400x900")
         self.open_page()
         card = self.item("start.recent.1")  # the first is this window's own
-        self.point_at(*center(card))
-        self.xdotool("click", "--repeat", "2", "--delay", "60", "1")
-        wait_until(lambda: [event for event in self.events("opening") if "step" in event["text"]], "it to be read",
-                   self.process)
+        x, y = center(card)
+        self.point_at(x, y)
+
+        def opened():
+            return [event for event in self.events("opening") if "step" in event["text"]]
+
+        def opens():
+            """After a double click, unless frames took so long that it came as one."""
+            if not opened():
+                self.xdotool("click", "--repeat", "2", "--delay", "60", "1")
+            for step in range(20):  # frames that answer it
+                self.point_at(x + step % 2, y)
+                if opened():
+                    return True
+                time.sleep(0.1)
+            return False
+        wait_until(opens, "it to be read", self.process)
         wait_until(lambda: read_run(recorded).get("resumed"), "it to go on", self.process)
         self.process.terminate()
         self.assert_succeeded(self.finish(self.process))

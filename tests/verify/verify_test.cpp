@@ -122,6 +122,20 @@ TEST(ReferenceCases, MakesEachResultOnceForAllWhoStoreAlike) {
   EXPECT_NE(&fp32, &cases.get(loops, {.in_channels = 6}, Precision::fp32));
 }
 
+TEST(ReferenceCases, WithoutMemoryTellWhatTheyNeed) {
+  ReferenceCases cases(Op::relu_forward, 1);
+  const ops::Variant& loops =
+      *find_variant(*ops::built_in_variants(), Op::relu_forward, core::DeviceKind::cpu, "loops");
+  // 2^50 numbers: more than a process has addresses for, so nothing is taken from the system.
+  const ops::OpShape shape{.batch = 1 << 20, .height = 1 << 10, .width = 1 << 10, .in_channels = 1 << 10};
+  try {
+    cases.get(loops, shape, Precision::fp32);
+    FAIL() << "there is no such memory";
+  } catch (const core::Error& error) {
+    EXPECT_TRUE(std::string_view(error.what()).starts_with("the reference needs ")) << error.what();
+  }
+}
+
 TEST(NetworkCheck, FindsAWrongGradient) {
   const auto cpu = core::open_device("cpu");
   NetworkCase network = make_network_case(Precision::fp32, 1);

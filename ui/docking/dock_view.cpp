@@ -322,16 +322,22 @@ void DockView::draw_body(const Frame& frame, Panels& panels, const std::string& 
   own.tabbed = tabbed;
   const PanelRow* const row = find_panel(panel);
   own.panel = row->id;
-  std::string line, rewind;
+  std::string line, rewind, aside;
   if (frame.past != nullptr && row->step != nullptr) {
     if (const auto step = row->step(panels, own)) {
-      line = step_line(frame.past->wanted, *step);
-      if (*step != frame.past->wanted) rewind = rewind_offer(frame.snapshot, frame.past->wanted);
+      const std::uint64_t wanted = frame.past->wanted;
+      line = step_line(wanted, *step);
+      if (*step != wanted) {
+        rewind = rewind_offer(frame.snapshot, wanted);
+        if (row->computes) aside = aside_offer(frame.snapshot, wanted);
+      } else if (row->computes && frame.past->computed) {
+        line += ", computed again";
+      }
     }
   }
   // Nothing moves as the pointer goes over the curves.
   const bool passing = frame.cursor != nullptr && frame.cursor->passing;
-  if (!passing) own.step_line = line, own.step_rewind = rewind;
+  if (!passing) own.step_line = line, own.step_rewind = rewind, own.step_aside = aside;
   const FramePart part(row->id);
   row->draw(panels, own);
   if (passing && !line.empty()) draw_step_note(frame, line);

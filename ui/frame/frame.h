@@ -76,6 +76,8 @@ struct Frame {
       {};  ///< "step 1,024", which this panel shows: stands over its body; "" for none
   std::string_view step_rewind =
       {};  ///< "rewind the training (0.3 s)": a button behind it, to the wanted step; "" for none
+  std::string_view step_aside =
+      {};  ///< "compute it aside (0.3 s)": a button between the two, for the wanted step; "" for none
   bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
 };
 

@@ -224,6 +224,31 @@ std::shared_ptr<const T> KeptViews::nearest(Key key, std::uint64_t wanted,
   return std::static_pointer_cast<const T>(best.kept);
 }
 
+/// In the place of what was kept: it is of the very step.
+void KeptViews::take_aside(StepView& view, const Cursor& cursor, const training::AsideSeen& aside) {
+  view.computed = true;
+  training::Observations& seen = view.seen;
+  if (aside.inspection && aside.inspection->image == cursor.image) seen.inspection = aside.inspection;
+  if (aside.activations && aside.activations->output == cursor.output) seen.activations = aside.activations;
+  if (aside.latents) seen.latents = aside.latents;
+  if (aside.typed_text) seen.typed_text = aside.typed_text;
+  if (aside.held_out_texts) seen.held_out_texts = aside.held_out_texts;
+  if (aside.evaluation) view.evaluation = aside.evaluation;
+  if (!aside.distributions || aside.distributions->moments.empty()) return;
+  if (!with_aside_ || with_aside_of_ != seen.distributions || aside_ != aside.distributions) {
+    with_aside_of_ = seen.distributions;
+    aside_ = aside.distributions;
+    auto all = std::make_shared<training::Distributions>(with_aside_of_ ? *with_aside_of_ : *aside_);
+    all->generation = generation_;
+    std::erase_if(all->moments, [&](const auto& moment) { return moment->step == aside.step; });
+    const auto later =
+        std::ranges::find_if(all->moments, [&](const auto& moment) { return moment->step > aside.step; });
+    all->moments.insert(later, aside_->moments.back());
+    with_aside_ = std::move(all);
+  }
+  seen.distributions = with_aside_;
+}
+
 std::shared_ptr<const Evaluation> KeptViews::evaluation_at(std::uint64_t wanted,
                                                            const training::Snapshot& snapshot) {
   const auto found = nearest<Evaluation>({Kind::predictions, 0}, wanted, snapshot.evaluation);
@@ -245,7 +270,7 @@ std::optional<StepView> KeptViews::at(const Cursor& cursor, const training::Snap
     return std::nullopt;
   }
   const std::uint64_t wanted = *cursor.step;
-  StepView view{wanted, seen, nullptr, nullptr};
+  StepView view{wanted, seen, nullptr, nullptr, false};
   const bool same_image = seen.inspection && seen.inspection->image == cursor.image;
   const Key image{Kind::activations, cursor.image},
       layer{Kind::answers, static_cast<std::int64_t>(cursor.output)};
@@ -266,6 +291,8 @@ std::optional<StepView> KeptViews::at(const Cursor& cursor, const training::Snap
   const bool now = view.times && (view.times->step == snapshot.step ||
                                   distance(snapshot.step, wanted) < distance(view.times->step, wanted));
   if (now) view.times = nullptr;
+  const auto& aside = seen.aside;
+  if (aside && aside->step == wanted && aside->generation == generation_) take_aside(view, cursor, *aside);
   return view;
 }
 

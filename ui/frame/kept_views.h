@@ -10,6 +10,9 @@
 //   Latent's PCA               the nearest places, since its tab was in front
 //   Memory, Features, maps, Training, comparisons with other networks   the newest
 //
+// Where a step is computed aside (training::LookAside), evaluation, texts, activations, distributions and PCA are its
+// own. None of that is kept.
+//
 // A line over the view says what it shows: "step 1,024 (nearest kept to 1,100)". After a rewind pictures and
 // distributions begin anew, and of the others what both lines have in common stays.
 
@@ -39,6 +42,7 @@ struct StepView {
   training::Observations seen;                             ///< as the newest, where views follow no step
   std::shared_ptr<const training::Evaluation> evaluation;  ///< nullptr before the first
   std::shared_ptr<const CallTimes> times;                  ///< nullptr: those of the snapshot are the nearest
+  bool computed = false;  ///< what there is of the step itself was computed aside (training::LookAside)
 };
 
 /// Keeps activations of the images that were pointed at, answers of channels, latents without their numbers, shares of
@@ -80,6 +84,7 @@ class KeptViews {
   void add(const Kept& kept);
   std::shared_ptr<const training::Distributions> with_recorded(
       const std::shared_ptr<const training::Distributions>& seen);
+  void take_aside(StepView& view, const Cursor& cursor, const training::AsideSeen& aside);
   template <class T>
   std::shared_ptr<const T> nearest(Key key, std::uint64_t wanted, const std::shared_ptr<const T>& newest);
   std::shared_ptr<const training::Evaluation> evaluation_at(std::uint64_t wanted,
@@ -101,6 +106,8 @@ class KeptViews {
   /// The two as one, and what it was made of.
   std::shared_ptr<const training::Distributions> joined_, joined_with_;
   std::uint64_t joined_changes_ = 0;
+  /// Those and the moment that was computed aside, and what they were made of.
+  std::shared_ptr<const training::Distributions> with_aside_, with_aside_of_, aside_;
 };
 
 /// The last evaluation, or that of the step that the cursor is at; nullptr before the first.

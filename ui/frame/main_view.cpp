@@ -135,6 +135,15 @@ void MainView::draw_viewed_run(const Frame& frame) {
   if (const auto look = pinned_checkpoint_.follow(frame.snapshot, pinned)) frame.send(*look);
 }
 
+/// A step that is pinned no longer is computed no longer.
+void MainView::let_aside_go(const Frame& frame) {
+  if (frame.cursor == nullptr || !frame.cursor->aside) return;
+  Cursor& cursor = *frame.cursor;
+  if (cursor.step == cursor.aside || panels_.loss.pinned_step(cursor) == cursor.aside) return;
+  cursor.aside.reset();
+  frame.send(training::LookAside{});
+}
+
 void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& banner) {
   // One window has one of the two: it views a run, or it may go on with a training.
   const float offer = unsaved_row_.height(frame);
@@ -187,6 +196,7 @@ void MainView::draw(const Frame& frame, WindowFacts facts, const std::string& ba
     trace_event("notice", fmt::format("\"text\":{}", json_string(notices_.text())));
   }
   watch_view();
+  let_aside_go(frame);
   draw_help(frame, &help_open_);
   draw_palette(frame);
   draw_window_menu(frame);

@@ -211,6 +211,11 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .redoable = words(undo_.redoable(), true),
       .send = frame.send,
       .press = [this, &frame](const KeyPress& key) { press(frame, key, false, asked_); },
+      .show_confusion =
+          [this] {
+            dock_.show("images");
+            panels_.predictions.show_confusion();
+          },
       .show_panel = [this](const std::string& id) { dock_.show(id); },
       .close_panel = [this](const std::string& id) { dock_.close(id); },
       .float_panel = [this](const std::string& id) { dock_.toggle_floating(id); },

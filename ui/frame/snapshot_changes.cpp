@@ -28,10 +28,11 @@ bool settings_differ(const training::Snapshot& a, const training::Snapshot& b) {
 bool results_differ(const training::Snapshot& a, const training::Snapshot& b) {
   return a.step != b.step || a.generation != b.generation || a.evaluation != b.evaluation ||
          (a.moments != b.moments && *a.moments != *b.moments) || !(a.rewind == b.rewind) ||
-         a.training != b.training || (a.left != b.left && a.left->size() != b.left->size()) ||
-         a.determinism != b.determinism || a.rate_search != b.rate_search ||
-         a.checkpoint_step != b.checkpoint_step || a.step_microseconds != b.step_microseconds ||
-         a.ladder->size() != b.ladder->size() || newest_speed(a) != newest_speed(b);
+         !(a.aside == b.aside) || a.training != b.training ||
+         (a.left != b.left && a.left->size() != b.left->size()) || a.determinism != b.determinism ||
+         a.rate_search != b.rate_search || a.checkpoint_step != b.checkpoint_step ||
+         a.step_microseconds != b.step_microseconds || a.ladder->size() != b.ladder->size() ||
+         newest_speed(a) != newest_speed(b);
 }
 
 bool kernels_differ(const training::UserKernels& a, const training::UserKernels& b) {

@@ -2,6 +2,13 @@
 
 namespace warpscope::ui {
 
+void look_aside(const Frame& frame, std::uint64_t step) {
+  if (frame.cursor == nullptr) return;
+  frame.cursor->step = frame.cursor->aside = step;
+  frame.cursor->passing = false;
+  frame.send(training::LookAside{step});
+}
+
 void point_at_image(const Frame& frame, std::int64_t image) {
   if (frame.cursor == nullptr) return;
   const auto& data = frame.snapshot.data;

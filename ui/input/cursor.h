@@ -34,6 +34,9 @@ struct Cursor {
   /// The selected test images, rising, which views that show many of them keep to; none: all images.
   std::vector<std::int64_t> images = {};
 
+  /// The pinned step, where somebody asked to have it computed aside (training::LookAside).
+  std::optional<std::uint64_t> aside = {};
+
   bool operator==(const Cursor&) const = default;
 };
 
@@ -59,6 +62,9 @@ inline void point_at_image(Cursor& cursor, std::int64_t image, std::span<const s
   const auto place = static_cast<std::size_t>(image);
   cursor.label = image >= 0 && place < labels.size() ? std::optional<int>(labels[place]) : std::nullopt;
 }
+
+/// Pins the step and has it computed aside.
+void look_aside(const Frame& frame, std::uint64_t step);
 
 /// A test image, with its class.
 void point_at_image(const Frame& frame, std::int64_t image);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/models/latent.h"
 #include "ui/text/numbers.h"
 
@@ -104,8 +105,8 @@ std::string layer_note(const std::string& layers, const models::Model& model) {
   std::vector<std::string> sizes;
   for (const features::FeatureLayer& each : read)
     sizes.push_back(size_text({each.height(), each.width(), each.extent.channels}));
-  return fmt::format("{} = {} numbers an image", fmt::join(sizes, " + "),
-                     with_thousands(features::columns_of(read)));
+  return fmt::format("{} = {} an image", fmt::join(sizes, " + "),
+                     files::counted(features::columns_of(read), "number"));
 }
 
 features::JudgementRequest judgement_of(const FeatureChoice& choice) {
@@ -191,7 +192,7 @@ std::vector<JobFigure> figures_of(const features::TrialResult& result) {
   std::vector<JobFigure> figures{
       {"step", with_thousands(result.step), "", "Steps after which the weights were taken."},
       {"features", result.layers, "",
-       fmt::format("{} numbers an image, {}, in {}.", count(result.columns),
+       fmt::format("{} an image, {}, in {}.", files::counted(result.columns, "number"),
                    result.standardized ? "each brought to mean 0 and deviation 1 of the training rows"
                                        : "as they are",
                    core::to_string(result.precision))},
@@ -213,8 +214,9 @@ std::vector<JobFigure> figures_of(const features::TrialResult& result) {
   const std::string iterations = count(static_cast<std::int64_t>(fit.iterations));
   if (fit.tolerance > 0) {
     figures.push_back({"gap", fmt::format("{:.1e}", fit.reached), result.converged ? "" : "not reached",
-                       fmt::format("Where the solver stopped: {}, {} {:.0e}. {} iterations.", fit.rule,
-                                   result.converged ? "below" : "NOT below", fit.tolerance, iterations)});
+                       fmt::format("Where the solver stopped: {}, {} {:g}. {}.", fit.rule,
+                                   result.converged ? "below" : "NOT below", fit.tolerance,
+                                   files::counted(static_cast<std::int64_t>(fit.iterations), "iteration"))});
   } else if (fit.iterations > 0) {
     figures.push_back({"updates", iterations, "", "Steps of the optimizer, in all epochs together."});
   }

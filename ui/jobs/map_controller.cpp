@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/jobs/features_controller.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
@@ -78,10 +79,9 @@ std::string map_count_text(std::int64_t images) {
 std::string map_text(const features::MapPicture& map) {
   const features::MapFacts& facts = *map.facts;
   const std::int64_t all = facts.subject.data ? facts.subject.data->test.count : facts.images;
-  const std::string images = facts.images < all ? fmt::format("{} of {}", counted(facts.images), counted(all))
-                                                : counted(facts.images);
-  return fmt::format("{} images, {} numbers each, step {}", images, counted(facts.columns),
-                     with_thousands(facts.subject.step));
+  const std::string part = facts.images < all ? counted(facts.images) + " of " : "";
+  return fmt::format("{}{}, {} each, step {}", part, files::counted(all, "image"),
+                     files::counted(facts.columns, "number"), with_thousands(facts.subject.step));
 }
 
 std::string map_note(const features::MapPicture& map) {
@@ -96,7 +96,7 @@ std::string map_age(const features::MapPicture& map, const training::Snapshot& s
   if (!snapshot.can.steer || !snapshot.can.look_inside || snapshot.step == map.facts->subject.step) return "";
   if (snapshot.step < map.facts->subject.step) return "from before the reset";
   const std::uint64_t steps = snapshot.step - map.facts->subject.step;
-  return fmt::format("{} step{} ago", with_thousands(steps), steps == 1 ? "" : "s");
+  return files::counted(static_cast<std::int64_t>(steps), "step") + " ago";
 }
 
 std::string map_time_left(const features::MapState& state) {

@@ -7,6 +7,7 @@
 // glad first: it stands in for the system's OpenGL header.
 #include <GLFW/glfw3.h>
 
+#include "gpu/core/host_memory.h"
 #include "ui/paint/x11_presenter.h"
 
 namespace warpscope::ui::paint {
@@ -125,7 +126,7 @@ bool FramePainter::paint(const ImDrawData& data, const ImVec4& background) {
     if (font_ == 0) take_font();
     picture_ = painter_->paint(triangles_, textures_, ImGui::ColorConvertFloat4ToU32(background));
   } catch (const std::exception& error) {
-    failure_ = error.what();
+    failure_ = core::sentence_of(error);
     give_to_opengl(textures_);
     textures_.close();
     picture_ = {};

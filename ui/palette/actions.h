@@ -83,6 +83,7 @@ struct ActionScene {
   std::string redoable;           ///< what redo would change; "" for nothing
   std::function<void(training::Command)> send;
   std::function<void(const KeyPress&)> press;
+  std::function<void()> show_confusion;
   std::function<void(const std::string&)> show_panel, close_panel,
       float_panel;  ///< by id; the last one docks as well
   std::function<void(const std::string&)> use_layout, save_layout, delete_layout;  ///< by name

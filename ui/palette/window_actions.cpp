@@ -36,6 +36,11 @@ void add_panels(const ActionScene& scene, std::vector<Action>& actions) {
                                             : "closed",
                        .run = [show = scene.show_panel, id = panel.id] { show(id); }});
   }
+  actions.push_back({.id = "panel.images.confusion",
+                     .title = "Show Confusion",
+                     .group = "Panels",
+                     .why_not = scene.snapshot.classifies ? "" : "The network tells no classes apart.",
+                     .run = scene.show_confusion});
 }
 
 void add_themes(const ActionScene& scene, std::vector<Action>& actions) {

@@ -32,15 +32,15 @@ constexpr float kSettingsWidth = 280;
 
 constexpr PanelRow workbench_panel(const char* id, const char* title, decltype(PanelRow::draw) draw,
                                    decltype(PanelRow::step) step = nullptr,
-                                   decltype(PanelRow::watch) watch = nullptr) {
-  return {id, title, Place::workbench, kTableWidth, kTableHeight, draw, watch, step};
+                                   decltype(PanelRow::watch) watch = nullptr, bool computes = false) {
+  return {id, title, Place::workbench, kTableWidth, kTableHeight, draw, watch, step, false, computes};
 }
 
 constexpr std::array kPanels{
     PanelRow{"curves", "Curves", Place::curves, kPictureWidth, kPictureHeight,
              [](Panels& p, const Frame& f) { p.loss.draw(f, p.plot); }, nullptr, nullptr, true},
     PanelRow{"images", "Images", Place::images, kPictureWidth, kPictureHeight, draw_images, nullptr,
-             step_of_images, true},
+             step_of_images, true, true},
     workbench_panel(
         "kernels", "Kernels",
         [](Panels& p, const Frame& f) {
@@ -53,15 +53,16 @@ constexpr std::array kPanels{
     workbench_panel("memory", "Memory", [](Panels& p, const Frame& f) { p.memory.draw(f); }),
     workbench_panel(
         "network", "Network", [](Panels& p, const Frame& f) { p.network.draw(f); },
-        [](const Panels& p, const Frame& f) { return p.network.step(f); }),
+        [](const Panels& p, const Frame& f) { return p.network.step(f); }, nullptr, true),
     workbench_panel(
         "distributions", "Distributions", [](Panels& p, const Frame& f) { p.distributions.draw(f); },
-        [](const Panels&, const Frame& f) { return step_of_distributions(f); }),
+        [](const Panels&, const Frame& f) { return step_of_distributions(f); }, nullptr, true),
     workbench_panel(
         "latent", "Latent", [](Panels& p, const Frame& f) { p.latent.draw(f, p.mapping); },
         [](const Panels& p, const Frame& f) {
           return p.mapping.method().empty() ? step_of_latents(f) : std::nullopt;
-        }),
+        },
+        nullptr, true),
     workbench_panel("features", "Features", [](Panels& p, const Frame& f) { p.features.draw(f, p.judging); }),
     workbench_panel("bench", "Bench", [](Panels& p, const Frame& f) { p.bench.draw(f, p.laboratory); }),
     workbench_panel("verify", "Verify", [](Panels& p, const Frame& f) { p.verify.draw(f, p.laboratory); }),

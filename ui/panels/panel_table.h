@@ -26,6 +26,7 @@ struct PanelRow {
   /// nothing to show.
   std::optional<std::uint64_t> (*step)(const Panels& panels, const Frame& frame) = nullptr;
   bool own_title = false;  ///< it draws its title itself (panel_title(), panel_tabs())
+  bool computes = false;   ///< what it shows of a past step can be computed again (training::LookAside)
 };
 
 /// In the order of their tabs.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "ui/panels/data_texts.h"
 #include "ui/text/terms.h"
@@ -130,7 +131,8 @@ void StatusBar::draw_log(const Frame& frame) {
   trace_open_list("status.log");
   row_text(frame, frame.fonts.strong, frame.palette.text, "Log");
   ImGui::SameLine(0, 10 * s);
-  caption(frame, fmt::format("{} lines; a click on one copies it", with_thousands(lines_.size())));
+  caption(frame, fmt::format("{}; a click on one copies it",
+                             files::counted(static_cast<std::int64_t>(lines_.size()), "line")));
   ImGui::SameLine();
   align_right(frame, text_button_width(frame, "Copy all"));
   if (text_button(frame, "status.log.copy", "Copy all", "All lines into the clipboard", !lines_.empty()))
@@ -191,8 +193,8 @@ void StatusBar::draw(const Frame& frame, const WindowFacts& facts) {
     entry(frame, "status.data", kData, files::escaped(snapshot.data_name),
           substituted ? frame.palette.warning : frame.palette.muted,
           substituted ? snapshot.data_notice
-                      : said_of_data(
-                            frame, fmt::format("{} training images", with_thousands(snapshot.train_images))));
+                      : said_of_data(frame, files::counted(static_cast<std::int64_t>(snapshot.train_images),
+                                                           "training image")));
   }
   draw_last_line(frame, ImGui::GetContentRegionAvail().x);
   draw_log(frame);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "ui/images/colour_bar.h"
 #include "ui/text/numbers.h"
@@ -112,7 +113,7 @@ bool is_control(char32_t point) {
 }
 
 std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", with_thousands(count), what, count == 1 ? "" : "s");
+  return files::counted(static_cast<std::int64_t>(count), what);
 }
 
 }  // namespace

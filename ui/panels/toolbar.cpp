@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/menu_choices.h"
@@ -140,22 +141,27 @@ std::string short_device_name(std::string name) {
 std::string device_tip(const core::DeviceInfo& device) {
   std::string tip = fmt::format("{} ({})", device.name, device.id());
   if (device.kind == core::DeviceKind::cuda) {
-    tip += fmt::format("\ncompute capability {}.{}, {} multiprocessors, {}", device.compute_capability / 10,
-                       device.compute_capability % 10, device.multiprocessors,
-                       bytes_text(static_cast<double>(device.memory_bytes)));
+    tip +=
+        fmt::format("\ncompute capability {}.{}, {}, {}", device.compute_capability / 10,
+                    device.compute_capability % 10, files::counted(device.multiprocessors, "multiprocessor"),
+                    bytes_text(static_cast<double>(device.memory_bytes)));
   } else {
-    tip += fmt::format("\n{} cores", device.multiprocessors);
+    tip += "\n" + files::counted(device.multiprocessors, "core");
   }
   return device.driver.empty() ? tip : tip + "\n" + device.driver;
 }
 
 std::string data_tip(const training::Snapshot& snapshot) {
-  std::string tip = fmt::format("The data set: {} training images, {} test images a test",
-                                with_thousands(snapshot.train_images), with_thousands(snapshot.test_images));
+  std::string tip =
+      fmt::format("The data set: {}, {} a test",
+                  files::counted(static_cast<std::int64_t>(snapshot.train_images), "training image"),
+                  files::counted(static_cast<std::int64_t>(snapshot.test_images), "test image"));
   if (snapshot.validation_images > 0) {
     tip += fmt::format(", {} kept back for validation", with_thousands(snapshot.validation_images));
   }
-  if (snapshot.classifies && snapshot.data) tip += fmt::format("; {} classes", snapshot.data->classes.size());
+  if (snapshot.classifies && snapshot.data)
+    tip +=
+        "; " + files::counted(static_cast<std::int64_t>(snapshot.data->classes.size()), "class", "classes");
   return tip + ".";
 }
 
@@ -191,7 +197,8 @@ std::vector<Piece> progress_pieces(const Frame& frame) {
                                 said_of_data(frame, explain("epochs"))));
   std::string steps = with_thousands(snapshot.step);
   if (snapshot.steps_planned > 0) steps += " / " + with_thousands(snapshot.steps_planned);
-  pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999", "steps",
+  pieces.push_back(number_piece(frame, 2, std::move(steps), "99,999",
+                                snapshot.step == 1 && snapshot.steps_planned == 0 ? "step" : "steps",
                                 "Steps whose loss has arrived, and the steps planned if there is a limit."));
   pieces.push_back(
       number_piece(frame, 4, clock_text(snapshot.seconds), "0:00:00", "trained", explain("time")));

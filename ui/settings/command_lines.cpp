@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/plan/presets.h"
 #include "ui/text/numbers.h"
 
@@ -21,8 +22,9 @@ std::string pictures_text(const training::LatentRequest& latents) {
 std::string comparison_text(const training::ComparisonRequest& comparison) {
   const std::size_t count = comparison.reconstructors.size();
   const auto images =
-      comparison.own ? std::string("a person's own images") : fmt::format("{} images", comparison.count);
-  return fmt::format("{} made by {} other network{}", images, count, count == 1 ? "" : "s");
+      comparison.own ? std::string("a person's own images") : files::counted(comparison.count, "image");
+  return fmt::format("{} made by {}", images,
+                     files::counted(static_cast<std::int64_t>(count), "other network"));
 }
 
 std::string observed_text(const training::ObservationRequest& request) {
@@ -90,6 +92,10 @@ class Line {
   std::string operator()(const training::LookAt& look) const {
     return look.step == 0 ? std::string("Look at the newest checkpoint")
                           : "Look at the checkpoint at step " + with_thousands(look.step);
+  }
+  std::string operator()(const training::LookAside& look) const {
+    return look.step == 0 ? std::string("Let the step go that was computed aside")
+                          : fmt::format("Compute step {} aside", with_thousands(look.step));
   }
   std::string operator()(const training::SetRanks& set) const {
     return set.ranks == 1 ? std::string("Go on with one rank") : fmt::format("--ranks {}", set.ranks);

@@ -353,33 +353,51 @@ void align_right(const Frame&, float width) {
   if (target > ImGui::GetCursorPosX()) ImGui::SetCursorPosX(target);
 }
 
-/// Rewinds the training to the pinned step, so that all views show it.
-void draw_step_rewind(const Frame& frame, const std::string& text, ImVec2 size) {
+/// With the gap before it; 0 of none.
+float step_button_width(const Frame& frame, const std::string& text) {
+  return text.empty() ? 0 : text_width(frame.fonts.small, text) + 20 * frame.scale;
+}
+
+/// A button behind the line of a step; true when clicked.
+bool step_button(const Frame& frame, const char* kind, const std::string& text, const char* tip,
+                 float height) {
   const float s = frame.scale;
   ImGui::SameLine(0, 8 * s);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string name = std::string("step.rewind.") + frame.panel;
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size(step_button_width(frame, text) - 8 * s, height);
+  const std::string name = fmt::format("step.{}.{}", kind, frame.panel);
   const bool clicked = hit_area(name.c_str(), size);
   const ImU32 color = ImGui::IsItemHovered() ? frame.palette.control_hovered : frame.palette.control;
   trace_item(name);
   auto* const list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y - s), color, 4 * s);
   draw_text(list, frame.fonts.small, at.x + 6 * s, at.y + std::floor(13 * s), frame.palette.text, text);
-  tooltip(frame, kRewindTip);
-  const auto& rewind = frame.snapshot.rewind;
+  tooltip(frame, tip);
+  return clicked;
+}
+
+/// For the pinned step, which the panel does not show: has it computed aside, or rewinds the training to it.
+void draw_step_buttons(const Frame& frame, const std::string& aside, const std::string& rewind,
+                       float height) {
+  const training::Snapshot& now = frame.snapshot;
   const auto wanted = frame.cursor != nullptr ? frame.cursor->step : std::nullopt;
-  if (!clicked || !wanted || (rewind.running && rewind.to == *wanted)) return;
-  frame.send(training::RewindTo{*wanted});
+  if (!aside.empty() && step_button(frame, "aside", aside, kAsideTip, height) && wanted) {
+    const bool on_the_way = now.aside.step == *wanted && now.aside.problem.empty();
+    if (!on_the_way) look_aside(frame, *wanted);
+  }
+  if (!rewind.empty() && step_button(frame, "rewind", rewind, kRewindTip, height) && wanted) {
+    const bool on_the_way = now.rewind.running && now.rewind.to == *wanted;
+    if (!on_the_way) frame.send(training::RewindTo{*wanted});
+  }
 }
 
 /// Over the body of a panel that follows the cursor's step.
 void draw_step_line(const Frame& frame) {
   const float s = frame.scale, height = std::floor(18 * s);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string rewind(frame.step_rewind);
-  const float button = rewind.empty() ? 0 : text_width(frame.fonts.small, rewind) + 20 * s;
+  const std::string rewind(frame.step_rewind), aside(frame.step_aside);
+  const float buttons = step_button_width(frame, rewind) + step_button_width(frame, aside);
   const std::string text =
-      ellipsize(frame.fonts.small, frame.step_line, ImGui::GetContentRegionAvail().x - 8 * s - button);
+      ellipsize(frame.fonts.small, frame.step_line, ImGui::GetContentRegionAvail().x - 8 * s - buttons);
   const std::string name = std::string("step.") + frame.panel;
   const bool clicked =
       hit_area(name.c_str(), ImVec2(std::max(1.0f, text_width(frame.fonts.small, text) + 8 * s), height));
@@ -388,10 +406,11 @@ void draw_step_line(const Frame& frame) {
             frame.palette.accent, text);
   tooltip(frame,
           "The pinned step, or the nearest of which something was kept; the training is not moved. Click, or "
-          "Esc: the newest again. A right click in the curves can rewind the training to the step, for all "
-          "views.");
+          "Esc: the newest again. A right click in the curves can compute the step aside, or rewind the "
+          "training to "
+          "it, for all views.");
   if (clicked && frame.cursor != nullptr) let_step_go(*frame.cursor);
-  if (!rewind.empty()) draw_step_rewind(frame, rewind, ImVec2(button - 8 * s, height));
+  draw_step_buttons(frame, aside, rewind, height);
 }
 
 void panel_body(const Frame& frame, bool scrolls) {

@@ -173,6 +173,12 @@ inline constexpr const char* kRewindTip =
     "again from the moment before it, and all views show it. What came after is kept as a branch, in Runs; "
     "Ctrl Z returns to it.";
 
+/// The same of the button that computes it aside.
+inline constexpr const char* kAsideTip =
+    "Computes this step again from the moment before it, beside the training, which goes on: this view shows "
+    "it, as "
+    "do the other views of the network's inside. Esc lets it go.";
+
 /// Width in pixels of a text_button().
 float text_button_width(const Frame& frame, std::string_view label);
 /// A button with a word.

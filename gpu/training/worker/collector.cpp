@@ -78,7 +78,7 @@ void Collector::note_step(const StepResult& step) {
   const bool slowed =
       step.timed && training_.device->kind() == core::DeviceKind::cuda;  // by the events between kernels
   training_.ladder.add(
-      slowed || training_.disturbed || step.step_seconds <= 0 ? 0 : step.batch / step.step_seconds);
+      slowed || training_.is_disturbed() || step.step_seconds <= 0 ? 0 : step.batch / step.step_seconds);
   training_.trainings.before_point(step.step);
   training_.publishing.emit(
       Point{step.step, step.epoch, training_.view.seconds, Split::train, skipped, training_.view.last});
@@ -129,7 +129,7 @@ std::string Collector::first_not_finite(std::uint64_t step) const {
 }
 
 bool Collector::timing_due() {
-  if (training_.disturbed) return false;
+  if (training_.is_disturbed()) return false;
   const auto now = Clock::now();
   const bool on_cpu = training_.device->kind() == core::DeviceKind::cpu;
   const bool first_samples =

@@ -29,8 +29,9 @@ std::string told_as_ended(const TrainingContext& training) {
   }
   const bool by_steps =
       training.settings().steps > 0 && training.settings().steps == training.view.steps_planned;
-  return fmt::format("the run is at its end already, with {} steps of {}: ask for more {} to go on",
-                     files::grouped(training.view.step), files::grouped(training.view.steps_planned),
+  return fmt::format("the run is at its end already, with {} of {}: ask for more {} to go on",
+                     files::grouped(static_cast<std::int64_t>(training.view.step)),
+                     files::counted(static_cast<std::int64_t>(training.view.steps_planned), "step"),
                      by_steps ? "steps" : "epochs");
 }
 

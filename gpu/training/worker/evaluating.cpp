@@ -29,12 +29,18 @@ void Evaluating::evaluate_all() {
   const core::InnerPhase phase(training_.phases, "evaluation");
   for (const Split split : {Split::validation, Split::test}) {
     if (split == Split::validation && training_.data->validation.count == 0) continue;
+    if (is_noted(split)) continue;
     if (!training_.engine->evaluator().running() || only_shows_ || split == Split::test) start(split);
     while (!training_.engine->evaluator().enqueue_batch()) {
     }
     training_.engine->synchronize();
     if (const auto evaluation = training_.engine->evaluator().collect()) note(evaluation);
   }
+}
+
+bool Evaluating::is_noted(Split split) const {
+  return noted_ != nullptr && noted_ == training_.view.evaluation && noted_in_ == training_.view.generation &&
+         noted_->split == split && noted_->step == training_.engine->steps();
 }
 
 void Evaluating::note(const std::shared_ptr<const Evaluation>& evaluation) {
@@ -59,7 +65,8 @@ void Evaluating::note(const std::shared_ptr<const Evaluation>& evaluation) {
                     "numbers that are not among weights and running statistics",
                     to_string(evaluation->split), files::grouped(evaluation->step), evaluation->loss));
   }
-  training_.view.evaluation = evaluation;
+  training_.view.evaluation = noted_ = evaluation;
+  noted_in_ = training_.view.generation;
   if (evaluation->split != steering_split(training_)) return;
   training_.view.last_test = test.values;
   if (const std::string change = training_.steering.judge(training_.settings(), *evaluation); !change.empty())

@@ -162,9 +162,9 @@ bool answer_finished(TrainingContext& training, const Command& command) {
     training.publishing.tell(error.what());
     return false;
   }
-  const bool looks = std::holds_alternative<Observe>(command) ||
-                     std::holds_alternative<SetDisturbed>(command) ||
-                     std::holds_alternative<CopyWeights>(command);
+  const bool looks =
+      std::holds_alternative<Observe>(command) || std::holds_alternative<SetDisturbed>(command) ||
+      std::holds_alternative<LookAside>(command) || std::holds_alternative<CopyWeights>(command);
   if (!looks) {
     training.publishing.tell(
         "the training has finished, and its device can do nothing more in this process: a new start of the "
@@ -181,6 +181,7 @@ bool can_be_handed_over(const TrainingContext& training) {
 
 std::optional<std::string> hand_over(TrainingContext& training, const core::DeviceLost& lost) {
   const Moment* const moment = last_moment(training);
+  training.aside.let_go();
   HandOver over = described(training, *moment, lost.what());
   const Snapshot before = training.view;
   const FigureTally tally = training.publishing.tally();
@@ -214,6 +215,7 @@ void stay_finished(TrainingContext& training, const core::DeviceLost& lost) {
                   "process",
                   files::grouped(training.view.step), lost.what()));
   forget_ways_back(training.view);
+  training.aside.let_go();
   do {
     while (const auto next = training.inbox.take())
       training.view.answers.note(next->number, answer_finished(training, next->command));

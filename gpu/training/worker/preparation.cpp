@@ -18,6 +18,7 @@
 #include "gpu/runs/references.h"
 #include "gpu/runs/run_kernels.h"
 #include "gpu/runs/run_reader.h"
+#include "gpu/training/aside_start.h"
 #include "gpu/training/worker/course.h"
 #include "gpu/training/worker/training_context.h"
 
@@ -78,7 +79,16 @@ void Preparation::run() {
   if (!training_.around.handed_over) tell_beginning();
   training_.kernels.begin();
   training_.publishing.offer(training_.engine->pictures().exchange());
+  if (training_.around.aside) begin_aside(*training_.around.aside);
   training_.reporter.set_state(training_.around.start_paused ? TrainerState::paused : TrainerState::running);
+}
+
+/// On the way to a step of another training, whose past this one takes over.
+void Preparation::begin_aside(const AsideStart& start) {
+  training_.view.generation = start.generation;
+  training_.variant_history = start.variants;
+  training_.moments.kept().take_over(start.notes);
+  training_.rewinder.rewind_from(start.moment, {.to = start.to});
 }
 
 void Preparation::tell_beginning() {
@@ -108,7 +118,9 @@ void Preparation::tell_beginning() {
 
 void Preparation::make_engine() {
   EngineOptions options = engine_options();
-  options.measured = training_.opening.measured_choices(options, *training_.data, training_.device);
+  options.measured = training_.around.aside
+                         ? training_.around.aside->measured
+                         : training_.opening.measured_choices(options, *training_.data, training_.device);
   while (!training_.engine) {
     try {
       training_.engine = shared_engine(options);
@@ -156,7 +168,7 @@ std::string Preparation::open() {
     training_.view.data_notice =
         training_.view.data_notice.empty() ? other : fmt::format("{}; {}", other, training_.view.data_notice);
   }
-  if (training_.settings().validation > 0) {
+  if (training_.settings().validation > 0 && !training_.around.aside) {  // its data are split already
     training_.data = std::make_shared<data::DataSet>(data::split_validation(
         data::DataSet(*training_.data), training_.settings().validation, training_.settings().seed));
   }
@@ -237,6 +249,7 @@ EngineOptions Preparation::engine_options() const {
                                                             : std::min(all, kTestImagesCpu);
   engine.shown_images = training_.around.shown_images;
   engine.shared = training_.around.shared;
+  if (training_.around.aside) engine.device_data = training_.around.aside->device_data;
   return engine;
 }
 

@@ -9,6 +9,7 @@
 
 namespace warpscope::training {
 
+struct AsideStart;
 struct TrainingContext;
 
 class Preparation {
@@ -27,6 +28,7 @@ class Preparation {
   void make_engine();
   std::unique_ptr<Engine> shared_engine(EngineOptions options);
   void describe_training();
+  void begin_aside(const AsideStart& start);
   void tell_beginning();
 
   TrainingContext& training_;

@@ -44,7 +44,7 @@ milliseconds patience_to_begin(const TrainingSettings& settings) {
 }
 
 std::string count_of_ranks(std::size_t ranks) {
-  return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks);
+  return files::counted(ranks, "rank");
 }
 
 /// "2 ranks go on".

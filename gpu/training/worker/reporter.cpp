@@ -20,6 +20,7 @@ constexpr auto kLadderInterval = milliseconds(250);
 }  // namespace
 
 void Reporter::fail(const std::string& why, bool by_input) {
+  training_.aside.let_go();
   training_.view.failed_by_input = by_input;
   const std::string handed_over = handed_over_in();
   const std::string kept = handed_over.empty() ? "" : "; " + what_is_kept(handed_over, false);
@@ -71,7 +72,7 @@ void Reporter::publish(bool force) {
 void Reporter::measure_energy() {
   if (training_.view.state != TrainerState::running || training_.stepping.searches_rate())
     return training_.energy->rest();
-  if (training_.disturbed) return training_.energy->interrupt();
+  if (training_.is_disturbed()) return training_.energy->interrupt();
   const auto stretch = training_.energy->measure(training_.view.step);
   if (!stretch) return;
   // The joules are those of this rank's device.

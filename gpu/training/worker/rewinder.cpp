@@ -26,7 +26,6 @@ const Moment* Rewinder::find_moment(const WayBack& way) const {
   return change ? training_.moments.kept().find_before(*change) : nullptr;
 }
 
-/// The one from which that step is reached, with its state. Throws core::BadInput. All that is under way has come.
 Moment Rewinder::moment_for(const WayBack& way) {
   const std::uint64_t now = training_.engine->steps(), step = way.to;
   if (step > now) {
@@ -79,8 +78,11 @@ void Rewinder::take_back(std::uint64_t command) {
 }
 
 void Rewinder::rewind(const WayBack& way) {
+  rewind_from(moment_for(way), way);
+}
+
+void Rewinder::rewind_from(const Moment& moment, const WayBack& way) {
   const std::uint64_t step = way.to;
-  const Moment moment = moment_for(way);
   LeftState left = training_.trainings.left_now();
   left.selection = training_.view.selection;
   Rewinding rewinding{.left = std::move(left),
@@ -183,7 +185,7 @@ void Rewinder::advance() {
   } catch (const ranks::RankMissing&) {
     throw;
   } catch (const core::Error& error) {
-    if (!rewinding_) throw;
+    if (!rewinding_ || training_.around.aside) throw;
     cancel(error.what());
   }
 }

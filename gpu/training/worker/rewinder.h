@@ -29,6 +29,10 @@ class Rewinder {
   explicit Rewinder(TrainingContext& training) : training_(training) {}
 
   void rewind_to(std::uint64_t step);
+  /// The moment from which that step is reached, with its state. All that is under way has come. Throws core::BadInput.
+  Moment moment_for(const WayBack& way);
+  /// Makes the steps behind the moment again.
+  void rewind_from(const Moment& moment, const WayBack& way);
   /// To before what that command changed.
   void take_back(std::uint64_t command);
   /// On the way a rank was missing, and the training stands where it stood.
@@ -59,7 +63,6 @@ class Rewinder {
     bool goes_on = false;           ///< once it is there
   };
   const Moment* find_moment(const WayBack& way) const;
-  Moment moment_for(const WayBack& way);
   LeftState target_of(const Moment& moment);
   void rewind(const WayBack& way);
   void make_step_again();

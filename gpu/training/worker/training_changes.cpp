@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/messages/running.h"
 #include "gpu/models/model_file.h"
 #include "gpu/plan/presets.h"
@@ -67,6 +68,7 @@ void TrainingChanges::choose(const plan::Selection& selection, const ops::Varian
   training_.collector.drain();  // the speeds of the steps under way belong to the selection before
   training_.moments.keep_before_change();
   training_.engine->set_selection(selection, variants);
+  training_.evaluating.forget();
   training_.variant_history.note(training_.view.settings, training_.view.variants);
   if (variants != training_.view.variants) take_table(variants);
   note_selection(selection);
@@ -160,9 +162,10 @@ void TrainingChanges::check_determinism() {
                                     [](const TensorDifference& tensor) { return tensor.different > 0; });
   training_.publishing.log(
       LogLevel::info,
-      differ == 0 ? fmt::format("the same step twice: all bits equal in {} tensors", report->tensors.size())
-                  : fmt::format("the same step twice: bits differ in {} of {} tensors", differ,
-                                report->tensors.size()));
+      differ == 0 ? "the same step twice: all bits equal in " +
+                        files::counted(static_cast<std::int64_t>(report->tensors.size()), "tensor")
+                  : fmt::format("the same step twice: bits differ in {} of {}", differ,
+                                files::counted(static_cast<std::int64_t>(report->tensors.size()), "tensor")));
   training_.view.determinism = std::move(report);
   training_.reporter.publish(true);
 }
@@ -228,7 +231,8 @@ void TrainingChanges::set_network(const models::Model& network) {
   follow_network();
   training_.trainings.remember();
   training_.moments.break_off();
-  training_.mark(fmt::format("network changed: {} of {} tensors carried over", carried.tensors, carried.of));
+  training_.mark(fmt::format("network changed: {} of {} carried over", carried.tensors,
+                             files::counted(carried.of, "tensor")));
   if (training_.keeper->writes_checkpoints()) {
     // run.json names the new network only once there is a checkpoint of it to go on from.
     training_.keeper->follow(named);

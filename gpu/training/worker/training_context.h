@@ -21,6 +21,7 @@
 #include "gpu/training/trainer.h"
 #include "gpu/training/variant_history.h"
 #include "gpu/training/watching.h"
+#include "gpu/training/worker/aside_keeper.h"
 #include "gpu/training/worker/checkpoint_view.h"
 #include "gpu/training/worker/collector.h"
 #include "gpu/training/worker/evaluating.h"
@@ -41,6 +42,8 @@ struct TrainingContext {
   const TrainingSettings& settings() const { return publishing.settings(); }
   /// A run of another process is only looked at.
   bool views() const { return !around.viewed_run.empty(); }
+  /// Times of steps are not those of a training by itself.
+  bool is_disturbed() const { return disturbed || aside.works(); }
   /// A marker of the curve at the step that was made last.
   void mark(const std::string& text, bool anew = false) {
     publishing.mark(engine->steps(), text, text, anew);
@@ -67,7 +70,7 @@ struct TrainingContext {
   Ladder ladder;
   StepSpeeds speeds;
   std::uint64_t command = 0;  ///< the number of the one that is carried out
-  bool disturbed = false;     ///< something is measured beside the training
+  bool disturbed = false;     ///< something is measured beside the training, in another process or by a job
 
   Reporter reporter{*this};
   Collector collector{*this};
@@ -80,6 +83,7 @@ struct TrainingContext {
   KernelsInUse kernels{*this};
   RankKeeper ranks{*this};
   CheckpointView viewing{*this};
+  AsideKeeper aside{*this};
 };
 
 }  // namespace warpscope::training

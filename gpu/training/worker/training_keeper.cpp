@@ -10,6 +10,7 @@
 
 #include "gpu/core/device_lost.h"
 #include "gpu/core/error.h"
+#include "gpu/core/host_memory.h"
 #include "gpu/files/file.h"
 #include "gpu/messages/running.h"
 #include "gpu/training/engine_change.h"
@@ -38,6 +39,7 @@ void TrainingKeeper::roll_back() {
   slower.learning_rate = training_.steering.diverged() && divergence.can_roll_back ? divergence.back_rate
                                                                                    : rate_to_go_back(before);
   training_.engine->recall(before);
+  training_.evaluating.forget();
   last_remembered_ = Clock::now();  // there is a copy of these weights
   training_.engine->set_optimizer(slower);
   const std::string slowed = fmt::format("learning rate: {:g} -> {:g}",
@@ -60,6 +62,7 @@ void TrainingKeeper::roll_back() {
 
 /// As Rollback::remember(), with what is known of that step.
 void TrainingKeeper::remember() {
+  if (training_.around.aside) return;  // it goes nowhere
   Progress now = training_.view;
   now.step = training_.engine->steps();
   now.epoch = training_.engine->epoch();
@@ -208,11 +211,12 @@ void TrainingKeeper::return_to(std::uint64_t number) {
 void TrainingKeeper::go_on_with(LeftState target, bool other_network, const std::string& told,
                                 std::size_t changes) {
   const bool other_batch = target.settings->batch != training_.settings().batch;
-  training_.publishing.edit_settings([&then = *target.settings](TrainingSettings& s) {
+  training_.publishing.edit_settings([this, &then = *target.settings](TrainingSettings& s) {
     const TrainingSettings now = std::exchange(s, then);
     s.precision = now.precision;  // those that run the steps are a choice of their own
     s.select = now.select;
     s.run_dir = now.run_dir;  // it may be recorded elsewhere now, or not at all
+    if (training_.around.aside) s.probe = false;
   });
   if (other_network) {
     training_.changes.follow_network();
@@ -271,7 +275,8 @@ void TrainingKeeper::leave() {
   } catch (const core::DeviceLost&) {
     throw;  // another process goes on from an earlier state, and keeps that
   } catch (const std::exception& error) {
-    return training_.reporter.fail(fmt::format("the training could not be kept: {}", error.what()), false);
+    return training_.reporter.fail(
+        fmt::format("the training could not be kept: {}", core::sentence_of(error)), false);
   }
   if (training_.keeper->records_by_itself() && training_.view.step > 0 && training_.view.kept_in.empty())
     training_.view.kept_in = training_.view.run_dir;

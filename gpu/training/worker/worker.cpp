@@ -130,9 +130,10 @@ bool Trainer::Worker::turn() {
   }
   training_.showing.hand_over(*training_.engine, training_.keeper->recorder(), training_.view.generation);
   training_.watching->look_if_due(trains);
+  training_.aside.turn();
   training_.recorded->turn(training_.watching->seen(),
-                           trains && training_.view.state == TrainerState::running && !training_.disturbed &&
-                               !training_.engine->evaluator().running());
+                           trains && training_.view.state == TrainerState::running &&
+                               !training_.is_disturbed() && !training_.engine->evaluator().running());
   training_.keeper->watch();
   training_.reporter.publish(false);
   return true;
@@ -179,7 +180,8 @@ bool Trainer::Worker::handle(const Command& command) {
   const bool only_looks =
       std::holds_alternative<Observe>(command) || std::holds_alternative<CopyWeights>(command) ||
       std::holds_alternative<SetDisturbed>(command) || std::holds_alternative<LoadKernel>(command) ||
-      std::holds_alternative<WatchKernels>(command) || std::holds_alternative<ApplyWhenProved>(command);
+      std::holds_alternative<WatchKernels>(command) || std::holds_alternative<ApplyWhenProved>(command) ||
+      std::holds_alternative<LookAside>(command);
   const bool taken_when_finished =
       only_looks || std::holds_alternative<Reset>(command) || std::holds_alternative<ReturnTo>(command) ||
       std::holds_alternative<RewindTo>(command) || std::holds_alternative<TakeBack>(command) ||
@@ -255,7 +257,13 @@ bool Trainer::Worker::handle(const Command& command) {
           [&](const MeasureLinks&) {
             taken = training_.reporter.attempt([&] { training_.ranks.measure_links(); });
           },
-          [&](const Observe& observe) { training_.viewing.observe(observe.request); },
+          [&](const Observe& observe) {
+            training_.viewing.observe(observe.request);
+            training_.aside.observe(observe.request);
+          },
+          [&](const LookAside& look) {
+            taken = training_.reporter.attempt([&] { training_.aside.look(look.step); });
+          },
           [&](const LookAt& look) {
             if (training_.views() && training_.inbox.holds<LookAt>()) return;  // the last one counts
             taken = training_.reporter.attempt([&] { training_.viewing.look_at(look.step); });
@@ -283,7 +291,10 @@ bool Trainer::Worker::handle(const Command& command) {
           [&](const ForgetKernel& forget) {
             taken = training_.reporter.attempt([&] { training_.kernels.forget(forget.file); });
           },
-          [&](const Leave&) { training_.trainings.leave(); },
+          [&](const Leave&) {
+            training_.aside.let_go();
+            training_.trainings.leave();
+          },
           [&](const Finish&) { training_.stepping.finish(); }},
       command);
   return taken;

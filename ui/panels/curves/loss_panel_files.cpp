@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/host_memory.h"
+#include "gpu/files/file.h"
 #include "gpu/runs/user_runs.h"
 #include "ui/panels/curves/curves_csv.h"
 #include "ui/panels/curves/loss_panel.h"
@@ -61,7 +63,7 @@ void LossPanel::save_plots(const Frame& frame, Save what) {
           {facts_of(plot.metric()).key, ".svg", [svg = std::move(svg)] { return runs::svg_of(svg); }});
     }
   } catch (const std::exception& error) {
-    tell(training::LogLevel::error, std::string("the plot is not written: ") + error.what());
+    tell(training::LogLevel::error, std::string("the plot is not written: ") + core::sentence_of(error));
   }
 }
 
@@ -86,7 +88,7 @@ void LossPanel::write_waiting(const Frame& frame) {
     writer_.write(free_file(folder, fmt::format("{}-step-{:06}", file.stem, snapshot.step), file.ending),
                   file.content);
   } catch (const std::exception& error) {
-    tell(training::LogLevel::error, std::string("the plot is not written: ") + error.what());
+    tell(training::LogLevel::error, std::string("the plot is not written: ") + core::sentence_of(error));
   }
 }
 
@@ -106,8 +108,9 @@ void LossPanel::copy_visible() {
   trace_event("copied", fmt::format("\"header\":{},\"rows\":{}",
                                     json_string(csv.text.substr(0, csv.text.find('\n'))), csv.rows));
   tell(training::LogLevel::info,
-       fmt::format("copied as CSV: {} rows, {} columns{}", with_thousands(std::uint64_t{csv.rows}),
-                   columns.size() + 1, csv.thinned ? "; of long curves only the extremes" : ""));
+       fmt::format("copied as CSV: {}, {}{}", files::counted(static_cast<std::int64_t>(csv.rows), "row"),
+                   files::counted(static_cast<std::int64_t>(columns.size() + 1), "column"),
+                   csv.thinned ? "; of long curves only the extremes" : ""));
 }
 
 }  // namespace warpscope::ui

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "ui/widgets/widgets.h"
 
 namespace warpscope::ui {
@@ -60,8 +61,8 @@ void MarkerNamesBox::draw_changes(const Frame& frame, std::size_t i) {
   const auto changes = changes_of(markers_[i].marker.text);
   const std::string name = fmt::format("loss.names.{}.changes", i);
   bool open = unfolded_ == i;
-  if (toggle(frame, name.c_str(), fmt::format("{} changes", changes.size()).c_str(), &open,
-             "Show or hide each of them"))
+  if (toggle(frame, name.c_str(), files::counted(static_cast<std::int64_t>(changes.size()), "change").c_str(),
+             &open, "Show or hide each of them"))
     unfolded_ = open ? std::optional(i) : std::nullopt;
   if (!open) return;
   for (const std::string_view change : changes)

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -58,7 +60,8 @@ std::string marker_line(std::string_view text) {
   if (text.starts_with(kPreset) || (changes.size() > kMost && !common_variant(text).empty()))
     return short_marker(text);
   if (changes.size() <= kMost) return std::string(text);
-  return fmt::format("{} and {} more changes", changes.front(), changes.size() - 1);
+  return fmt::format("{} and {}", changes.front(),
+                     files::counted(static_cast<std::int64_t>(changes.size() - 1), "more change"));
 }
 
 std::string short_marker(std::string_view text) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/core/host_memory.h"
 #include "gpu/files/atomic_file.h"
 
 namespace warpscope::ui {
@@ -90,7 +91,7 @@ void FileWriter::write(fs::path file, std::function<std::string()> content) {
       files::write_file_atomically(file, content());
       return {true, file.string()};
     } catch (const std::exception& error) {
-      return {false, error.what()};
+      return {false, core::sentence_of(error)};
     }
   });
 }

@@ -31,6 +31,12 @@ double seconds_a_step(const training::Snapshot& snapshot) {
   return speed > 0 ? images / speed : 0;
 }
 
+/// How long the steps from `from` to `step` take, " (0.3 s)"; "" if it is not known, or there are none.
+std::string time_of_steps(const training::Snapshot& snapshot, std::uint64_t from, std::uint64_t step) {
+  const double seconds = static_cast<double>(step - from) * seconds_a_step(snapshot);
+  return seconds > 0 ? fmt::format(" ({})", waiting_text(seconds)) : "";
+}
+
 /// The last moment up to that step.
 std::optional<std::uint64_t> moment_before(const training::Snapshot& snapshot, std::uint64_t step) {
   const auto& kept = *snapshot.moments;
@@ -61,8 +67,7 @@ std::string rewind_offer(const training::Snapshot& snapshot, std::uint64_t step)
   if (rewind.running && rewind.to == step) {
     return fmt::format("rewinding: step {} of {}", with_thousands(rewind.at), with_thousands(step));
   }
-  const double seconds = static_cast<double>(step - *from) * seconds_a_step(snapshot);
-  return seconds > 0 ? fmt::format("rewind the training ({})", waiting_text(seconds)) : "rewind the training";
+  return "rewind the training" + time_of_steps(snapshot, *from, step);
 }
 
 std::string rewind_progress(const training::Rewind& rewind) {
@@ -75,6 +80,26 @@ std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step
   if (step >= snapshot.step) return "The training is not beyond that step.";
   if (snapshot.moments->empty()) return "No moments are kept: --moments says how much memory they may take.";
   return rewind_note(snapshot, step).empty() ? "No moment is kept from before that step." : "";
+}
+
+std::string aside_title(std::uint64_t step) {
+  return fmt::format("Compute step {} aside", with_thousands(step));
+}
+
+std::string aside_offer(const training::Snapshot& snapshot, std::uint64_t step) {
+  const training::Aside& aside = snapshot.aside;
+  if (aside.step == step && aside.ready) return "";
+  if (aside.step == step && aside.problem.empty())
+    return fmt::format("computing: step {} of {}", with_thousands(aside.at), with_thousands(step));
+  const auto from = moment_before(snapshot, step);
+  if (!from || !why_no_aside(snapshot, step).empty()) return "";
+  return "compute it aside" + time_of_steps(snapshot, *from, step);
+}
+
+std::string why_no_aside(const training::Snapshot& snapshot, std::uint64_t step) {
+  if (std::string why = why_no_rewind(snapshot, step); !why.empty()) return why;
+  if (!snapshot.ranks.empty()) return "Several ranks make the steps: one of them cannot compute it.";
+  return snapshot.rewind.running ? "The training is on its way to another step." : "";
 }
 
 /// As a click on the curve does.
@@ -95,8 +120,15 @@ void RewindMenu::draw(const Frame& frame) {
   if (ImGui::BeginPopup(kRewindMenu, ImGuiWindowFlags_NoMove)) {
     trace_open_list(kRewindMenu);
     draw_look(frame);
+    const bool there = frame.snapshot.aside.step == step_ && frame.snapshot.aside.ready;
+    const std::string way = rewind_note(frame.snapshot, step_);
+    const auto note = [&way](const char* then) { return way.empty() ? way : way + then; };
+    if (combo_item(frame, "loss.rewind.aside", aside_title(step_).c_str(), there,
+                   note("; the training goes on"), why_no_aside(frame.snapshot, step_))) {
+      look_aside(frame, step_);
+    }
     if (combo_item(frame, "loss.rewind.go", rewind_title(step_).c_str(), false,
-                   rewind_note(frame.snapshot, step_), why_no_rewind(frame.snapshot, step_))) {
+                   note("; what came after stays"), why_no_rewind(frame.snapshot, step_))) {
       frame.send(training::RewindTo{step_});
     }
     ImGui::EndPopup();

@@ -1,6 +1,6 @@
 #pragma once
-// What a right click on the curves opens: a look at what was kept of the step under the pointer, which leaves the
-// training where it is, and the way of the training itself back to that step.
+// What a right click on the curves opens: a look at what was kept of the step under the pointer, or at that step
+// computed again aside, both of which leave the training where it is, and the training's own way back to that step.
 
 #include <cstdint>
 #include <string>
@@ -23,6 +23,13 @@ std::string rewind_offer(const training::Snapshot& snapshot, std::uint64_t step)
 std::string rewind_progress(const training::Rewind& rewind);
 /// Why the training cannot go back to that step, as a sentence; "" if it can.
 std::string why_no_rewind(const training::Snapshot& snapshot, std::uint64_t step);
+
+/// "Compute step 1,234 aside".
+std::string aside_title(std::uint64_t step);
+/// As rewind_offer(): "compute it aside (0.3 s)", "computing: step 612 of 668"; "" for one that is there.
+std::string aside_offer(const training::Snapshot& snapshot, std::uint64_t step);
+/// Why that step cannot be computed aside, as a sentence; "" if it can.
+std::string why_no_aside(const training::Snapshot& snapshot, std::uint64_t step);
 
 class RewindMenu {
  public:

@@ -320,7 +320,7 @@ void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, do
   const bool known = cost.microseconds > 0 && step_microseconds > 0;
   const double part = known ? cost.microseconds / step_microseconds : 0;
   const float number = share_number_width(frame);
-  number_left_of(frame, cell, cell.min.x + number, known ? fmt::format("{:.1f}%", 100 * part) : "",
+  number_left_of(frame, cell, cell.min.x + number, known ? fmt::format("{:.1f} %", 100 * part) : "",
                  cell.color);
   const float left = cell.min.x + number + std::floor(8 * frame.scale);
   if (cell.max.x - left >= 16 * frame.scale) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/ops/variant.h"
 #include "gpu/plan/presets.h"
 #include "ui/frame/kept_views.h"
@@ -118,7 +119,7 @@ void draw_variant_then(const Frame& frame, const Table& table, const KernelRow& 
 
 // Beside the tabs, where there may be no room for it.
 void draw_samples(const Frame& frame, int samples, bool measuring, bool loaded) {
-  std::string text = fmt::format("{} step{} sampled", with_thousands(samples), samples == 1 ? "" : "s");
+  std::string text = files::counted(static_cast<std::int64_t>(samples), "step") + " sampled";
   std::string tip =
       "Fewest samples of any operation; each time is the median of its newest ones. Some steps are timed "
       "launch by launch, the others run as one graph without timing.";

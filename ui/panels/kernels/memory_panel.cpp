@@ -10,6 +10,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/engine/recipe.h"
+#include "gpu/files/file.h"
 #include "gpu/plan/presets.h"
 #include "ui/input/cursor.h"
 #include "ui/plot/axis.h"
@@ -192,8 +193,8 @@ void MemoryPanel::draw(const Frame& frame) {
 void MemoryPanel::draw_title(const Frame& frame) const {
   if (!map_ || map_->calls.empty()) return;
   const training::Snapshot& snapshot = frame.snapshot;
-  std::string text = fmt::format("step memory {} over {} calls", bytes_text(static_cast<double>(map_->bytes)),
-                                 map_->calls.size());
+  std::string text = fmt::format("step memory {} over {}", bytes_text(static_cast<double>(map_->bytes)),
+                                 files::counted(static_cast<std::int64_t>(map_->calls.size()), "call"));
   if (text_width(frame.fonts.small, text) > title_room(frame)) return;
   const plan::MemoryCall& peak = map_->calls[map_->peak_call()];
   caption(frame, text);

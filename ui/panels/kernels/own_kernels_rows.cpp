@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gpu/files/file.h"
 #include "gpu/files/text.h"
 #include "gpu/files/utf8.h"
 #include "gpu/ops/variant.h"
@@ -187,7 +188,7 @@ std::string own_kernels_summary(const training::UserKernels& kernels) {
   const auto in_use =
       std::ranges::count_if(kernels.kernels, [](const UserKernel& each) { return each.used() > 0; });
   const std::size_t files = kernels.kernels.size();
-  return fmt::format("{} file{}, {} in use", files, files == 1 ? "" : "s", in_use);
+  return fmt::format("{}, {} in use", files::counted(files, "file"), in_use);
 }
 
 const KernelVersion* version_of(const UserKernel& kernel, int number) {

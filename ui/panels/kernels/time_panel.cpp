@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/frame/kept_views.h"
 #include "ui/input/cursor.h"
 #include "ui/plot/axis.h"
@@ -39,7 +40,8 @@ float name_width(const Frame& frame) {
 
 void draw_title(const Frame& frame, const StepLanes& lanes) {
   if (lanes.now.empty()) return;
-  std::string text = fmt::format("{} in {} calls", time_text(lanes.now_end()), lanes.now.size());
+  std::string text = fmt::format("{} in {}", time_text(lanes.now_end()),
+                                 files::counted(static_cast<std::int64_t>(lanes.now.size()), "call"));
   if (!lanes.complete) text += ", others are not timed yet";
   if (text_width(frame.fonts.small, text) > title_room(frame)) return;
   caption(frame, text);
@@ -254,8 +256,8 @@ void TimePanel::draw_history(const Frame& frame, float height) const {
   const ImVec2 min(std::min(at.x + name_width(frame), at.x + size.x - 1), at.y + std::floor(4 * s));
   const ImVec2 max(at.x + size.x, at.y + size.y - line);
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  draw_text(list, frame.fonts.small, at.x, min.y + std::floor(9 * s), frame.palette.muted, "100%");
-  draw_text(list, frame.fonts.small, at.x, max.y, frame.palette.muted, "0%");
+  draw_text(list, frame.fonts.small, at.x, min.y + std::floor(9 * s), frame.palette.muted, "100 %");
+  draw_text(list, frame.fonts.small, at.x, max.y, frame.palette.muted, "0 %");
   const float baseline = max.y + std::floor(14 * s);
   const auto& points = history_.points();
   if (points.size() < 2) {

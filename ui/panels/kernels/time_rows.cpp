@@ -141,7 +141,7 @@ std::vector<FamilyLegend> legend_of(const StepLanes& lanes) {
   for (std::size_t i = 0; i < kFamilies; ++i) {
     if (shares[i] <= 0) continue;
     legend.push_back(
-        {static_cast<OpFamily>(i), lanes.complete ? fmt::format("{:.1f}%", 100 * shares[i]) : "-"});
+        {static_cast<OpFamily>(i), lanes.complete ? fmt::format("{:.1f} %", 100 * shares[i]) : "-"});
   }
   return legend;
 }

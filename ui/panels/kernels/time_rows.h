@@ -62,7 +62,7 @@ FamilyShares shares_of(const std::vector<training::StepCall>& lane);
 /// A family that has calls in the lane of now.
 struct FamilyLegend {
   OpFamily family{};
-  std::string share;  ///< "45.3%"; "-" as long as there are calls without a time
+  std::string share;  ///< "45.3 %"; "-" as long as there are calls without a time
 };
 std::vector<FamilyLegend> legend_of(const StepLanes& lanes);
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/panels/kernels/own_kernels_rows.h"
 #include "ui/text/numbers.h"
 #include "ui/text/terms.h"
@@ -118,12 +119,13 @@ std::string bench_tip(const BenchRow& row) {
   }
   tip += fmt::format("\n{} at least, {}B/s", bytes_text(row.bytes), si_number(row.bytes / row.median * 1e6));
   if (row.floor > 0) {
-    tip += fmt::format("\n{:.0f}% of the floor, {} \u00b5s", 100 * part_of_floor(row), floor_text(row.floor));
+    tip +=
+        fmt::format("\n{:.0f} % of the floor, {} \u00b5s", 100 * part_of_floor(row), floor_text(row.floor));
   }
   tip += fmt::format("\nworkspace {}", bytes_text(static_cast<double>(row.workspace)));
-  if (row.launches > 0) tip += fmt::format(", {} launch{}", row.launches, row.launches == 1 ? "" : "es");
+  if (row.launches > 0) tip += ", " + files::counted(row.launches, "launch", "launches");
   if (row.resources.registers > 0) {
-    tip += fmt::format("\n{} registers a thread, {} shared a block, occupancy {:.0f}%",
+    tip += fmt::format("\n{} registers a thread, {} shared a block, occupancy {:.0f} %",
                        row.resources.registers, bytes_text(static_cast<double>(row.resources.shared_bytes)),
                        100 * row.resources.occupancy);
     tip.append("\nOccupancy: ").append(explain("Occupancy"));
@@ -133,8 +135,7 @@ std::string bench_tip(const BenchRow& row) {
 
 std::string point_tip(const BenchPoint& point, double roof) {
   const std::string where =
-      point.layer.empty() ? fmt::format("{} layer{} added up", point.layers, point.layers == 1 ? "" : "s")
-                          : point.layer;
+      point.layer.empty() ? files::counted(point.layers, "layer") + " added up" : point.layer;
   std::string tip =
       fmt::format("{} {} {}, {}\n{}FLOP in {} \u00b5s: {}FLOP/s", ops::to_string(point.op), point.variant,
                   core::to_string(point.precision), where, si_number(point.flops),
@@ -146,7 +147,7 @@ std::string point_tip(const BenchPoint& point, double roof) {
   tip += fmt::format("\n{} FLOP/byte", with_thousands(point.intensity(), 1));
   if (roof > 0) {
     tip +=
-        fmt::format("\n{:.0f}% of the roof above it, {}FLOP/s", 100 * point.rate() / roof, si_number(roof));
+        fmt::format("\n{:.0f} % of the roof above it, {}FLOP/s", 100 * point.rate() / roof, si_number(roof));
   }
   return tip;
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
+
 namespace warpscope::ui {
 namespace {
 
@@ -19,17 +21,20 @@ int tensors_that_differ(const training::DeterminismReport& report) {
 
 std::string determinism_summary(const training::DeterminismReport& report) {
   const int count = tensors_that_differ(report);
-  if (count == 0) return fmt::format("all bits equal in {} tensors", report.tensors.size());
+  if (count == 0)
+    return "all bits equal in " + files::counted(static_cast<std::int64_t>(report.tensors.size()), "tensor");
   const auto first = std::find_if(report.tensors.begin(), report.tensors.end(), differs);
-  return fmt::format("{} of {} tensors differ, first {} of {} {}", count, report.tensors.size(),
-                     first->tensor, ops::to_string(first->op), first->variant);
+  return fmt::format("{} of {} {}, first {} of {} {}", count,
+                     files::counted(static_cast<std::int64_t>(report.tensors.size()), "tensor"),
+                     count == 1 ? "differs" : "differ", first->tensor, ops::to_string(first->op),
+                     first->variant);
 }
 
 std::string part_text(const training::TensorDifference& difference) {
   if (difference.different == 0) return "0";
   const double percent =
       100 * static_cast<double>(difference.different) / static_cast<double>(difference.elements);
-  return percent < 0.005 ? "<0.01%" : fmt::format("{:.2f}%", percent);
+  return percent < 0.005 ? "<0.01 %" : fmt::format("{:.2f} %", percent);
 }
 
 }  // namespace warpscope::ui

@@ -14,7 +14,7 @@ int tensors_that_differ(const training::DeterminismReport& report);
 /// conv2d.backward_weights atomic".
 std::string determinism_summary(const training::DeterminismReport& report);
 
-/// The part of its elements that differ: "0.42%", "<0.01%", "0" if none does.
+/// The part of its elements that differ: "0.42 %", "<0.01 %", "0" if none does.
 std::string part_text(const training::TensorDifference& difference);
 
 }  // namespace warpscope::ui

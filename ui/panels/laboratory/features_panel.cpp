@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gpu/files/file.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/laboratory/job_bar.h"
 #include "ui/panels/pictures/confusion_figures.h"
@@ -176,9 +177,9 @@ void draw_figures(const Frame& frame, const features::TrialResult& result, float
             at.y + frame.fonts.large->Ascent * ImGui::GetIO().FontGlobalScale, frame.palette.text, accuracy);
   ImGui::Dummy(ImVec2(width - 8 * s, size + 2 * s));
   trace_item("features.accuracy");
-  tooltip(frame, fmt::format("{} of {} test images got their class.",
+  tooltip(frame, fmt::format("{} of {} got the right class.",
                              with_thousands(std::int64_t{result.judgement.test.right}),
-                             with_thousands(std::int64_t{result.judgement.test.rows})));
+                             files::counted(result.judgement.test.rows, "test image")));
   const std::string what = fmt::format("{}{}", classifiers::classifier_named(result.classifier).title,
                                        result.c > 0 ? fmt::format(", C {}", c_text(result.c)) : "") +
                            (result.gamma.empty() ? "" : ", gamma " + gamma_text(result));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/panels/pictures/confusion_figures.h"
 #include "ui/plot/scatter.h"
 #include "ui/widgets/table.h"
@@ -39,11 +40,11 @@ std::string layers_of(const features::TrialFigures& tried) {
 
 std::string tip_of(const features::TrialFigures& tried) {
   return fmt::format(
-      "{} on {}{}, step {}\nC {}, gamma {}\n{} of {} test images right, learned in {}\nClick to take these "
+      "{} on {}{}, step {}\nC {}, gamma {}\n{} of {} right, learned in {}\nClick to take these "
       "settings.",
       classifiers::classifier_named(tried.classifier).title, tried.layers,
       tried.standardized ? ", standardized" : "", with_thousands(tried.step), c_text(tried.c),
-      gamma_text(tried), accuracy_text(tried.accuracy), with_thousands(tried.test_rows),
+      gamma_text(tried), accuracy_text(tried.accuracy), files::counted(tried.test_rows, "test image"),
       seconds_text(tried.fit_seconds));
 }
 
@@ -82,8 +83,8 @@ std::string cell_tip(const GridResult& grid, std::size_t gamma, std::size_t c) {
   const double accuracy = grid.at(gamma, c);
   if (std::isnan(accuracy)) return text.append("not known yet");
   return text.append(fmt::format(
-      "{} of {} images that were kept back are right, learned in {}\nClick to judge it on the test images.",
-      accuracy_text(accuracy), with_thousands(grid.held_rows),
+      "{} of {} that were kept back are right, learned in {}\nClick to judge it on the test images.",
+      accuracy_text(accuracy), files::counted(grid.held_rows, "image"),
       seconds_text(grid.seconds[gamma * grid.cs.size() + c])));
 }
 
@@ -261,9 +262,10 @@ void draw_features_grid(const Frame& frame, FeaturesController& controller) {
                   grid->layers, with_thousands(grid->step), grid->done(), grid->accuracy.size(),
                   best < 0 ? "" : ", best " + accuracy_text(grid->accuracy[static_cast<std::size_t>(best)]));
   caption(frame, ellipsize(frame.fonts.small, text, ImGui::GetContentRegionAvail().x));
-  tooltip(frame, fmt::format("{}. Learned from {} training images, judged by {} others, every fifth. Such an "
+  tooltip(frame, fmt::format("{}. Learned from {}, judged by {} others, every fifth. Such an "
                              "accuracy is a little lower than one of all training images.",
-                             text, with_thousands(grid->fitted_rows), with_thousands(grid->held_rows)));
+                             text, files::counted(grid->fitted_rows, "training image"),
+                             with_thousands(grid->held_rows)));
   ImGui::Dummy(ImVec2(1, 4 * frame.scale));
   draw_map(frame, controller, *grid);
 }

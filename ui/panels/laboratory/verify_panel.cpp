@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/panels/laboratory/job_bar.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/widgets.h"
@@ -163,9 +164,10 @@ std::string verify_tip(const verify::VerifyRow& row) {
   if (!row.covers.empty()) {
     tip += fmt::format("\none call covers {}; {} sets of these were checked", row.covers, row.sets);
   }
-  tip += fmt::format("\n{} shapes agree, {} are not taken by this variant", row.checked, row.refused);
-  tip += fmt::format("\nworst relative error {:.2e}, tolerance {:.2e} for a sum of {} products",
-                     row.worst_error, row.tolerance, with_thousands(row.terms));
+  tip += fmt::format("\n{} {}, {} {} not taken by this variant", files::counted(row.checked, "shape"),
+                     row.checked == 1 ? "agrees" : "agree", row.refused, row.refused == 1 ? "is" : "are");
+  tip += fmt::format("\nworst relative error {:.2e}, tolerance {:.2e} for a sum of {}", row.worst_error,
+                     row.tolerance, files::counted(row.terms, "product"));
   tip += row.same_bits ? "\ntwo runs gave the same bits" : "\ntwo runs differed in some bits";
   tip += row.declared_deterministic ? "; declared deterministic" : "; declared not deterministic";
   tip += fmt::format("\nworkspace {}", bytes_text(static_cast<double>(row.workspace)));

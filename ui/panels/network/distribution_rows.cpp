@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -335,9 +336,9 @@ std::string tip_of(const DistributionMoment& moment, std::size_t layer, Quantity
   }
   const Distribution* const one = moment.find(layer, quantity);
   if (one == nullptr) return text + fmt::format(": no {}", training::name_of(quantity));
-  text += fmt::format("\n{} numbers, norm {:.3g}\nmean {:.3g}, deviation {:.3g}\nfrom {:.3g} to {:.3g}",
-                      with_thousands(one->elements()), one->norm(), one->mean(), one->deviation(), one->least,
-                      one->most);
+  text += fmt::format("\n{}, norm {:.3g}\nmean {:.3g}, deviation {:.3g}\nfrom {:.3g} to {:.3g}",
+                      files::counted(static_cast<std::int64_t>(one->elements()), "number"), one->norm(),
+                      one->mean(), one->deviation(), one->least, one->most);
   std::string quantiles;
   for (const double part : {0.05, 0.25, 0.5, 0.75, 0.95}) {
     const std::optional<double> value = statistics::quantile(*one, part);
@@ -350,9 +351,9 @@ std::string tip_of(const DistributionMoment& moment, std::size_t layer, Quantity
   if (infinite + nan > 0) text += fmt::format(", {} infinite, {} NaN", infinite, nan);
   if (const auto dead = moment.dead.find(layer);
       dead != moment.dead.end() && quantity == Quantity::activations) {
-    text += fmt::format("\ndead: {} of {} channels, {} of {} units", dead->second.dead_channels,
-                        dead->second.channels, with_thousands(dead->second.dead_units),
-                        with_thousands(dead->second.units));
+    text += fmt::format("\ndead: {} of {}, {} of {}", dead->second.dead_channels,
+                        files::counted(dead->second.channels, "channel"),
+                        with_thousands(dead->second.dead_units), files::counted(dead->second.units, "unit"));
   }
   const bool narrow = quantity == Quantity::activations;
   text.append("\n").append(

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, kQuantities> kMeanings{
 constexpr const char* kLogSteps = "log steps";
 constexpr float kGap = 12, kFigureWidth = 128;  ///< design pixels, of the controls
 constexpr float kLeastHeight = 144;
-constexpr float kTableLeast = 260;
+constexpr float kTableLeast = 260, kStripGap = 6;
 constexpr float kStacked = 560;  ///< narrower panels have the table above the plot
 
 /// The numbers behind the strips, from left to right.
@@ -49,6 +49,14 @@ void text_right(const Frame& frame, float right, float baseline, ImU32 color, st
 
 std::string step_text(const training::DistributionMoment& moment) {
   return "step " + with_thousands(moment.step);
+}
+
+/// From strip to strip, where each is as wide as its name.
+float named_pitch(const Frame& frame) {
+  float longest = 0;
+  for (const char* const name : kQuantityNames)
+    longest = std::max(longest, std::ceil(text_width(frame.fonts.small, name)) + 1);
+  return longest + std::floor(kStripGap * frame.scale);
 }
 
 /// The width of all of them in one row, whatever is chosen.
@@ -150,26 +158,37 @@ void DistributionsPanel::draw_body(const Frame& frame) {
     draw_detail(frame, ImVec2(room.x, room.y - table - ImGui::GetStyle().ItemSpacing.y));
     return;
   }
-  const float table = std::floor(std::clamp(room.x * 0.46f, kTableLeast * s, 720 * s));
+  const float least = std::max(kTableLeast * s, std::min(named_width(frame), 0.6f * room.x));
+  const float table = std::floor(std::clamp(room.x * 0.46f, least, std::max(least, 720 * s)));
   draw_table(frame, ImVec2(table, room.y));
   ImGui::SameLine(0, gap);
   draw_detail(frame, ImVec2(room.x - table - gap, room.y));
 }
 
-DistributionsPanel::Columns DistributionsPanel::columns_of(const Frame& frame, float width) const {
-  const float s = frame.scale, gap = std::floor(6 * s);
-  Columns columns;
+float DistributionsPanel::names_width(const Frame& frame) const {
+  const float s = frame.scale;
+  float longest = 0;
   for (std::size_t layer = 0; layer <= model_.layers.size(); ++layer) {
-    columns.name = std::max(columns.name, text_width(frame.fonts.small, layer_name(model_, layer)));
+    longest = std::max(longest, text_width(frame.fonts.small, layer_name(model_, layer)));
   }
-  columns.name = std::min(std::floor(columns.name + 12 * s), std::floor(96 * s));
-  columns.name =
-      std::max(columns.name, std::ceil(text_width(frame.fonts.small, step_text(*moment_)) + 16 * s));
+  return std::max(std::min(std::floor(longest + 12 * s), std::floor(96 * s)),
+                  std::ceil(text_width(frame.fonts.small, step_text(*moment_)) + 16 * s));
+}
+
+float DistributionsPanel::named_width(const Frame& frame) const {
+  return names_width(frame) + static_cast<float>(kQuantities) * named_pitch(frame) +
+         ImGui::GetStyle().ScrollbarSize;
+}
+
+DistributionsPanel::Columns DistributionsPanel::columns_of(const Frame& frame, float width) const {
+  const float s = frame.scale, gap = std::floor(kStripGap * s);
+  Columns columns;
+  columns.name = names_width(frame);
   columns.figure = std::floor(68 * s);
   for (const std::string_view name : kNumberNames)
     columns.figure = std::max(columns.figure, std::ceil(text_width(frame.fonts.small, name) + 12 * s));
   const auto strips = static_cast<float>(kQuantities), numbers = static_cast<float>(kNumbers.size());
-  columns.figures = width - columns.name - numbers * columns.figure > strips * 64 * s;
+  columns.figures = width - columns.name - numbers * columns.figure > strips * named_pitch(frame);
   const float left = width - columns.name - (columns.figures ? numbers * columns.figure : 0);
   columns.pitch = std::floor(left / strips);
   columns.strip = std::max(8.0f, columns.pitch - gap);

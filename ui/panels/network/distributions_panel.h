@@ -46,6 +46,8 @@ class DistributionsPanel {
   void draw_figure_choice(const Frame& frame);
   void draw_body(const Frame& frame);
   void draw_table(const Frame& frame, ImVec2 size);
+  float names_width(const Frame& frame) const;  ///< of the column of layers
+  float named_width(const Frame& frame) const;  ///< of a table whose strips are as wide as their names
   Columns columns_of(const Frame& frame, float width) const;
   void draw_head(const Frame& frame, const Columns& columns) const;
   void draw_row(const Frame& frame, const Columns& columns, std::size_t layer);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/laboratory/job_bar.h"
@@ -53,7 +54,8 @@ void draw_progress(const Frame& frame, const MapController& maps) {
     const std::string failure = own ? sentence(state.failure) : "";
     std::string text = failure;
     if (text.empty() && map && !map->done()) {
-      text = fmt::format("ended after {} of {} iterations", map->iteration, map->iterations);
+      text =
+          fmt::format("ended after {} of {}", map->iteration, files::counted(map->iterations, "iteration"));
     }
     if (text.empty() && map) text = map_age(*map, frame.snapshot);
     if (text.empty()) return ImGui::NewLine();
@@ -323,9 +325,9 @@ void LatentPanel::draw_plane(const Frame& frame) {
   if (const auto end = plane_.draw(frame, points_, marks, size)) walk_.go_to(*end);
   draw_figures(
       frame, corner,
-      fmt::format("{} {}, {} numbers each, step {}", latents_->count,
-                  trains_on_texts(frame) ? "texts" : "images", with_thousands(latents_->latent.elements()),
-                  with_thousands(latents_->step)),
+      fmt::format("{}, {} each, step {}",
+                  files::counted(latents_->count, trains_on_texts(frame) ? "text" : "image"),
+                  files::counted(latents_->latent.elements(), "number"), with_thousands(latents_->step)),
       fmt::format(
           "The latent is {}. Its numbers, for the first {} test images, in the plane of their first two "
           "principal components. From look to look a component keeps its sign and its place, by the inner "

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/frame/kept_views.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
@@ -85,8 +86,8 @@ std::string kept_text(const DiagramRow& row) {
 }
 
 std::string extent_tip(const models::Extent& extent) {
-  return fmt::format("{} numbers an image: height \u00d7 width \u00d7 channels.",
-                     with_thousands(extent.elements()));
+  return fmt::format("{} an image: height \u00d7 width \u00d7 channels.",
+                     files::counted(extent.elements(), "number"));
 }
 
 void draw_numbers(const Frame& frame, Table& table, const DiagramRow& row, const StepTimes& times) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/models/model_file.h"
 #include "ui/frame/trace.h"
 #include "ui/input/cursor.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr float kFileWidth = 176, kLeastSummary = 280, kAddWidth = 160;  // design pixels
 
 std::string count_text(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", with_thousands(count), what, count == 1 ? "" : "s");
+  return files::counted(static_cast<std::int64_t>(count), what);
 }
 
 std::string parameters_text(const DraftSummary& summary) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/frame/frame_phases.h"
 #include "ui/frame/kept_views.h"
 #include "ui/images/colour_bar.h"
@@ -385,10 +386,10 @@ void NetworkPanel::draw_card(const Frame& frame, std::size_t output, ImVec2 min,
   centred(values.layer, frame.palette.text, min.y + 4 * s + side + line - 3 * s);
   centred(shape_text(values), frame.palette.muted, min.y + 4 * s + side + 2 * line - 3 * s);
   if (hovered) {
-    pointer_tip(frame,
-                fmt::format("{}: {} values, height \u00d7 width \u00d7 channels. The picture is its channel "
-                            "with the largest variance.",
-                            values.layer, with_thousands(values.values.size())));
+    pointer_tip(frame, fmt::format("{}: {}, height \u00d7 width \u00d7 channels. The picture is its channel "
+                                   "with the largest variance.",
+                                   values.layer,
+                                   files::counted(static_cast<std::int64_t>(values.values.size()), "value")));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -290,11 +291,11 @@ TileLayout lay_out_tiles(int count, int width, int height, float room_width, flo
 
 std::array<std::string, 3> exciting_sentences(const training::ChannelActivations& seen,
                                               const std::string& layer, std::size_t channel) {
-  const std::string images = with_thousands(seen.images), step = with_thousands(seen.step);
-  return {fmt::format("these of {} test images excite {}, channel {} most; step {}", images, layer, channel,
-                      step),
-          fmt::format("these of {} test images excite channel {} most", images, channel),
-          fmt::format("of {} test images; step {}", images, step)};
+  const std::string images = files::counted(static_cast<std::int64_t>(seen.images), "test image"),
+                    step = with_thousands(seen.step);
+  return {fmt::format("these of {} excite {}, channel {} most; step {}", images, layer, channel, step),
+          fmt::format("these of {} excite channel {} most", images, channel),
+          fmt::format("of {}; step {}", images, step)};
 }
 
 NetworkStrip make_strip(const training::Inspection& inspection) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/images/conversion.h"
 #include "ui/widgets/widgets.h"
 
@@ -154,9 +155,9 @@ std::vector<std::string> words_of(const models::Model& model, const Explanation&
                           sum.stored)
             : fmt::format("{} = the mean over its input: {:.6g}", model.layers[layer - 1].name, sum.stored));
   } else {
-    result.push_back(fmt::format("{} = bias {:.6g} + {} products = {:.6g}",
-                                 model.layers[sum.sum.output - 1].name, sum.bias, sum.terms.size(),
-                                 sum.total));
+    result.push_back(
+        fmt::format("{} = bias {:.6g} + {} = {:.6g}", model.layers[sum.sum.output - 1].name, sum.bias,
+                    files::counted(static_cast<std::int64_t>(sum.terms.size()), "product"), sum.total));
   }
   for (const Passage& passage : sum.passages) result.push_back(passage_text(model, passage));
   return result;

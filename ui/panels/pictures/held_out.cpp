@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/panels/tinted_text.h"
@@ -217,8 +218,9 @@ std::string no_predictions_text(const training::Snapshot& snapshot) {
   if (snapshot.state == TrainerState::preparing) return "No predictions yet: the training is being prepared.";
   if (snapshot.state == TrainerState::failed)
     return "No predictions: the training ended before the first evaluation.";
-  std::string text = fmt::format("No predictions yet: the first evaluation, of {} held-out images, ",
-                                 with_thousands(snapshot.test_images));
+  std::string text =
+      fmt::format("No predictions yet: the first evaluation, of {}, ",
+                  files::counted(static_cast<std::int64_t>(snapshot.test_images), "held-out image"));
   if (snapshot.next_evaluation == 0) return text + "comes in some steps.";
   if (snapshot.step >= snapshot.next_evaluation) return text + "is under way.";
   const std::uint64_t steps = snapshot.next_evaluation - snapshot.step;
@@ -240,10 +242,7 @@ std::string loss_text(float loss) {
   if (loss >= 1000) return fmt::format("{:.0e}", loss);
   if (loss >= 0.1f) return fmt::format("{:.{}f}", loss, loss < 10 ? 2 : loss < 100 ? 1 : 0);
   if (loss >= 0.001f || loss <= 0) return fmt::format("{:.{}f}", loss, loss >= 0.01f ? 3 : loss > 0 ? 4 : 0);
-  // fmt writes two digits of the exponent where one is enough.
-  const int exponent = static_cast<int>(std::floor(std::log10(loss)));
-  return fmt::format("{:.{}f}e{}", loss / std::pow(10.0f, static_cast<float>(exponent)),
-                     exponent > -10 ? 1 : 0, exponent);
+  return fmt::format("{:.0e}", loss);
 }
 
 }  // namespace warpscope::ui

@@ -107,7 +107,7 @@ std::string count_unit(const HeldOut& held_out, std::uint64_t shown);
 std::string nothing_text(const HeldOut& held_out, const PredictionChoice& choice);
 /// Why there are no predictions, and when the first come, as it is said of images.
 std::string no_predictions_text(const training::Snapshot& snapshot);
-/// "4.21", "0.0012", "3.4e-5" or "nan": a loss in a cell in two or three digits, at most six letters long.
+/// "4.21", "0.0012", "3e-05" or "nan": a loss in a cell, at most six letters long.
 std::string loss_text(float loss);
 
 }  // namespace warpscope::ui

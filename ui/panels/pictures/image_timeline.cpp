@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/messages/image_history.h"
 #include "ui/frame/kept_views.h"
 #include "ui/input/cursor.h"
@@ -61,7 +62,7 @@ std::string age_text(std::uint64_t newest_step, std::optional<std::uint64_t> sho
   if (!shown_step) return "-";
   if (newest_step <= *shown_step) return "now";
   const std::uint64_t age = newest_step - *shown_step;
-  return fmt::format("{} step{} ago, step {}", with_thousands(age), age == 1 ? "" : "s",
+  return fmt::format("{} ago, step {}", files::counted(static_cast<std::int64_t>(age), "step"),
                      with_thousands(*shown_step));
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "ui/images/colour_bar.h"
 #include "ui/input/cursor.h"
 #include "ui/panels/pictures/picture_magnifier.h"
@@ -282,8 +283,10 @@ void ImagesPanel::draw_title(const Frame& frame, const PictureScene& scene) {
   const float mean_width =
       text_width(frame.fonts.numbers, mean) + text_width(frame.fonts.small, unit) + 21 * s;
   if (ImGui::GetContentRegionAvail().x >= mean_width + zoom) {
-    value_with_unit(frame, mean, unit,
-                    fmt::format("Mean over the {} images shown. {}", figures.size(), tip_of(metric)));
+    value_with_unit(
+        frame, mean, unit,
+        fmt::format("Mean over the {} shown. {}",
+                    files::counted(static_cast<std::int64_t>(figures.size()), "image"), tip_of(metric)));
     ImGui::SameLine(0, 16 * s);
   }
   zoom_buttons(frame, "images.zoom", grid_.zoom(),

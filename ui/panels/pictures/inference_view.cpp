@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "ui/text/numbers.h"
 #include "ui/widgets/table.h"
@@ -149,10 +150,11 @@ void draw_inference_rank(const Frame& frame, Table& table, const InferenceRank& 
 }
 
 std::string inference_heading(const InferenceFigures& figures) {
-  return fmt::format(
-      "{} of {} in {} ms by {} rank{}, in batches of {}: {}/s over all", with_thousands(figures.images),
-      files::escaped(figures.data), milliseconds_text(kMilliseconds * figures.seconds), figures.ranks.size(),
-      figures.ranks.size() == 1 ? "" : "s", figures.batch, with_thousands(figures.images_per_second, 0));
+  return fmt::format("{} of {} in {} ms by {}, in batches of {}: {}/s over all",
+                     with_thousands(figures.images), files::escaped(figures.data),
+                     milliseconds_text(kMilliseconds * figures.seconds),
+                     files::counted(static_cast<std::int64_t>(figures.ranks.size()), "rank"), figures.batch,
+                     with_thousands(figures.images_per_second, 0));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gpu/data/notices.h"
+#include "gpu/files/file.h"
 #include "ui/text/numbers.h"
 
 namespace warpscope::ui {
@@ -40,7 +41,7 @@ std::string path_of_address(std::string_view address) {
 }
 
 std::string count_text(std::int64_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "picture" : "pictures");
+  return files::counted(static_cast<std::int64_t>(count), "picture");
 }
 
 /// What was not taken, what was, and what was done to it.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "ui/frame/kept_views.h"
 #include "ui/frame/trace.h"
@@ -129,8 +130,9 @@ std::string TypedField::lost_text(const Frame& frame) const {
     result += (result.empty() ? "" : " ") + sentence;
   };
   if (cut_ > 0) {
-    add(fmt::format("The last {} characters of what was pasted had no room: the field holds {}.",
-                    with_thousands(cut_), with_thousands(kMostCharacters)));
+    add(fmt::format("The last {} of what was pasted had no room: the field holds {}.",
+                    files::counted(static_cast<std::int64_t>(cut_), "character"),
+                    with_thousands(kMostCharacters)));
   }
   if (replaced > 0) {
     add(fmt::format(

@@ -67,6 +67,8 @@ class PredictionsPanel {
   static std::span<const char* const> tabs();
   /// Needs the OpenGL context: images are uploaded as they are seen.
   void draw(const Frame& frame);
+  /// From the next frame on.
+  void show_confusion() { tab_ = kConfusion; }
   /// Frees what belongs to OpenGL; called before the context goes.
   void shutdown();
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/files/utf8.h"
 #include "gpu/runs/run_reader.h"
 #include "ui/frame/trace.h"
@@ -131,7 +132,7 @@ void draw_figures(const Frame& frame, Table& table, const runs::RunSummary& run,
   draw_settings_of(frame, table, run, color);
   table.number(kEpochs,
                std::isfinite(run.epochs) ? with_thousands(run.epochs, run.epochs < 100 ? 2 : 0) : "-", color,
-               fmt::format("{} steps", with_thousands(run.steps)));
+               files::counted(static_cast<std::int64_t>(run.steps), "step"));
   table.number(kTrain, number_text(run.final_train_loss), color);
   const auto held_out = [&](std::size_t column, double test, double validation, const auto& text) {
     if (std::isfinite(test) || !std::isfinite(validation)) return table.quantity(column, text(test), color);

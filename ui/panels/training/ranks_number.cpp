@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/files/file.h"
 #include "gpu/settings/division.h"
 #include "ui/settings/steering.h"
 #include "ui/widgets/widgets.h"
@@ -54,7 +55,7 @@ RanksNumber ranks_number_of(const training::Snapshot& snapshot) {
 }
 
 std::string ranks_word(int number) {
-  return number == 1 ? "1 rank" : fmt::format("{} ranks", number);
+  return files::counted(number, "rank");
 }
 
 float ranks_number_width(const Frame& frame) {

@@ -209,7 +209,7 @@ void draw_rank(const Frame& frame, Table& table, const RanksOfStep& ranks, std::
                    ? fmt::format("With nothing but its own work it would take {} images/s.",
                                  speed_text(row.own_images_per_second))
                    : std::string());
-  table.number(kExposed, fmt::format("{:.1f}%", 100 * row.exposed()),
+  table.number(kExposed, fmt::format("{:.1f} %", 100 * row.exposed()),
                row.waits() ? palette.warning : palette.text);
 }
 

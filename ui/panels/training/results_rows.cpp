@@ -121,8 +121,9 @@ ResultCell checkpoint_cell(const training::Snapshot& snapshot, const LastCheckpo
                       : "None has been written yet: they come every few epochs and at the end."};
   }
   std::string when = last.seen >= 0 ? ago_text(now - last.seen) : "";
+  const std::string steps = snapshot.checkpoint_step == 1 ? "step" : "steps";
   return {
-      "checkpoint", with_thousands(snapshot.checkpoint_step), when.empty() ? "steps" : "steps, " + when,
+      "checkpoint", with_thousands(snapshot.checkpoint_step), when.empty() ? steps : steps + ", " + when,
       "Steps done at the newest checkpoint: weights, optimizer state and all that is needed to go on from "
       "there with --resume."};
 }
@@ -191,7 +192,7 @@ std::vector<ResultCell> step_cells(const training::Snapshot& snapshot) {
   }
   if (scaled || snapshot.skipped_steps > 0) {
     cells.push_back(
-        {"skipped", with_thousands(snapshot.skipped_steps), "steps",
+        {"skipped", with_thousands(snapshot.skipped_steps), snapshot.skipped_steps == 1 ? "step" : "steps",
          "Steps whose gradients overflowed: their update was skipped, the weights stayed as they were."});
   }
   return cells;

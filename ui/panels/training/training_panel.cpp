@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gpu/core/error.h"
+#include "gpu/files/file.h"
 #include "gpu/settings/augment_settings.h"
 #include "ui/images/byte_colours.h"
 #include "ui/panels/data_texts.h"
@@ -318,10 +319,10 @@ training::OptimizerSettings with_scheme(training::OptimizerSettings settings, bo
 
 std::string update_images_text(const training::OptimizerSettings& settings, int batch) {
   if (batch <= 0) return "";
-  if (settings.per_sample) return fmt::format("each of {} images updates", with_thousands(batch));
-  if (settings.accumulate == 1) return fmt::format("{} images an update", with_thousands(batch));
-  return fmt::format("\u00d7 {} = {} images an update", with_thousands(batch),
-                     with_thousands(static_cast<std::int64_t>(settings.accumulate) * batch));
+  if (settings.per_sample) return fmt::format("each of {} updates", files::counted(batch, "image"));
+  if (settings.accumulate == 1) return files::counted(batch, "image") + " an update";
+  return fmt::format("\u00d7 {} = {} an update", with_thousands(batch),
+                     files::counted(static_cast<std::int64_t>(settings.accumulate) * batch, "image"));
 }
 
 std::span<const char* const> TrainingPanel::tabs() {
