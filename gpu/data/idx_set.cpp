@@ -17,7 +17,6 @@ namespace warpscope::data {
 namespace {
 
 namespace fs = std::filesystem;
-using files::grouped;
 using files::InputFile;
 using files::is_there;
 

@@ -136,7 +136,7 @@ void MainView::draw_viewed_run(const Frame& frame) {
 }
 
 /// A step that is pinned no longer is computed no longer.
-void MainView::let_aside_go(const Frame& frame) {
+void MainView::let_aside_go(const Frame& frame) const {
   if (frame.cursor == nullptr || !frame.cursor->aside) return;
   Cursor& cursor = *frame.cursor;
   if (cursor.step == cursor.aside || panels_.loss.pinned_step(cursor) == cursor.aside) return;

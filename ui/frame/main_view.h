@@ -133,7 +133,7 @@ class MainView {
   void follow_way_back(const Frame& frame);
   void tell_rewind(const Frame& frame);
   void only_set_back(const Frame& frame);
-  void let_aside_go(const Frame& frame);
+  void let_aside_go(const Frame& frame) const;
   void watch_view();
   ActionScene action_scene(const Frame& frame);
   void add_panel_actions(ActionScene& scene);
