@@ -41,8 +41,7 @@ struct EngineOptions : EngineSettings {
   int shown_images = 0;
   ops::Variants variants = ops::built_in_variants();  ///< to choose from
   std::shared_ptr<SharedDevices> shared;              ///< with trainings beside it; nullptr: nothing is
-  std::shared_ptr<const DeviceData>
-      device_data;                    ///< of this very set, there already; nullptr: it is uploaded
+  std::shared_ptr<const DeviceData> device_data;      ///< of this very set; nullptr: it is uploaded
   std::shared_ptr<ranks::Sums> sums;  ///< over the ranks of the training; nullptr: there is one
 };
 

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::array<std::int64_t, 4> kCounts{300, 1000, 3000, 10'000};
 
-std::string counted(std::int64_t number) {
-  return with_thousands(number);
-}
-
 ValueSpec spec_of(const char* name, const char* label, const char* tip, const ValueLimits& limits,
                   const ValueScale& scale) {
   ValueSpec spec;
@@ -73,13 +69,13 @@ std::vector<std::int64_t> map_counts(std::int64_t all) {
 }
 
 std::string map_count_text(std::int64_t images) {
-  return images == 0 ? std::string("auto") : counted(images);
+  return images == 0 ? std::string("auto") : with_thousands(images);
 }
 
 std::string map_text(const features::MapPicture& map) {
   const features::MapFacts& facts = *map.facts;
   const std::int64_t all = facts.subject.data ? facts.subject.data->test.count : facts.images;
-  const std::string part = facts.images < all ? counted(facts.images) + " of " : "";
+  const std::string part = facts.images < all ? with_thousands(facts.images) + " of " : "";
   return fmt::format("{}{}, {} each, step {}", part, files::counted(all, "image"),
                      files::counted(facts.columns, "number"), with_thousands(facts.subject.step));
 }
@@ -110,7 +106,8 @@ std::vector<JobFigure> map_figures(const features::MapPicture& map) {
   const features::MapFacts& facts = *map.facts;
   figures.push_back(
       {"step", with_thousands(facts.subject.step), "", "The training step whose weights made the features."});
-  figures.push_back({"iterations", counted(map.iteration), fmt::format("of {}", counted(map.iterations)),
+  figures.push_back({"iterations", with_thousands(map.iteration),
+                     fmt::format("of {}", with_thousands(map.iterations)),
                      "How often all points have moved."});
   if (map.objective) {
     figures.push_back(

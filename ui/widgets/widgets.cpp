@@ -407,8 +407,7 @@ void draw_step_line(const Frame& frame) {
   tooltip(frame,
           "The pinned step, or the nearest of which something was kept; the training is not moved. Click, or "
           "Esc: the newest again. A right click in the curves can compute the step aside, or rewind the "
-          "training to "
-          "it, for all views.");
+          "training to it, for all views.");
   if (clicked && frame.cursor != nullptr) let_step_go(*frame.cursor);
   draw_step_buttons(frame, aside, rewind, height);
 }

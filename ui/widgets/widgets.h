@@ -176,8 +176,7 @@ inline constexpr const char* kRewindTip =
 /// The same of the button that computes it aside.
 inline constexpr const char* kAsideTip =
     "Computes this step again from the moment before it, beside the training, which goes on: this view shows "
-    "it, as "
-    "do the other views of the network's inside. Esc lets it go.";
+    "it, as do the other views of the network's inside. Esc lets it go.";
 
 /// Width in pixels of a text_button().
 float text_button_width(const Frame& frame, std::string_view label);
