@@ -225,7 +225,7 @@ void Engine::give(const calls::Call& call) const {
 const plan::PlanNode* Engine::first_sum_on_device() const {
   const auto found = std::ranges::find_if(training_->nodes(), [](const plan::PlanNode& node) {
     if (!ops::contract(node.op).adds_over_ranks || node.variant == nullptr) return false;
-    return node.variant->name != "loops" && node.variant->name != "host_mpi";
+    return node.variant->device == core::DeviceKind::cuda && node.variant->name != "host_mpi";
   });
   return found == training_->nodes().end() ? nullptr : &*found;
 }

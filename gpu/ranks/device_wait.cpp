@@ -25,7 +25,7 @@ void DeviceWait::look(const std::optional<Collective>& collective, std::uint64_t
   if (!told_.empty() || silent.empty() || waited_ < kSilent) return;
   told_ = silent;
   purpose_ = told(*collective, step);
-  tell(told_, fmt::format("{} {} not come to {} for {:.1f} s", names(told_),
+  tell(told_, fmt::format("{} {} not come to {} within {:.1f} s", names(told_),
                           told_.size() == 1 ? "has" : "have", purpose_, seconds()));
 }
 

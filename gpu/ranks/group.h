@@ -80,7 +80,7 @@ std::vector<T> gathered(Group& group, const T& mine) {
   return all;
 }
 
-/// Told once when ranks have let the others wait for a second: "rank 2 has not come to the gradients of step 12 for
+/// Told once when ranks have let the others wait for a second: "rank 2 has not come to the gradients of step 12 within
 /// 1.0 s"; and with no ranks when all have come after all.
 using TellSlow = std::function<void(const std::vector<int>& ranks, const std::string& sentence)>;
 
@@ -115,7 +115,7 @@ class Meeting {
   /// look, and end where they do not, not even once.
   virtual void set_patience_to_begin(std::chrono::milliseconds /*patience*/) {}
   /// On rank 0, before the first look(): who is told of ranks that begin and have not looked for a second: "rank 2 (pid
-  /// 123) has not answered for 1.0 s while it begins"; and with no ranks once all have.
+  /// 123) has not answered within 1.0 s while it begins"; and with no ranks once all have.
   virtual void tell_silent(const TellSlow& /*tell*/) {}
   /// On rank 0: ends all others at once, where they are processes that it can end.
   virtual void end_others() {}

@@ -83,7 +83,7 @@ class Wait {
   void name(const std::vector<int>& ranks) {
     if (ranks.empty() || !may_tell()) return;
     named_ = ranks;
-    tell_(ranks, fmt::format("{} {} not come to {} for {:.1f} s", names_of(ranks),
+    tell_(ranks, fmt::format("{} {} not come to {} within {:.1f} s", names_of(ranks),
                              ranks.size() == 1 ? "has" : "have", purpose_, seconds()));
   }
   void has_ended() {

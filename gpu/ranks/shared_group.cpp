@@ -112,7 +112,7 @@ void SharedGroup::sleep_for(const Absent& absent, const Changes& changes, bool t
     if (tells && slow.empty() && waited >= kSlow) {
       slow = numbers(missing);
       if (tell_slow_) {
-        tell_slow_(slow, fmt::format("{} {} not come to {} for {:.1f} s", names(slow),
+        tell_slow_(slow, fmt::format("{} {} not come to {} within {:.1f} s", names(slow),
                                      slow.size() == 1 ? "has" : "have", purpose_, in_seconds(waited)));
       }
     }

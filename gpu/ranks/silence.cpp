@@ -40,7 +40,7 @@ void Silence::tell(const std::function<std::string(int rank)>& name_of,
   if (silent.empty()) return end();
   told_ = silent;
   const bool one = silent.size() == 1;
-  tell_(silent, fmt::format("{} {} not answered for {:.1f} s while {}{}", names, one ? "has" : "have",
+  tell_(silent, fmt::format("{} {} not answered within {:.1f} s while {}{}", names, one ? "has" : "have",
                             std::chrono::duration<double>(longest).count(), one ? "it begins" : "they begin",
                             awaited_.empty() ? "" : "; the others wait for " + awaited_));
 }

@@ -29,8 +29,8 @@ class Silence {
   std::chrono::milliseconds note(int rank, std::uint32_t answers, std::chrono::milliseconds passed);
   /// Those that have answered once and not for about a second.
   std::vector<int> silent() const;
-  /// Tells of them where others than before are silent: "rank 2 (pid 123) has not answered for 1.0 s while it begins",
-  /// by `name_of`; and once none is any more. `stopped`: no need to wait for its first answer.
+  /// Tells of them where others than before are silent: "rank 2 (pid 123) has not answered within 1.0 s while it
+  /// begins", by `name_of`; and once none is any more. `stopped`: no need to wait for its first answer.
   void tell(const std::function<std::string(int rank)>& name_of,
             const std::function<bool(int rank)>& stopped);
   /// What they began is done: who was silent is not any more.

@@ -18,6 +18,11 @@ void Sums::note_purpose(const Collective& collective) {
   group_->note_purpose(told(collective, step, steps_lie_ahead_));
 }
 
+Group& Sums::group_for(const Collective& collective) {
+  note_purpose(collective);
+  return *group_;
+}
+
 void Sums::note_on_device(const std::optional<Collective>& collective) {
   const std::lock_guard lock(mutex_);
   on_device_ = collective;

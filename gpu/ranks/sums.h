@@ -33,6 +33,8 @@ class Sums {
   /// sum_over_ranks(). What is thrown is kept for check(), and then this and all later calls leave `values` as they
   /// are: a device cannot be told of it. `collective` is told where a rank is missing or slow.
   void add(std::span<float> values, float share, const Collective& collective) noexcept;
+  /// For an operation of a step that adds by itself, by the thread that calls add(): `collective` is told likewise.
+  Group& group_for(const Collective& collective);
   /// The step that is ordered next, from 1. From any thread.
   void note_step(std::uint64_t step) { step_ = step; }
   /// What a GPU adds first in each step from now on; nothing where add() does.

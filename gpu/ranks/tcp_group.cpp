@@ -278,7 +278,7 @@ void TcpGroup::wait_for_all(Tells tells) {
     if (!tell_slow_ || !slow.empty() || waited < kTcpSlow) continue;
     slow = awaited();
     if (slow.empty()) continue;
-    tell_slow_(slow, fmt::format("{} {} not come to {} for {:.1f} s", names(slow),
+    tell_slow_(slow, fmt::format("{} {} not come to {} within {:.1f} s", names(slow),
                                  slow.size() == 1 ? "has" : "have", purpose_, so_far()));
   }
   if (slow.empty()) return;

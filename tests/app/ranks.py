@@ -177,8 +177,8 @@ class Ranks(ProgramCase):
         run_dir = self.path("run")
         process, other = self.start_and_find_a_rank(run_dir)
         os.kill(other, signal.SIGSTOP)
-        named = rf"rank [12] \(pid {other}\).* not answered for \d\.\d s while (it begins|they begin)"
-        late = r"ranks? [12].* not come to .* step [\d,]+ for \d\.\d s"  # where it had begun before it was stopped
+        named = rf"rank [12] \(pid {other}\).* not answered within \d\.\d s while (it begins|they begin)"
+        late = r"ranks? [12].* not come to .* step [\d,]+ within \d\.\d s"  # where it had begun before it was stopped
         self.read_until(process.stderr, rf"\Awarpscope: .*({named}|{late})\n\Z")  # the others may be slow too
         os.kill(other, signal.SIGCONT)
         self.read_until(process.stderr, "answer again|ha(s|ve) come to")
@@ -204,7 +204,7 @@ class Ranks(ProgramCase):
         process, others, run_dir = self.start_long()
         os.kill(others[1], signal.SIGSTOP)
         line = process.stderr.readline()  # told though rank 0 stands still as well
-        self.assertRegex(line, r"\Awarpscope: ranks? [12].* not come to .* step [\d,]+ for \d\.\d s\n\Z")
+        self.assertRegex(line, r"\Awarpscope: ranks? [12].* not come to .* step [\d,]+ within \d\.\d s\n\Z")
         steps = len(losses_of(run_dir))
         os.kill(others[1], signal.SIGCONT)
         self.wait_for_step(process, run_dir, steps + 5)

@@ -2,12 +2,12 @@
 # Everything that needs a GPU, in one go: every variant against the reference, compute-sanitizer, random live switches,
 # whole steps of every network under memcheck, the loss curves and networks in files against PyTorch, their accuracy,
 # the benchmark, training on images in every precision, optimizers and runs that are gone on with, classifiers and maps
-# of features, the window with every image path, how fast its views answer, and the speed of all presets against a build
-# of the parent commit ($PARENT: its warpscope).
+# of features, how soon a past step is there again, the window with every image path, how fast its views answer, and the
+# speed of all presets against a build of the parent commit ($PARENT: its warpscope).
 #
 #   tests/gpu/run.sh BUILD [OUT] [PART...]
 #                         parts (default: all): proof steps curve networks epochs bench speed network_speed accuracy
-#                         train watch half runs features tables ranks memory kernels window views parent
+#                         train watch half runs features tables ranks memory kernels rewinds window views parent
 #
 # BUILD holds a build with CUDA for this GPU; OUT (default: gpu-results) gets logs, runs and screenshots. A part whose
 # means are missing (compute-sanitizer, PyTorch, a display) says so and counts as skipped. CSV=docs/measurements writes
@@ -17,7 +17,7 @@ set -uo pipefail
 build=$(cd "${1:?usage: run.sh BUILD [OUT] [PART...]}" && pwd)
 out=${2:-gpu-results}
 shift $(($# > 1 ? 2 : 1))
-parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train watch half runs features tables ranks memory kernels window views parent}
+parts=${*:-proof steps curve networks epochs bench speed network_speed accuracy train watch half runs features tables ranks memory kernels rewinds window views parent}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -633,13 +633,20 @@ part_ranks() {
   [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -ge 2 ] || { echo "no two GPUs"; return 77; }
   local code=0 ranks=(python3 "$here"/tests/gpu/ranks.py)
   "${ranks[@]}" "$build"/warpscope --steps 2000 --peer --variants p2p_two_shot,nccl_plain,host_mpi --csv "$(table ranks)" || code=1
-  "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_two_shot,nccl_plain,nccl --csv "$(table ranks_buckets)" || code=1
-  "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_one_shot,p2p_two_shot,nccl_plain --csv "$(table ranks_sums)" || code=1
+  "${ranks[@]}" "$build"/warpscope --steps 2000 --weak --variants p2p_one_shot,p2p_two_shot,nccl_plain,nccl \
+    --csv "$(table ranks_buckets)" || code=1
   "${ranks[@]}" "$build"/tests/allreduce_bench --sum --csv "$(table ranks_sums)" || code=1
   python3 "$here"/tests/gpu/rank_kills.py "$build"/warpscope --gpus 2 --times 20 --model autoencoder --data builtin \
     --batch 256 --steps 4000 || code=1
   "${ranks[@]}" "$build"/warpscope --infer --csv "$(table ranks_inference)" || code=1
   return $code
+}
+
+# `ninja rewind_times` builds it.
+part_rewinds() {
+  [ -x "$build"/tests/rewind_times ] || { echo "no rewind_times"; return 77; }
+  "$build"/tests/rewind_times 2>&1 | tee "$out/rewinds.log"
+  return "${PIPESTATUS[0]}"
 }
 
 part_views() {

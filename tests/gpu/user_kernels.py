@@ -296,13 +296,13 @@ def prove_all(checks, ops, examples, arguments):
     jobs += [(f"template {op}", lambda o=op, n=number: checks.new([o], f"template_{n}.cu"))
              for number, op in enumerate(ops)]
     checks.whole(jobs if arguments.first == 0 else [])
+    if arguments.first == 0:
+        time_verdicts(checks, ops, time.time())
     steps = len(training.speeds())
     checks.one_by_one([(f"fault {name}", lambda n=name, t=text, p=pattern: checks.fault(n, t, p))
                        for name, text, pattern in (FAULTS if arguments.first == 0 else [])])
     checks.one_by_one(faults_of(checks, ops, arguments))
     meanwhile = training.speeds()[steps:]
-    if arguments.first == 0:
-        time_verdicts(checks, ops, time.time())
     code, told = training.finish()
     checks.say(code == 0, "a training beside them", told)
     if before and meanwhile:
@@ -310,6 +310,22 @@ def prove_all(checks, ops, examples, arguments):
         print(f"images/s of the training: {statistics.median(before):.0f} before, {statistics.median(meanwhile):.0f} "
               f"(mean {statistics.mean(meanwhile):.0f}) during trials one by one: {100 * share:.1f} %; "
               f"target {100 * SPEED_TARGET:.0f} %", flush=True)
+
+
+def time_lesson(checks, examples, begin, left):
+    """The lesson's last two kernels beside the variants, and all of them at two shapes, with no training."""
+    print(f"-- {time.monotonic() - begin:.0f} s; times of the lesson, alone on the GPU", flush=True)
+    for file in examples[-2:]:
+        code, out, error = checks.run("kernel", "check", file, timeout=left(30))
+        print(out, error, sep="", flush=True)
+        checks.say(code == 0 and "times yours" in out, f"time {file}", f"exit {code}")
+    if left(100) > 20:
+        kernels = [word for file in examples[:-1] for word in ("--kernel", file)]
+        code, out, error = checks.run("bench", "--device", "cuda:0", "--op", "conv2d.forward",
+                                      "--precision", "fp32", "--samples", "10", "--shape", "128x16x16x256:128x3x3",
+                                      "--shape", "128x8x8x128:128x3x3", *kernels, timeout=left(60))
+        print(out[-6000:], error, sep="\n", flush=True)
+        checks.say(code == 0, "bench of the lesson", f"exit {code}")
 
 
 def main():
@@ -335,18 +351,8 @@ def main():
         print(f"{len(ops)} operations and chains, {len(examples)} examples, {len(FAULTS)} faults and "
               f"{arguments.faults} of the table; {os.cpu_count()} cores", flush=True)
         prove_all(checks, ops, examples, arguments)
-        print(f"-- {time.monotonic() - begin:.0f} s; times of the lesson, alone on the GPU", flush=True)
-        for file in examples[-2:]:
-            code, out, error = checks.run("kernel", "check", file, timeout=left(30))
-            print(out, error, sep="", flush=True)
-            checks.say(code == 0 and "times yours" in out, f"time {file}", f"exit {code}")
-        if left(100) > 20:
-            kernels = [word for file in examples[:-1] for word in ("--kernel", file)]
-            code, out, error = checks.run("bench", "--device", "cuda:0", "--op", "conv2d.forward",
-                                          "--precision", "fp32", "--samples", "10", "--shape", "128x16x16x256:128x3x3",
-                                          "--shape", "128x8x8x128:128x3x3", *kernels, timeout=left(60))
-            print(out[-6000:], error, sep="\n", flush=True)
-            checks.say(code == 0, "bench of the lesson", f"exit {code}")
+        if arguments.first == 0:
+            time_lesson(checks, examples, begin, left)
         print(f"== {checks.passed} passed, {len(checks.failed)} failed in {time.monotonic() - begin:.0f} s:",
               ", ".join(checks.failed) or "none")
         return len(checks.failed)

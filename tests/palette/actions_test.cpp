@@ -4,10 +4,12 @@
 #include <array>
 #include <cctype>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "gpu/plan/presets.h"
@@ -49,6 +51,7 @@ class ActionsTest : public testing::Test {
             .layouts = {{"train", true, true}, {"talk", false, false}},
             .training_tabs = kTrainingTabs,
             .training_tab = 0,
+            .step = looked_at,
             .undoable = undoable,
             .only_setting = only_setting,
             .redoable = {},
@@ -67,6 +70,7 @@ class ActionsTest : public testing::Test {
             .set_look = [this](const Look& changed) { look = changed; },
             .follow = [this](bool follows) { followed = follows; },
             .copy_curves = [this] { ++copied; },
+            .look_aside = [this](std::uint64_t step) { done = fmt::format("aside {}", step); },
             .take_tour = [this] { done = "tour"; },
             .tell = [this](const std::string& text) { done = text; },
             .judge_features = [this] { done = "judge"; },
@@ -122,6 +126,7 @@ class ActionsTest : public testing::Test {
   int shown_training = -1;
   bool followed = true;
   int copied = 0;
+  std::optional<std::uint64_t> looked_at;
 };
 
 TEST_F(ActionsTest, ShowTheConfusionOfANetworkThatClassifies) {
@@ -195,6 +200,27 @@ TEST_F(ActionsTest, ThemeAndSizesAreSetAtOnce) {
   EXPECT_EQ(find("text.larger").why_not, "It is so already.");
   find("text.normal").run();
   EXPECT_EQ(look.text_size, Look().text_size);
+}
+
+TEST_F(ActionsTest, TheStepThatIsLookedAtIsComputedAsideOrRewoundTo) {
+  snapshot.step = 2000;
+  snapshot.moments = std::make_shared<const std::vector<std::uint64_t>>(std::vector<std::uint64_t>{1024});
+  for (const char* id : {"aside", "rewind"})
+    EXPECT_EQ(find(id).why_not, "No step is looked at: click on one of the curves first.");
+  looked_at = 1100;
+  const Action aside = find("aside"), rewind = find("rewind");
+  EXPECT_EQ(aside.title, "Compute step 1,100 aside");
+  EXPECT_EQ(rewind.title, "Rewind the training to step 1,100");
+  for (const Action& each : {aside, rewind}) {
+    EXPECT_EQ(each.why_not, "");
+    EXPECT_EQ(each.note, "computed again from step 1,024");
+    each.run();
+  }
+  EXPECT_EQ(done, "aside 1100");
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(std::get<training::RewindTo>(sent.front()).step, 1100U);
+  looked_at = 1000;
+  EXPECT_EQ(find("aside").why_not, "No moment is kept from before that step.");
 }
 
 TEST_F(ActionsTest, PanelsAndLayoutsAreArranged) {

@@ -255,7 +255,7 @@ TEST(RankTip, OfARankWithoutASampledStepSaysSo) {
 
 TEST(RanksRows, WhoIsWaitedForStandsInTheHeading) {
   training::Snapshot snapshot;
-  snapshot.awaited = "rank 2 (pid 123) has not answered for 1.0 s while it begins";
+  snapshot.awaited = "rank 2 (pid 123) has not answered within 1.0 s while it begins";
   EXPECT_EQ(why_no_ranks(snapshot), snapshot.awaited);
   snapshot.ranks.resize(3);
   EXPECT_EQ(heading(snapshot), snapshot.awaited);

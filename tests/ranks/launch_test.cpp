@@ -240,12 +240,12 @@ TEST(StartedRanks, OneThatIsStoppedWhileItBeginsIsNamedWithItsProcess) {
   look(8);
   EXPECT_TRUE(told.empty());
   look(2);
-  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered for 0.9 s while it begins",
+  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered within 0.9 s while it begins",
                                           processes[1])});
   look(40);  // the system may start the other one as slowly
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[1],
-            fmt::format("rank 1 (pid {}), rank 2 (pid {}) have not answered for 5.0 s while they begin",
+            fmt::format("rank 1 (pid {}), rank 2 (pid {}) have not answered within 5.0 s while they begin",
                         processes[0], processes[1]));
   for (int rank = 1; rank < 3; ++rank) ++meeting.region()->state().ranks[rank].beats;
   look(1);

@@ -148,7 +148,7 @@ TEST(MissingRank, OneThatIsSlowIsToldAndAgainWhenItComes) {
     come(*group);
     if (!meeting.place().leads()) return;
     ASSERT_EQ(told, (std::vector<std::vector<int>>{{1}, {}}));
-    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for "))
+    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 within "))
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];
@@ -170,7 +170,23 @@ TEST(MissingRank, SumsNameTheirOperationAndTheStepWhereOneIsSlow) {
     sums.check();
     EXPECT_EQ(values, (std::vector<float>{1, 2}));
     if (!meeting.place().leads()) return;
-    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce loops, step 1,234 for ")) << first;
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce loops, step 1,234 within ")) << first;
+  });
+}
+
+TEST(MissingRank, AnOperationThatAddsByItselfIsNamedWithTheStepLikewise) {
+  Event event;
+  as_ranks(2, [&](SharedMeeting& meeting) {
+    std::string first;
+    Sums sums(meeting.group(kSums, [&](const std::vector<int>&, const std::string& sentence) {
+      if (first.empty()) first = sentence;
+      event.happen();
+    }));
+    sums.note_step(12);
+    if (!meeting.place().leads()) event.wait();
+    come(sums.group_for({Joint::gradients, "reference"}));
+    if (!meeting.place().leads()) return;
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce reference, step 12 within ")) << first;
   });
 }
 
@@ -205,7 +221,8 @@ TEST(MissingRank, OneThatAGpuWaitsForIsNamedWithTheCollectiveAndTheStep) {
                  told_of.happen();
                });
     told_of.wait();
-    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce p2p_two_shot, step 812 for ")) << first;
+    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce p2p_two_shot, step 812 within "))
+        << first;
   });
 }
 
@@ -224,7 +241,7 @@ TEST(DeviceWait, NamesASilentRankWithTheCollectiveThatTheGpuWaitsIn) {
   EXPECT_TRUE(sentences.empty());
   for (int i = 0; i < 30; ++i) wait.look(nccl, 812, {3}, look, tell);
   EXPECT_EQ(sentences,
-            std::vector<std::string>{"rank 3 has not come to all-reduce nccl, step 812 for 0.9 s"});
+            std::vector<std::string>{"rank 3 has not come to all-reduce nccl, step 812 within 0.9 s"});
   wait.look(nccl, 813, {}, look, tell);
   ASSERT_EQ(sentences.size(), 2U);
   EXPECT_EQ(sentences[1], "rank 3 has come to all-reduce nccl, step 812 after 3.9 s");

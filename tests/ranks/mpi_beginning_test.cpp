@@ -53,7 +53,8 @@ std::vector<std::string> tell_that_it_is_silent(const std::string& text, int ran
   for (std::string line; std::getline(lines, line);) {
     const std::size_t names = line.find(": ") + 1;
     const bool named = line.find("rank " + std::to_string(rank), names) != std::string::npos;
-    if (line.starts_with("by rank ") && named && contains(line, " not answered for ")) found.push_back(line);
+    if (line.starts_with("by rank ") && named && contains(line, " not answered within "))
+      found.push_back(line);
   }
   return found;
 }
@@ -220,7 +221,7 @@ TEST_F(MpiBeginning, OneThatIsStoppedWhileItBeginsIsNamedAndAllGoOn) {
       ::kill(all[2], SIGCONT);
       while (told.back() != "all ranks answer again") meeting.look({});
       EXPECT_TRUE(std::ranges::any_of(told, [](const std::string& sentence) {
-        return contains(sentence, "rank 2") && contains(sentence, "not answered for 0.9 s while");
+        return contains(sentence, "rank 2") && contains(sentence, "not answered within 0.9 s while");
       })) << told.front();
     }
     come_to(*group);

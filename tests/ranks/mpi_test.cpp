@@ -178,7 +178,7 @@ TEST_F(MpiRanks, ARankThatIsStoppedIsNamedAndAllGoOn) {
     if (rank != 0) return;
     ASSERT_EQ(told.size(), 2U);
     EXPECT_TRUE(holds(told[0], 2)) << sentences[0];
-    EXPECT_TRUE(contains(sentences[0], "not come to the gradients of step 12 for")) << sentences[0];
+    EXPECT_TRUE(contains(sentences[0], "not come to the gradients of step 12 within")) << sentences[0];
     EXPECT_TRUE(told[1].empty()) << sentences[1];
     EXPECT_TRUE(contains(sentences[1], "all ranks have come to the gradients of step 12")) << sentences[1];
   });
@@ -192,7 +192,7 @@ TEST_F(MpiRanks, ARankThatIsBusyElsewhereIsNamed) {
     TellSlow tell = [&](const std::vector<int>& ranks, const std::string& sentence) {
       if (!holds(ranks, 3)) return;
       named = true;
-      EXPECT_TRUE(contains(sentence, "not come to the sums for")) << sentence;
+      EXPECT_TRUE(contains(sentence, "not come to the sums within")) << sentence;
       orders->send(Bytes(3));
     };
     const auto sums = meeting.group(kSums, meeting.place().leads() ? tell : nullptr);

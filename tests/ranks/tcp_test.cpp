@@ -190,7 +190,7 @@ TEST(TcpGroup, OneThatIsSlowIsToldAndAgainWhenItComes) {
     come(*group);
     if (!meeting.place().leads()) return;
     ASSERT_EQ(sentences.size(), 2U);
-    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 for "))
+    EXPECT_TRUE(sentences[0].starts_with("rank 1 has not come to the gradients of step 12 within "))
         << sentences[0];
     EXPECT_TRUE(sentences[1].starts_with("rank 1 has come to the gradients of step 12 after "))
         << sentences[1];
@@ -213,7 +213,7 @@ TEST(TcpMeeting, OneThatDoesNotAnswerWhileItBeginsIsNamed) {
     named.count_down();
     while (told.size() == 1) meeting.look({});
     all_answer.count_down();
-    EXPECT_EQ(told, (std::vector<std::string>{"rank 1 has not answered for 2.0 s while it begins",
+    EXPECT_EQ(told, (std::vector<std::string>{"rank 1 has not answered within 2.0 s while it begins",
                                               "all ranks answer again"}));
   });
 }

@@ -319,8 +319,14 @@ TEST(Ranks, OfWhichOneIsMissingBetweenTwoStepsLoseNone) {
   Trainer trainer(std::move(options));
   FeedLog log(trainer.subscribe());
   make_steps(trainer, 5);
+  ASSERT_TRUE(tests::wait_until(trainer, [](const Snapshot& now) { return now.ranks.size() == 4; }));
+  std::size_t fewest = 4;
   crew.kill(2);
-  ASSERT_TRUE(wait_for_notice(trainer, 1));
+  ASSERT_TRUE(tests::wait_until(trainer, [&](const Snapshot& now) {
+    fewest = std::min(fewest, now.ranks.size());
+    return now.notice_id >= 1;
+  }));
+  EXPECT_EQ(fewest, 2u) << "told of as one rank meanwhile";
   // Three cannot be deterministic.
   EXPECT_EQ(trainer.snapshot()->notice, "rank 2 was killed by SIGKILL; 2 ranks go on from step 5");
   trainer.send(Resume{});

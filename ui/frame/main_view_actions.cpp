@@ -237,6 +237,7 @@ ActionScene MainView::action_scene(const Frame& frame) {
       .set_look = [this](const Look& look) { settings_.look = look; },
       .follow = [this](bool follows) { panels_.loss.follow(follows); },
       .copy_curves = [this] { panels_.loss.copy(); },
+      .look_aside = [&frame](std::uint64_t step) { ui::look_aside(frame, step); },
       .take_tour = [this] { take_tour(); },
       .tell = [this](const std::string& text) { tell(text, training::LogLevel::info); },
       .judge_features = [this, &frame] { panels_.judging.judge(frame); },

@@ -178,15 +178,22 @@ void add_commands(const ActionScene& scene, std::vector<Action>& actions) {
   }
 }
 
-Action rewind_action(const ActionScene& scene) {
+/// What is done with the step that is looked at: that step again aside, or the training's own way back to it.
+void add_looked_at(const ActionScene& scene, std::vector<Action>& actions) {
   const std::uint64_t step = scene.step.value_or(0);
-  return {.id = "rewind",
-          .title = scene.step ? rewind_title(step) : "Rewind the training to the step that is looked at",
-          .group = "Training",
-          .note = scene.step ? rewind_note(scene.snapshot, step) : "",
-          .why_not = scene.step ? why_no_rewind(scene.snapshot, step)
-                                : "No step is looked at: click on one of the curves first.",
-          .run = [send = scene.send, step] { send(training::RewindTo{step}); }};
+  const auto add = [&](std::string id, std::string title, std::string why_not, std::function<void()> run) {
+    if (!scene.step) why_not = "No step is looked at: click on one of the curves first.";
+    actions.push_back({.id = std::move(id),
+                       .title = std::move(title),
+                       .group = "Training",
+                       .note = scene.step ? rewind_note(scene.snapshot, step) : "",
+                       .why_not = std::move(why_not),
+                       .run = std::move(run)});
+  };
+  add("rewind", scene.step ? rewind_title(step) : "Rewind the training to the step that is looked at",
+      why_no_rewind(scene.snapshot, step), [send = scene.send, step] { send(training::RewindTo{step}); });
+  add("aside", scene.step ? aside_title(step) : "Compute the step that is looked at aside",
+      why_no_aside(scene.snapshot, step), [look = scene.look_aside, step] { look(step); });
 }
 
 void add_unsaved(const ActionScene& scene, std::vector<Action>& actions) {
@@ -455,7 +462,7 @@ std::vector<Action> all_actions(const ActionScene& scene) {
   std::vector<Action> actions;
   add_keys(scene, actions);
   add_commands(scene, actions);
-  actions.push_back(rewind_action(scene));
+  add_looked_at(scene, actions);
   add_unsaved(scene, actions);
   add_challenges(scene, actions);
   actions.push_back(judge_action(scene));

@@ -92,7 +92,8 @@ struct ActionScene {
   Look look;
   std::function<void(const Look&)> set_look;
   std::function<void(bool)> follow;
-  std::function<void()> copy_curves;  ///< as CSV
+  std::function<void()> copy_curves;                        ///< as CSV
+  std::function<void(std::uint64_t step)> look_aside = {};  ///< pins that step and has it computed aside
   std::function<void()> take_tour;
   std::function<void(const std::string&)> tell;  ///< says a sentence
   std::function<void()> judge_features = {};     ///< with the weights of this moment

@@ -16,7 +16,7 @@ namespace {
 
 template <class T>
 void add(const OpCall& call, Name name, std::int64_t count) {
-  ranks::Group& group = call.context->share.sums->group();
+  ranks::Group& group = call.context->share.sums->group_for({ranks::Joint::gradients, "reference"});
   const std::span<T> values(call.operand<T>(name), static_cast<std::size_t>(count));
   const auto weight = static_cast<T>(call.context->share.weight);
   for (T& value : values) value *= weight;

@@ -81,8 +81,8 @@ void moments(const OpCall& call) {
 
 /// What all ranks give, side by side in their order, each value times its rank's weight.
 template <class T>
-std::vector<double> weighted(const ranks::Share& share, std::span<const T> mine) {
-  ranks::Group& group = share.sums->group();
+std::vector<double> weighted(const ranks::Share& share, ranks::Joint joint, std::span<const T> mine) {
+  ranks::Group& group = share.sums->group_for({joint, "reference"});
   const auto size = static_cast<std::size_t>(group.place().size);
   std::vector<double> given(mine.begin(), mine.end());
   for (double& value : given) value *= double{share.weight};
@@ -92,8 +92,8 @@ std::vector<double> weighted(const ranks::Share& share, std::span<const T> mine)
 }
 
 template <class T>
-void add(const ranks::Share& share, std::span<T> values) {
-  const std::vector<double> all = weighted<T>(share, values);
+void add(const ranks::Share& share, ranks::Joint joint, std::span<T> values) {
+  const std::vector<double> all = weighted<T>(share, joint, values);
   for (std::size_t i = 0; i < values.size(); ++i) {
     double sum = 0;
     for (std::size_t at = i; at < all.size(); at += values.size()) sum += all[at];
@@ -109,9 +109,9 @@ void allreduce_moments(const OpCall& call) {
   const ranks::Share& share = call.context->share;
   if (share.sums) {
     const std::vector<T> own(means.begin(), means.end());
-    add<T>(share, means);
+    add<T>(share, ranks::Joint::moments, means);
     for (std::size_t c = 0; c < channels; ++c) variances[c] += (own[c] - means[c]) * (own[c] - means[c]);
-    add<T>(share, variances);
+    add<T>(share, ranks::Joint::moments, variances);
   }
   T* statistics = call.operand<T>(Name::statistics);
   for (std::size_t c = 0; c < channels; ++c) {
@@ -125,7 +125,7 @@ void allreduce_sums(const OpCall& call) {
   if (!call.context->share.sums) return;
   const auto channels = static_cast<std::size_t>(call.shape.in_channels);
   for (const Name name : {Name::weights_gradient, Name::bias_gradient}) {
-    add<T>(call.context->share, {call.operand<T>(name), channels});
+    add<T>(call.context->share, ranks::Joint::moments_gradient, {call.operand<T>(name), channels});
   }
 }
 

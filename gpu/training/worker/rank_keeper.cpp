@@ -267,6 +267,7 @@ std::size_t RankKeeper::go_on_on(std::vector<std::string> devices, const std::op
         change(*training_.engine, training_.engine->options(),
                training_.settings());  // a change may have been under way
       }
+      look(true);
       return devices.size();
     } catch (const core::Error& error) {
       if (devices.size() == 1) throw;

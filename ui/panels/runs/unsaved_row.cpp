@@ -37,7 +37,7 @@ bool UnsavedRow::draw(const Frame& frame) {
   const float button = text_button_width(frame, kTake), close = ImGui::GetFrameHeight();
   const float room = ImGui::GetWindowWidth() - button - close - 4 * pad;
   row_text(frame, frame.fonts.text, frame.palette.text,
-           ellipsize(frame.fonts.text, "Not recorded when you left it: " + text_, room));
+           ellipsize(frame.fonts.text, "Kept when you left it: " + text_, room));
   trace_item("unsaved.text");
   ImGui::SameLine(0, pad);
   const bool taken = text_button(frame, "unsaved.go_on", kTake,

@@ -1,5 +1,6 @@
 #pragma once
-// What is offered at the start of a window: to go on with the training that was left last, which nobody recorded.
+// What is offered at the start of a window: to go on with the training that was left last of those in the folder of
+// unsaved ones. Nobody recorded it, unless a window went on with it.
 
 #include <string>
 

@@ -44,13 +44,15 @@ constexpr std::array<Column, 9> kRankColumns{{
      .fixed = true},
     {.label = "rank's images/s",
      .tip =
-         "Its images over the time of its sampled step. A sampled step is a little longer than others, since "
+         "Its images over the median time of its sampled steps, which are a little longer than others, since "
          "an event stands after each launch.",
      .width = 96,
      .right = true,
      .fixed = true},
     {.label = "exposed",
-     .tip = "The share of its step in sums over ranks, waiting included: meanwhile it computes nothing else.",
+     .tip =
+         "The share of its step in sums over ranks, waiting included: meanwhile it computes nothing else. By "
+         "medians of sampled steps; in colour where it waits for a slower rank.",
      .width = 56,
      .right = true,
      .rank = 1,
@@ -236,7 +238,8 @@ std::vector<Column> link_columns(const std::vector<std::string>& sources) {
       {.label = "GB/s to \\ from",
        .tip = "10^9 bytes a second to the rank of a row from the rank of a column: the best of three times.",
        .width = 88,
-       .right = true}};
+       .right = true,
+       .fixed = true}};
   for (const std::string& source : sources) {
     columns.push_back(
         {.label = source.c_str(), .tip = "10^9 bytes a second from this rank.", .width = 48, .right = true});

@@ -150,7 +150,10 @@ double ago_text_end(double seconds) {
 }
 
 Speed speed_of(const training::Snapshot& snapshot) {
-  if (snapshot.state == training::TrainerState::running) return {"images/s now", snapshot.images_per_second};
+  if (snapshot.state == training::TrainerState::running) {
+    // No step is made while a rank is waited for.
+    return {"images/s now", snapshot.awaited.empty() ? snapshot.images_per_second : 0};
+  }
   const double median = snapshot.figures.median_images_per_second;
   return {"median images/s", std::isnan(median) ? 0 : median};
 }

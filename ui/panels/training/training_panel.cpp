@@ -81,6 +81,12 @@ Columns columns_of(const Frame& frame, std::span<const std::vector<ResultCell>> 
   return columns;
 }
 
+/// The unit of a value in the left one of two columns, as far as it has room before the right one.
+std::string left_unit(const Frame& frame, const ResultCell& cell, const Columns& columns) {
+  const float room = columns.second - columns.values - text_width(frame.fonts.numbers, cell.value);
+  return ellipsize(frame.fonts.small, cell.unit, room - 16 * frame.scale);
+}
+
 void draw_cells(const Frame& frame, std::span<const ResultCell> cells, const Columns& columns) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const ResultCell& cell = cells[i];
@@ -90,7 +96,8 @@ void draw_cells(const Frame& frame, std::span<const ResultCell> cells, const Col
     row_text(frame, frame.fonts.text, frame.palette.muted, cell.label);
     tooltip(frame, tip);
     ImGui::SameLine(right ? columns.second + columns.values2 : columns.values);
-    value_with_unit(frame, cell.value, cell.unit, tip);
+    const bool shares = columns.two && !right;
+    value_with_unit(frame, cell.value, shares ? left_unit(frame, cell, columns) : cell.unit, tip);
   }
 }
 
