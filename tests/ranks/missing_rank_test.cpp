@@ -155,39 +155,39 @@ TEST(MissingRank, OneThatIsSlowIsToldAndAgainWhenItComes) {
   });
 }
 
-TEST(MissingRank, SumsNameTheirOperationAndTheStepWhereOneIsSlow) {
+/// What rank 0 is told first where rank 1 comes to `add`, in that step, only afterwards.
+std::string told_of_a_slow_rank(std::uint64_t step, const std::function<void(Sums&)>& add) {
   Event event;
+  std::string told;
   as_ranks(2, [&](SharedMeeting& meeting) {
     std::string first;
     Sums sums(meeting.group(kSums, [&](const std::vector<int>&, const std::string& sentence) {
       if (first.empty()) first = sentence;
       event.happen();
     }));
-    sums.note_step(1234);
+    sums.note_step(step);
     if (!meeting.place().leads()) event.wait();
+    add(sums);
+    if (meeting.place().leads()) told = first;
+  });
+  return told;
+}
+
+TEST(MissingRank, SumsNameTheirOperationAndTheStepWhereOneIsSlow) {
+  const std::string told = told_of_a_slow_rank(1234, [](Sums& sums) {
     std::vector<float> values{1, 2};
     sums.add(values, 0.5f, {Joint::gradients, "loops"});
     sums.check();
     EXPECT_EQ(values, (std::vector<float>{1, 2}));
-    if (!meeting.place().leads()) return;
-    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce loops, step 1,234 within ")) << first;
   });
+  EXPECT_TRUE(told.starts_with("rank 1 has not come to all-reduce loops, step 1,234 within ")) << told;
 }
 
 TEST(MissingRank, AnOperationThatAddsByItselfIsNamedWithTheStepLikewise) {
-  Event event;
-  as_ranks(2, [&](SharedMeeting& meeting) {
-    std::string first;
-    Sums sums(meeting.group(kSums, [&](const std::vector<int>&, const std::string& sentence) {
-      if (first.empty()) first = sentence;
-      event.happen();
-    }));
-    sums.note_step(12);
-    if (!meeting.place().leads()) event.wait();
+  const std::string told = told_of_a_slow_rank(12, [](Sums& sums) {
     come(sums.group_for({Joint::gradients, "reference"}));
-    if (!meeting.place().leads()) return;
-    EXPECT_TRUE(first.starts_with("rank 1 has not come to all-reduce reference, step 12 within ")) << first;
   });
+  EXPECT_TRUE(told.starts_with("rank 1 has not come to all-reduce reference, step 12 within ")) << told;
 }
 
 TEST(MissingRank, EachCollectiveIsToldWithItsWayAndItsStep) {
