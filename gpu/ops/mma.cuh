@@ -81,10 +81,26 @@ __device__ __forceinline__ void load_matrices(unsigned (&to)[4], SharedAddress r
                : "memory");
 }
 
-/// The same, each 8x8 matrix of 16-bit elements transposed.
+/// Two matrices, whose rows the first 16 lanes give.
+__device__ __forceinline__ void load_matrices(unsigned (&to)[2], SharedAddress row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(to[0]), "=r"(to[1])
+               : "r"(row)
+               : "memory");
+}
+
+/// Four, each 8x8 matrix of 16-bit elements transposed.
 __device__ __forceinline__ void load_matrices_transposed(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(row)
+               : "memory");
+}
+
+/// Two, transposed.
+__device__ __forceinline__ void load_matrices_transposed(unsigned (&to)[2], SharedAddress row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(to[0]), "=r"(to[1])
                : "r"(row)
                : "memory");
 }

@@ -149,8 +149,8 @@ struct Variant {
   /// Made for shapes at which the others are slow: the best where it takes the shape, and where it refuses one, nobody
   /// has to be told. What runs where no shape is known is another one.
   bool special = false;
-  /// Nor is it the best where another variant's call (no library's) would cover one of these ops.
-  OpSet yields_to = {};
+  /// Nor is it the best for a shape where another variant's call (no library's) would cover one of these ops; none: {}.
+  std::function<OpSet(const OpShape& shape)> yields_to = {};
   bool library = false;  ///< a library's kernels: the default only where we have none
   /// The chain of ops that one call covers, in the order in which they follow each other; among them the
   /// variant's own op, which is never optional. Empty: only its own op. What one of them writes and another

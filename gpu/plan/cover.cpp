@@ -203,8 +203,9 @@ void Coverer::put_measured_first(std::size_t n, const MeasuredChoices& measured)
 /// Whether the best candidate leaves the node to another, whose call covers more.
 bool Coverer::yields(std::size_t n) const {
   const Attempt& attempt = attempts_[n];
-  const OpSet& others = attempt.variant().yields_to;
-  if (others.empty() || !attempt.measured.empty()) return false;
+  if (!attempt.variant().yields_to || !attempt.measured.empty()) return false;
+  const OpSet others = attempt.variant().yields_to(program_.nodes[n].shape);
+  if (others.empty()) return false;
   return std::any_of(attempt.candidates.begin() + 1, attempt.candidates.end(), [&](const Variant* each) {
     if (each->library) return false;
     const ChainMatch match = match_chain(program_, n, *each, {}, selection_);

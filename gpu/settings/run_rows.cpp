@@ -187,17 +187,17 @@ constexpr auto kRunRows = of_table(
                 .changes = Changes::at_start,
                 .zero = "none are kept",
                 .shapes_weights = false},
-        Setting{
-            .key = "moments_disk",
-            .meaning =
-                "disk space for moments that host memory has no room for: in the run's folder, else among "
-                "the user's cached files as long as the training lasts",
-            .unit = "MiB",
-            .range = kSmallCount,
-            .field = field([](auto& s) -> auto& { return s.moments_disk_mib; }),
-            .changes = Changes::at_start,
-            .zero = "none",
-            .shapes_weights = false},
+        Setting{.key = "moments_disk",
+                .meaning =
+                    "disk space for moments that host memory has no room for, or that another process goes "
+                    "on with: in "
+                    "the run's folder, else among the user's cached files as long as the training lasts",
+                .unit = "MiB",
+                .range = kSmallCount,
+                .field = field([](auto& s) -> auto& { return s.moments_disk_mib; }),
+                .changes = Changes::at_start,
+                .zero = "none",
+                .shapes_weights = false},
         Setting{.key = "keep_history",
                 .meaning =
                     "host memory for what a window's views show at earlier steps: activations, "

@@ -9,6 +9,7 @@
 #include "gpu/messages/commands.h"
 #include "gpu/messages/snapshot.h"
 #include "gpu/settings/training_settings.h"
+#include "gpu/training/moments.h"
 #include "gpu/training/trainer.h"
 
 namespace warpscope::training {
@@ -39,7 +40,8 @@ struct HandOver {
   std::vector<user_kernels::NamedPlace> files, folders;
   std::vector<std::string> forgotten;  ///< of these folders
   Counted counted;
-  std::vector<NumberedCommand> waiting;  ///< that were not carried out
+  std::shared_ptr<const HandedMoments> moments;  ///< nullptr: there are none
+  std::vector<NumberedCommand> waiting;          ///< that were not carried out
 };
 
 /// What a person finds of a training that has ended without its end, in words: "its last checkpoint is that of step 60,

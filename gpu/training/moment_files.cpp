@@ -1,6 +1,7 @@
 #include "gpu/training/moment_files.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "gpu/core/error.h"
 #include "gpu/core/host_memory.h"
 #include "gpu/files/atomic_file.h"
+#include "gpu/files/file.h"
 #include "gpu/training/engine_checkpoint.h"
 #include "gpu/training/moments.h"
 
@@ -123,7 +125,8 @@ void MomentFiles::work(const std::stop_token& stop) {
     lock.unlock();
     std::error_code ignored;
     for (const std::string& name : going) {
-      if (!folder_.empty()) fs::remove(folder_ / name, ignored);  // which only this thread sets
+      if (!folder_.empty())
+        fs::remove(folder_ / name, ignored);  // set by this thread, or before anything waits
     }
     if (next) {
       const std::uint64_t number = next->number;
@@ -148,7 +151,7 @@ std::string MomentFiles::write_file(Job job, const std::stop_token& stop) {
                          core::memory_text(static_cast<double>(options_.least_free)));
     }
     take_state(job.checkpoint, EngineState(*job.engine));
-    // Only this process goes back to it.
+    // Only this training goes back to it.
     save_checkpoint(path, job.checkpoint, job.model, {.stop = stop, .lasts = false});
     return "";
   } catch (const std::exception& failure) {
@@ -158,6 +161,7 @@ std::string MomentFiles::write_file(Job job, const std::stop_token& stop) {
 
 void MomentFiles::note_written(std::uint64_t number, std::size_t bytes, const std::string& error) {
   const std::lock_guard lock(mutex_);
+  changed_.notify_all();  // finish() waits
   waiting_bytes_ -= bytes;
   if (error.empty()) return news_.written.push_back(number);
   news_.failed.push_back(number);
@@ -167,6 +171,36 @@ void MomentFiles::note_written(std::uint64_t number, std::size_t bytes, const st
   }
   waiting_.clear();
   if (!std::exchange(failed_, true)) news_.error = error;
+}
+
+void MomentFiles::finish(const std::function<bool()>& stopped) {
+  constexpr std::chrono::milliseconds kLook(20);  // nothing wakes this where it is stopped
+  std::unique_lock lock(mutex_);
+  while (waiting_bytes_ > 0 && !stopped()) changed_.wait_for(lock, kLook);
+}
+
+fs::path MomentFiles::folder() const {
+  const std::lock_guard lock(mutex_);
+  return folder_;
+}
+
+std::string MomentFiles::take_on(const fs::path& folder, std::map<std::uint64_t, File> files) {
+  std::error_code unknown;
+  const bool there = fs::is_directory(folder, unknown);
+  const std::size_t lost = std::erase_if(files, [&](const auto& each) {
+    return !there || !fs::is_regular_file(folder / each.second.name, unknown);
+  });
+  if (there) {
+    place_ = Place{.folder = folder, .stays = true};
+    for (const auto& [number, file] : files) bytes_ += file.bytes;
+    files_ = std::move(files);
+    const std::lock_guard lock(mutex_);
+    folder_ = folder;
+  }
+  if (lost == 0) return "";
+  return fmt::format("{} of the process before {} not in {} any more",
+                     files::counted(static_cast<std::int64_t>(lost), "moment"), lost == 1 ? "is" : "are",
+                     folder.string());
 }
 
 MomentFiles::News MomentFiles::take_news() {

@@ -39,6 +39,10 @@ class MomentFiles {
     std::function<Place()> place;  ///< asked for once, before the first is written; may throw core::Error
     std::size_t least_free = std::size_t{1} << 30;  ///< bytes that others find free on the disk
   };
+  struct File {
+    std::string name;
+    std::size_t bytes = 0;  ///< of the state
+  };
   /// What the thread has done.
   struct News {
     std::vector<std::uint64_t> written, failed;  ///< by Moment::number
@@ -63,6 +67,17 @@ class MomentFiles {
   EngineState read(const Moment& moment) const;
   /// What was written of it goes, or is not written.
   void remove(std::uint64_t number);
+  /// Waits until all that was to be written is, or has failed, or `stopped` says that nobody needs it.
+  void finish(const std::function<bool()>& stopped);
+  /// Where files are; "" before there is one.
+  std::filesystem::path folder() const;
+  /// Whether its files stay once the training has ended.
+  bool stays() const { return place_ && place_->stays; }
+  /// By Moment::number.
+  const std::map<std::uint64_t, File>& files() const { return files_; }
+  /// Files that another process has written in `folder`, which stays, and where all go from now on. Called before
+  /// anything is written. Returns why some are not there, in a sentence to be told; else "".
+  std::string take_on(const std::filesystem::path& folder, std::map<std::uint64_t, File> files);
   /// The bytes of all files, those that wait among them.
   std::size_t bytes() const { return bytes_; }
 
@@ -74,10 +89,6 @@ class MomentFiles {
     models::Model model;
     Checkpoint checkpoint;  ///< but for the state
     std::shared_ptr<const EngineState> engine;
-  };
-  struct File {
-    std::string name;
-    std::size_t bytes = 0;
   };
   bool find_place();
   void make_folder();

@@ -60,6 +60,49 @@ void Moments::give_up() {
   budget_ = 0;
 }
 
+HandedMoments Moments::hand_over(const Moment& last, const std::function<bool()>& stopped,
+                                 std::string& error) {
+  if (files_) {
+    erase_others([&](const Moment& moment) {
+      const bool same_beginning =
+          moment.first_weights == last.first_weights ||
+          (moment.first_weights && last.first_weights && *moment.first_weights == *last.first_weights);
+      return is_past(moment) && same_beginning && moment.settings->model == last.settings->model;
+    });
+    error = settle_files();
+    write_all();
+    files_->finish(stopped);
+    if (const std::string why = settle_files(); !why.empty()) error = why;
+    erase_others([](const Moment& moment) { return !moment.engine; });
+  }
+  if (!files_ || kept_.empty()) {
+    give_up();
+    return {};
+  }
+  HandedMoments handed{.folder = files_->folder().string(),
+                       .next_number = next_number_,
+                       .kept = std::exchange(kept_, {}),
+                       .files = files_->files(),
+                       .notes = notes()};
+  coming_.reset();
+  newest_.reset();
+  budget_ = 0;
+  return handed;
+}
+
+std::string Moments::take_on(const HandedMoments& handed,
+                             const std::shared_ptr<const std::vector<float>>& first_weights) {
+  take_over(handed.notes);
+  std::string lost = files_->take_on(handed.folder, handed.files);
+  next_number_ = handed.next_number;
+  for (const Moment& each : handed.kept) {
+    if (!files_->files().contains(each.number)) continue;
+    kept_.push_back(each);
+    kept_.back().first_weights = first_weights;
+  }
+  return lost;
+}
+
 void Moments::take_over(MomentNotes notes) {
   clear();
   pasts_ = std::move(notes.pasts);
@@ -406,6 +449,13 @@ void Moments::erase(std::size_t place) {
   list_changed_ = true;
 }
 
+template <class Stays>
+void Moments::erase_others(Stays stays) {
+  for (std::size_t i = kept_.size(); i-- > 0;) {
+    if (!stays(kept_[i])) erase(i);
+  }
+}
+
 /// Which of those that may go does: first what is not this training's past, the oldest before the others; then as
 /// thinned_out() says.
 template <class MayGo>
@@ -429,6 +479,21 @@ void Moments::thin() {
     const auto gone = first_to_go([](const Moment& moment) { return moment.leaving || !moment.engine; });
     if (!gone) return;
     erase(*gone);
+  }
+}
+
+/// Those in memory begin to go to the disk, where it takes any, as many as its budget has room for.
+void Moments::write_all() {
+  const auto is_written = [](const Moment& moment) { return moment.leaving || !moment.engine; };
+  if (!files_->writes()) return;
+  const auto bytes = [&] {
+    std::size_t all = files_->bytes();
+    for (const Moment& moment : kept_) all += is_written(moment) ? 0 : moment.bytes();
+    return all;
+  };
+  while (bytes() > files_->budget()) erase(*first_to_go([](const Moment&) { return true; }));
+  for (Moment& moment : kept_) {
+    if (!is_written(moment)) moment.leaving = files_->write(moment, files_->budget());
   }
 }
 

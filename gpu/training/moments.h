@@ -5,12 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "gpu/core/not_sent.h"
 #include "gpu/engine/engine_state.h"
 #include "gpu/messages/evaluation.h"
 #include "gpu/messages/snapshot.h"
@@ -27,15 +30,16 @@ struct Moment {
   std::uint64_t number = 0;  ///< among all that were kept
   std::uint64_t generation = 0;
   std::uint64_t step = 0;
-  bool matters = false;                       ///< before or after a change: kept longer
-  bool guards = false;                        ///< another process may have to go on from it
-  bool only_guards = false;                   ///< and nobody goes back to it: kept until there is a newer one
-  std::uint64_t reach = kNoLastStep;          ///< the last step that can be made again from it
-  std::shared_ptr<const EngineState> engine;  ///< nullptr if it is on the disk only
-  bool leaving = false;                       ///< it is on its way there
-  int head_classes = 0;                       ///< of the network's head, then
-  std::uint64_t regroupings = 0;              ///< of ranks, before it
-  std::shared_ptr<const std::vector<float>> first_weights;
+  bool matters = false;               ///< before or after a change: kept longer
+  bool guards = false;                ///< another process may have to go on from it
+  bool only_guards = false;           ///< and nobody goes back to it: kept until there is a newer one
+  std::uint64_t reach = kNoLastStep;  ///< the last step that can be made again from it
+  core::NotSent<std::shared_ptr<const EngineState>> engine;  ///< nullptr if it is on the disk only
+  bool leaving = false;                                      ///< it is on its way there
+  int head_classes = 0;                                      ///< of the network's head, then
+  std::uint64_t regroupings = 0;                             ///< of ranks, before it
+  bool other_kernels = false;  ///< this process does not run all that made the steps behind it
+  core::NotSent<std::shared_ptr<const std::vector<float>>> first_weights;
   std::shared_ptr<const TrainingSettings> settings;
   plan::Selection selection;
   Steering steering;
@@ -84,6 +88,15 @@ struct MomentNotes {
   std::vector<NotedEvaluation> evaluations;
 };
 
+/// What leads another process back to this training's past.
+struct HandedMoments {
+  std::string folder;             ///< of their files: who wrote the first of them removes it
+  std::uint64_t next_number = 0;  ///< Moment::number of the next one
+  std::vector<Moment> kept;       ///< each has a file
+  std::map<std::uint64_t, MomentFiles::File> files;
+  MomentNotes notes;
+};
+
 /// For thinned_out().
 struct MomentPlace {
   std::uint64_t step = 0;
@@ -101,6 +114,9 @@ class Moments {
   explicit Moments(std::size_t budget) : budget_(budget) {}
   /// Where those go that memory has no room for; without, they are dropped.
   void use(std::unique_ptr<MomentFiles> files) { files_ = std::move(files); }
+  bool has_files() const { return files_ != nullptr; }
+  /// Whether they stay once this process has ended.
+  bool files_stay() const { return files_ && files_->stays(); }
 
   bool wanted() const { return budget_ > 0; }
   std::size_t budget() const { return budget_; }
@@ -108,6 +124,14 @@ class Moments {
   void clear();
   /// None are kept from now on.
   void give_up();
+  /// The same, but their files stay as long as this does, and those in memory are written, within the budget of the
+  /// disk, until `stopped` says that nobody needs them. Returns those from which the training leads to `last`. `error`
+  /// becomes why the disk takes no more, if it does not.
+  HandedMoments hand_over(const Moment& last, const std::function<bool()>& stopped, std::string& error);
+  /// Those of a process that has handed its training over, whose network has these first weights, and its past. There
+  /// are MomentFiles, and no moments yet. Returns which are lost, in a sentence to be told; "" if none is.
+  std::string take_on(const HandedMoments& handed,
+                      const std::shared_ptr<const std::vector<float>>& first_weights);
 
   /// Another generation goes on from the points of `from` up to `step`, if there is one.
   void begin(std::uint64_t generation);
@@ -203,9 +227,12 @@ class Moments {
   template <class MayGo>
   std::optional<std::size_t> first_to_go(MayGo may_go) const;
   void erase(std::size_t place);
+  template <class Stays>
+  void erase_others(Stays stays);
   void keep_if_whole();
   void thin();
   void thin_memory();
+  void write_all();
   void drop_old_notes();
 
   std::size_t budget_;

@@ -645,7 +645,13 @@ part_ranks() {
 # `ninja rewind_times` builds it.
 part_rewinds() {
   [ -x "$build"/tests/rewind_times ] || { echo "no rewind_times"; return 77; }
-  "$build"/tests/rewind_times 2>&1 | tee "$out/rewinds.log"
+  local row take=()
+  for row in "kept moment" "any step" "aside while the training goes on"; do
+    take+=(--take "$row, ms, median=^(?:a )?$row: median (\\d+) ms"
+      --take "$row, ms, longest=^(?:a )?$row: .* longest (\\d+) ms")
+  done
+  COMMAND=rewind_times "${record[@]}" "$(table rewinds)" take \
+    --cell "steps=50,000 of the autoencoder, BF16, batch 128" "${take[@]}" -- "$build"/tests/rewind_times 2>&1 | tee "$out/rewinds.log"
   return "${PIPESTATUS[0]}"
 }
 

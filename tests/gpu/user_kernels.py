@@ -257,12 +257,14 @@ def time_verdicts(checks, ops, begin):
     """From a save to a verdict, of files that were never compiled, one at a time beside the training."""
     checks.verdicts.clear()
     for number, op in enumerate(ops[:VERDICTS]):
-        name = f"template_{number}.cu"
-        with open(os.path.join(checks.folder, name), encoding="utf-8") as file:
-            checks.write(name, file.read() + f"// {begin}\n")
-        right, told = checks.within_time(lambda n=name: checks.proved(n))
-        if not right:
-            print("not timed:", op, told, flush=True)
+        name = f"saved_{number}.cu"
+        code, _, told = checks.run("kernel", "new", op, name)
+        right = code == 0
+        if right:
+            with open(os.path.join(checks.folder, name), "a", encoding="utf-8") as file:
+                file.write(f"// {begin}\n")
+            right, told = checks.within_time(lambda n=name: checks.proved(n))
+        checks.say(right, f"verdict {op}", told)
     for what, target, times in [("compile", COMPILE_TARGET_MS, [row[0] for row in checks.verdicts]),
                                 ("proof", None, [row[1] for row in checks.verdicts]),
                                 ("save to verdict", PROOF_TARGET_MS, [sum(row) for row in checks.verdicts])]:
@@ -295,9 +297,9 @@ def prove_all(checks, ops, examples, arguments):
             f"spills_{n}.cu", r"built .* bytes of local memory a thread")))
     jobs += [(f"template {op}", lambda o=op, n=number: checks.new([o], f"template_{n}.cu"))
              for number, op in enumerate(ops)]
-    checks.whole(jobs if arguments.first == 0 else [])
     if arguments.first == 0:
         time_verdicts(checks, ops, time.time())
+        checks.whole(jobs)
     steps = len(training.speeds())
     checks.one_by_one([(f"fault {name}", lambda n=name, t=text, p=pattern: checks.fault(n, t, p))
                        for name, text, pattern in (FAULTS if arguments.first == 0 else [])])

@@ -4,7 +4,7 @@
                                      [--modes eager,...] [--layouts contiguous,channels_last] [--json FILE]
                                      [--csv docs/measurements/torch_networks.csv]
     torch_network_speed.py WARPSCOPE --random 8 --seed 1 [--preset cudnn] [--eager] [--precision bf16] [--batch 256]
-                                     [--limit 190] [--csv docs/measurements/torch_random_cudnn.csv]
+                                     [--limit 190] [--csv docs/measurements/torch_random.csv | torch_random_cudnn.csv]
 
 A case is a network (a built-in name or a file), a precision, a batch, and train or
 infer. Training as in torch_autoencoder.py, with Adam and random labels. In inference PyTorch has weights and inputs in
@@ -405,7 +405,15 @@ def write_random_row(arguments, number, result):
         peer.measurements.write(arguments.csv, ("random network",), [row], arguments.device)
 
 
-def summarize(results):
+def write_summary(arguments, ratios, mean):
+    """The row of a precision and batch, whatever the networks were."""
+    row = {"random networks": f"{arguments.precision.upper()}, batch {arguments.batch}",
+           "networks": f"{len(ratios)}", "worst": f"{ratios[0]:.2f}", "median": f"{statistics.median(ratios):.2f}",
+           "geometric mean": f"{mean:.2f}"}
+    peer.measurements.write(arguments.csv, ("random networks",), [row], arguments.device)
+
+
+def summarize(arguments, results):
     ratios = sorted(result["ratio"] for result in results)
     measured = [ratio for ratio in ratios if ratio > 0]
     mean = math.exp(statistics.fmean(map(math.log, measured))) if measured else float("nan")
@@ -413,6 +421,8 @@ def summarize(results):
           f"{statistics.median(ratios):.2f}, geometric mean {mean:.2f}")
     for result in sorted(results, key=lambda each: each["ratio"])[:WORST]:
         print(f"  {result['ratio']:.2f}  {result['network']}: {result.get('failed', result.get('costs', ''))}")
+    if not arguments.preset and not arguments.eager:
+        write_summary(arguments, ratios, mean)
 
 
 def random_comparison(arguments):
@@ -425,16 +435,18 @@ def random_comparison(arguments):
     print(f"networks in {folder}")
     results = []
     start = time.perf_counter()
-    if arguments.csv and (not arguments.eager or arguments.preset != "cudnn"):
-        sys.exit("the table of random networks is of --preset cudnn --eager")
+    of_cudnn = arguments.eager and arguments.preset == "cudnn"
+    if arguments.csv and not of_cudnn and (arguments.eager or arguments.preset):
+        sys.exit("the tables of random networks are of --preset cudnn --eager, and of neither")
     for number, (kind, path) in enumerate(random_networks.write(folder, arguments.random, arguments.seed)):
         spent = time.perf_counter() - start
         if results and arguments.limit and spent * (1 + 1 / len(results)) > arguments.limit:
             print(f"no time is left for {arguments.random - len(results)} networks")
             break
         results.append(compare_random(arguments, path, kind))
-        write_random_row(arguments, number, results[-1])
-    summarize(results)
+        if of_cudnn:
+            write_random_row(arguments, number, results[-1])
+    summarize(arguments, results)
     return results
 
 

@@ -272,13 +272,17 @@ TEST(CoverReasons, NobodyIsToldThatASpecialOneRefuses) {
 
 TEST(CoverReasons, NobodyIsToldThatASpecialOneYieldsToACallThatCoversMore) {
   Variant special{.op = Op::conv2d_forward, .name = "made_for_some", .special = true, .summary = ""};
-  special.yields_to = {Op::relu_forward};
+  special.yields_to = [](const ops::OpShape& shape) {
+    return shape.in_channels == 3 ? ops::OpSet{Op::relu_forward} : ops::OpSet{};
+  };
   const Program program = program_of(models::find_model("autoencoder"));
   const auto table = table_with({epilogue(), special});
   const auto nodes = autoencoder_by(table, {});
   const NodeCover& yielded = nodes[index_of(program, Op::conv2d_forward, "conv1")];
   EXPECT_EQ(yielded.variant->name, "epilogue");
   EXPECT_EQ(yielded.reason, "");
+  EXPECT_EQ(nodes[index_of(program, Op::conv2d_forward, "conv2")].variant->name, "made_for_some")
+      << "of a shape that it keeps";
   EXPECT_EQ(nodes[index_of(program, Op::conv2d_forward, "conv5")].variant->name, "made_for_some")
       << "no ReLU";
 }

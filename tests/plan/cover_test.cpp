@@ -298,6 +298,18 @@ TEST_F(HopperCover, AConvolutionThatHopperLacksRunsAsAGeneralOne) {
   EXPECT_EQ(wide.reason, "");
 }
 
+TEST_F(HopperCover, GradientsOfWeightsInTf32AreTurnedWhereNoPoolingIsCovered) {
+  const Program program = program_of(autoencoder, Purpose::training, Precision::tf32);
+  const auto nodes = cover(program, Selection{Precision::tf32, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  const auto described = [&](const char* layer) {
+    return describe(node_of(program, nodes, Op::conv2d_backward_weights, layer));
+  };
+  EXPECT_EQ(described("conv2"), "hopper, with conv2d.backward_bias, maxpool2d.backward");
+  EXPECT_EQ(described("conv3"), "hopper_general_turned, with conv2d.backward_bias");
+  EXPECT_EQ(described("conv4"), "hopper, with upsample2d, conv2d.backward_bias");
+}
+
 TEST_F(HopperCover, AFirstLayerWithAStrideRunsAsOneOfFewChannels) {
   models::Model model = autoencoder;
   std::erase_if(model.layers, [](const models::Layer& layer) { return layer.name == "pool1"; });
@@ -315,9 +327,71 @@ TEST_F(HopperCover, AFirstLayerWithAStrideRunsAsOneOfFewChannels) {
   }
 }
 
-TEST_F(HopperCover, AGeneralConvolutionYieldsToACallThatCoversItsPooling) {
+TEST_F(HopperCover, AConvolutionWithAStrideInFp32IsPipelined) {
+  models::Model model = autoencoder;
+  std::erase_if(model.layers, [](const models::Layer& layer) { return layer.name == "pool2"; });
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv2") layer.stride = 2;
+  }
+  const Program program = program_of(model, Purpose::training, Precision::fp32);
+  for (const int capability : {80, 90}) {
+    const auto nodes = cover(program, Selection{Precision::fp32, {}}, gpu(capability));
+    expect_consistent(program, nodes);
+    const NodeCover& forward = node_of(program, nodes, Op::conv2d_forward, "conv2");
+    EXPECT_EQ(describe(forward), "pipelined, with bias, relu");
+    EXPECT_EQ(forward.reason, "");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_input, "conv2")),
+              "pipelined, with relu.backward");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv2")),
+              "pipelined, with conv2d.backward_bias");
+  }
+}
+
+TEST_F(HopperCover, APoolingBehindAPipelinedConvolutionIsAPassOfItsOwn) {
   models::Model model = autoencoder;
   for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv2") {
+      layer.out_channels = 96;
+      layer.kernel = 1;
+    }
+    if (layer.name == "conv3") layer.in_channels = 96;
+  }
+  const Program program = program_of(model, Purpose::training, Precision::fp32);
+  const auto nodes = cover(program, Selection{Precision::fp32, {}}, gpu(90));
+  expect_consistent(program, nodes);
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv2")), "pipelined, with bias, relu");
+  EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_forward, "pool2").variant->name, "vectorized");
+  EXPECT_EQ(node_of(program, nodes, Op::maxpool2d_backward, "pool2").variant->name, "direct");
+  EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv2")),
+            "fused, with conv2d.backward_bias");
+}
+
+TEST_F(HopperCover, AConvolutionOfFewChannelsReadsPatches) {
+  models::Model model = autoencoder;
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv2") layer.out_channels = 24;
+    if (layer.name == "conv3") layer.in_channels = 24;
+    if (layer.name == "conv3") layer.out_channels = 16;
+    if (layer.name == "conv4") layer.in_channels = 16;
+  }
+  const Program program = program_of(model, Purpose::training, Precision::bf16);
+  for (const int capability : {80, 90}) {
+    const auto nodes = cover(program, Selection{Precision::bf16, {}}, gpu(capability));
+    expect_consistent(program, nodes);
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv3")), "patches, with bias, relu");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_input, "conv3")),
+              "patches, with relu.backward");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv3")),
+              "patches, with conv2d.backward_bias");
+    for (const NodeCover& node : nodes) EXPECT_EQ(node.reason, "");
+  }
+}
+
+TEST_F(HopperCover, AGeneralConvolutionOfFewProductsYieldsToACallThatCoversItsPooling) {
+  models::Model model = autoencoder;
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv1") layer.out_channels = 32;
+    if (layer.name == "conv2") layer.in_channels = 32;
     if (layer.name == "conv2") layer.out_channels = 96;
     if (layer.name == "conv3") layer.in_channels = 96;
   }
@@ -453,8 +527,10 @@ TEST_F(HopperCover, AConvolutionOfOneDimensionWithoutPaddingRunsOnItToo) {
     using enum Op;
     EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv1")), "hopper, with relu");
     EXPECT_EQ(describe(node_of(program, nodes, conv2d_forward, "conv2")), "hopper, with bias");
+    // In TF32 what is summed must be innermost, for which operands are turned first.
+    const std::string weights = precision == Precision::tf32 ? "hopper_general_turned" : "hopper";
     EXPECT_EQ(describe(node_of(program, nodes, conv2d_backward_weights, "conv2")),
-              "hopper, with conv2d.backward_bias");
+              weights + ", with conv2d.backward_bias");
     EXPECT_EQ(describe(node_of(program, nodes, conv2d_backward_input, "conv2")),
               "hopper, with relu.backward");
   }

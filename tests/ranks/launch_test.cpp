@@ -237,12 +237,12 @@ TEST(StartedRanks, OneThatIsStoppedWhileItBeginsIsNamedWithItsProcess) {
   const auto look = [&](int times) {
     for (int i = 0; i < times; ++i) meeting.look(std::chrono::milliseconds(100));
   };
-  look(8);
+  look(7);
   EXPECT_TRUE(told.empty());
   look(2);
-  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered within 0.9 s while it begins",
+  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered within 0.8 s while it begins",
                                           processes[1])});
-  look(40);  // the system may start the other one as slowly
+  look(41);  // the system may start the other one as slowly
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[1],
             fmt::format("rank 1 (pid {}), rank 2 (pid {}) have not answered within 5.0 s while they begin",

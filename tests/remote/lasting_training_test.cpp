@@ -77,10 +77,48 @@ class Lasting : public testing::Test {
     return made;
   }
   /// It stands still after 10 steps, a moment of which is kept.
-  static void make_ten_steps(training::Source& training) {
-    for (int i = 0; i < 10; ++i) training.send(training::StepOnce{});
+  static void make_ten_steps(training::Source& training) { make_steps(training, 10, 10); }
+  static void make_steps(training::Source& training, int count, std::uint64_t up_to) {
+    for (int i = 0; i < count; ++i) training.send(training::StepOnce{});
     ASSERT_TRUE(
-        tests::eventually([&] { return std::ranges::count(*training.snapshot()->moments, 10u) == 1; }));
+        tests::eventually([&] { return std::ranges::count(*training.snapshot()->moments, up_to) == 1; }));
+  }
+  /// Paused, and by a rule whose state is more than the weights.
+  static TrainerOptions paused_with_adam(TrainerOptions options) {
+    options.optimizer = training::defaults_of(ops::UpdateRule::adam);
+    options.start_paused = true;
+    return options;
+  }
+  static std::vector<float> weights_with_adam(std::uint64_t steps) {
+    TrainerOptions made = paused_with_adam(options());
+    made.start_paused = false;
+    made.steps = steps;
+    const training::Trainer trainer(std::move(made));
+    EXPECT_TRUE(trainer.wait(kPatience));
+    return *trainer.ending().parameters;
+  }
+  /// Moments of steps 0, 3 and 10 are kept then.
+  static void lose_after_ten_steps(training::Source& training, std::atomic<bool>& fails) {
+    make_steps(training, 3, 3);
+    make_steps(training, 7, 10);
+    fails = true;
+    training.send(training::StepOnce{});
+  }
+  /// Or that is refused.
+  static void rewind(training::Source& training, std::uint64_t step) {
+    constexpr std::uint64_t kNumber = 20;
+    training.send(training::RewindTo{step}, kNumber);
+    ASSERT_TRUE(tests::eventually([&] {
+      const auto now = training.snapshot();
+      return now->answers.last >= kNumber && !now->rewind.running;
+    }));
+  }
+  static bool comes_as_line(FeedLog& log, std::string_view text) {
+    return tests::eventually([&] {
+      const auto lines = log.all<training::LogLine>();
+      return std::ranges::any_of(lines,
+                                 [&](const auto& line) { return line.text.find(text) != std::string::npos; });
+    });
   }
   static bool wait_for_state(const training::Source& training, TrainerState state) {
     return tests::eventually([&] { return training.snapshot()->state == state; });
@@ -88,6 +126,14 @@ class Lasting : public testing::Test {
   static testing::AssertionResult tells(const training::Source& training,
                                         std::initializer_list<std::string_view> parts) {
     return tests::holds(training.snapshot()->notice, parts);
+  }
+  /// Folders of moments that nobody asked to record.
+  std::size_t moment_folders() const {
+    std::size_t folders = 0;
+    std::error_code none;  // there are no moments yet
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "cache/warpscope/moments", none))
+      folders += entry.is_directory() ? 1 : 0;
+    return folders;
   }
   /// What the next window offers.
   static std::vector<runs::UnsavedTraining> offered() {
@@ -122,12 +168,118 @@ TEST_F(Lasting, GoesOnInAnotherProcessWithTheSameBitsAndWithoutTheKernel) {
   ASSERT_TRUE(training.ending().parameters);
   EXPECT_EQ(*training.ending().parameters, expected);
   ASSERT_EQ(log.markers().size(), 1u);
-  for (const char* part : {tests::kFailure, "goes on in a process of its own from step",
-                           "without user:failing", "the way back to earlier steps is gone"})
+  for (const char* part :
+       {tests::kFailure, "goes on in a process of its own from step", "without user:failing"})
     EXPECT_NE(log.markers()[0].find(part), std::string::npos) << log.markers()[0];
+  EXPECT_EQ(log.markers()[0].find("gone"), std::string::npos) << log.markers()[0];
   EXPECT_EQ(end->run_dir, "");
   ASSERT_FALSE(end->moments->empty());
-  EXPECT_GE(end->moments->front(), log.all<training::Return>()[0].step) << "nothing is offered that is gone";
+  EXPECT_EQ(end->moments->front(), 0u);
+}
+
+TEST_F(Lasting, GoesBackToStepsOfTheProcessBeforeWithTheSameBits) {
+  for (const bool recorded : {false, true}) {
+    const auto fails = std::make_shared<std::atomic<bool>>(false);
+    TrainerOptions paused = paused_with_adam(failing(fails));
+    if (recorded) paused.run_dir = (folder_ / "run").string();
+    LastingTraining training(std::move(paused));
+    FeedLog log(training.subscribe());
+    lose_after_ten_steps(training, *fails);
+    ASSERT_TRUE(
+        tests::eventually([&] { return training.process() != 0 && training.snapshot()->step == 11; }));
+    ASSERT_TRUE(tests::eventually([&] { return training.snapshot()->moments->size() > 1; }));
+    EXPECT_EQ(training.snapshot()->moments->front(), 0u);
+    EXPECT_EQ(std::ranges::count(*training.snapshot()->moments, 3u), 1);
+    ASSERT_EQ(log.markers().size(), 1u);
+    EXPECT_EQ(log.markers()[0].find("gone"), std::string::npos) << log.markers()[0];
+    const std::uint64_t to = recorded ? 3 : 4;
+    rewind(training, to);
+    EXPECT_EQ(training.snapshot()->step, to) << training.snapshot()->notice;
+    EXPECT_FALSE(training.snapshot()->selection.variants.contains(ops::Op::relu_forward));
+    if (recorded) {
+      EXPECT_TRUE(comes_as_line(log, "the moment of step 3 is read from the disk"));
+      training.send(training::Resume{});
+    } else {
+      training.send(training::Finish{});
+    }
+    ASSERT_TRUE(training.wait(kPatience));
+    ASSERT_TRUE(training.ending().parameters);
+    EXPECT_EQ(*training.ending().parameters, weights_with_adam(recorded ? 60 : to));
+  }
+  EXPECT_EQ(moment_folders(), 0u);
+}
+
+TEST_F(Lasting, LeavesNoMomentsWhereItsOtherProcessIsKilled) {
+  {
+    const auto fails = std::make_shared<std::atomic<bool>>(false);
+    LastingTraining training(paused_with_adam(failing(fails)));
+    lose_after_ten_steps(training, *fails);
+    ASSERT_TRUE(
+        tests::eventually([&] { return training.process() != 0 && training.snapshot()->step == 11; }));
+    EXPECT_EQ(moment_folders(), 1u) << "one for both processes";
+    ::kill(training.process(), SIGKILL);
+    ASSERT_TRUE(training.wait(kPatience));
+  }
+  EXPECT_EQ(moment_folders(), 0u);
+}
+
+TEST_F(Lasting, LosesOnlyItsMomentsWhereTheDiskTakesNone) {
+  tests::write_text(folder_ / "cache/warpscope/moments", "a file");
+  for (const bool allowed : {true, false}) {
+    const auto fails = std::make_shared<std::atomic<bool>>(false);
+    TrainerOptions paused = paused_with_adam(failing(fails));
+    if (!allowed) paused.moments_disk_mib = 0;
+    LastingTraining training(std::move(paused));
+    FeedLog log(training.subscribe());
+    lose_after_ten_steps(training, *fails);
+    ASSERT_TRUE(
+        tests::eventually([&] { return training.process() != 0 && training.snapshot()->step == 11; }));
+    ASSERT_EQ(log.markers().size(), 1u);
+    EXPECT_TRUE(tests::holds(log.markers()[0], {"the way back to steps before 10 is gone"}));
+    EXPECT_EQ(log.markers()[0].find("cannot ") != std::string::npos, allowed) << log.markers()[0];
+    ASSERT_TRUE(tests::eventually([&] { return !training.snapshot()->moments->empty(); }));
+    EXPECT_EQ(training.snapshot()->moments->front(), 10u) << "nothing is offered that is gone";
+    training.send(training::Resume{});
+    ASSERT_TRUE(training.wait(kPatience));
+    EXPECT_EQ(*training.ending().parameters, weights_with_adam(60));
+  }
+}
+
+TEST_F(Lasting, LosesOnlyMomentsThatAreDamagedOrGone) {
+  for (const bool gone : {false, true}) {
+    const auto fails = std::make_shared<std::atomic<bool>>(false);
+    TrainerOptions first = paused_with_adam(failing(fails));
+    first.goes_on_elsewhere = true;
+    training::Trainer before(std::move(first));
+    lose_after_ten_steps(before, *fails);
+    ASSERT_TRUE(tests::eventually([&] { return before.ending().hand_over != nullptr; }));
+    const auto over = before.ending().hand_over;
+    ASSERT_TRUE(over->moments);
+    const std::filesystem::path folder = over->moments->folder;
+    for (const training::Moment& moment : over->moments->kept) {
+      const std::filesystem::path file = folder / over->moments->files.at(moment.number).name;
+      if (moment.step > 0) std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+    }
+    if (gone) std::filesystem::remove_all(folder);
+    training::Trainer training(training::options_of(over));
+    FeedLog log(training.subscribe());
+    ASSERT_TRUE(wait_for_state(training, TrainerState::paused));
+    if (gone) {
+      EXPECT_TRUE(tells(training, {"of the process before are not in ", " any more"}));
+      ASSERT_TRUE(tests::eventually([&] { return !training.snapshot()->moments->empty(); }));
+      EXPECT_EQ(training.snapshot()->moments->front(), 10u);
+      rewind(training, 4);
+      EXPECT_TRUE(training.snapshot()->answers.is_refused(20));
+      EXPECT_EQ(training.snapshot()->step, 10u);
+    } else {
+      rewind(training, 4);
+      EXPECT_TRUE(comes_as_line(log, "the moment of step 3 is lost: "));
+      EXPECT_EQ(training.snapshot()->step, 4u) << training.snapshot()->notice;
+    }
+    training.send(training::Finish{});
+    ASSERT_TRUE(training.wait(kPatience));
+    EXPECT_EQ(*training.ending().parameters, weights_with_adam(gone ? 10 : 4));
+  }
 }
 
 TEST_F(Lasting, RecordsOnInItsRunFolder) {

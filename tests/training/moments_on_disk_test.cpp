@@ -14,6 +14,7 @@
 
 #include "gpu/core/error.h"
 #include "gpu/core/random.h"
+#include "gpu/messages/bytes_of_messages.h"
 #include "gpu/models/model.h"
 #include "gpu/training/moments.h"
 #include "gpu/training/trainer.h"
@@ -68,21 +69,25 @@ std::size_t bytes_of_one() {
 constexpr std::size_t kInMemory = 8;       ///< one of which waits for the disk
 constexpr std::uint64_t kLastMoment = 40;  ///< after each step up to it
 
-/// Takes one after each step; what has no room is on the disk then, or dropped. Returns what was told.
-std::string take_all(Moments& moments) {
-  const auto settings = [] {
+void take(Moments& moments, std::uint64_t step) {
+  static const auto settings = [] {
     auto own = std::make_shared<TrainingSettings>();
     own->model = tests::tiny_classifier();
     return own;
   }();
+  Moment moment;
+  moment.step = step;
+  moment.settings = settings;
+  moments.expect(std::move(moment));
+  moments.before_point(kNoLastStep, {}, {}, {});
+  moments.arrive(state_after(step));
+}
+
+/// Takes one after each step; what has no room is on the disk then, or dropped. Returns what was told.
+std::string take_all(Moments& moments) {
   std::string told;
   for (std::uint64_t step = 0; step <= kLastMoment; ++step) {
-    Moment moment;
-    moment.step = step;
-    moment.settings = settings;
-    moments.expect(std::move(moment));
-    moments.before_point(kNoLastStep, {}, {}, {});
-    moments.arrive(state_after(step));
+    take(moments, step);
     EXPECT_LE(moments.bytes(), kInMemory * bytes_of_one());
     EXPECT_TRUE(eventually([&] {
       told += moments.settle_files();
@@ -174,6 +179,87 @@ TEST(MomentsOnDisk, StayInMemoryWhereTheDiskIsFullWhichIsToldOnce) {
   EXPECT_EQ(told.find("cannot write", 1), std::string::npos) << "told again";
   EXPECT_EQ(moments.take_list()->size(), kInMemory);
   EXPECT_EQ(moments.settle_files(), "");
+}
+
+TEST(MomentsOnDisk, ThatAreHandedOverHaveTheSameBitsWithinTheSameBudget) {
+  constexpr std::size_t kOnDisk = 12;
+  const TemporaryFolder folder;
+  Moments before = moments_in(folder / "moments", kOnDisk);
+  EXPECT_EQ(take_all(before), "");
+  const Moment last = *before.find(kLastMoment);
+  std::string error;
+  const std::string sent = MessageWriter().write(before.hand_over(
+      last, [] { return false; }, error));
+  EXPECT_EQ(error, "");
+  EXPECT_FALSE(before.wanted());
+  const auto handed = MessageReader().read<HandedMoments>(sent);
+  ASSERT_EQ(handed.kept.size(), kOnDisk);
+  EXPECT_EQ(handed.kept.front().step, 0u);
+  EXPECT_EQ(handed.kept.back().step, kLastMoment);
+  EXPECT_TRUE(eventually([&] { return files_in(folder / "moments").size() == kOnDisk; }));
+  {
+    Moments after = moments_in(folder / "others", kOnDisk);
+    EXPECT_EQ(after.take_on(handed, nullptr), "");
+    for (const Moment& each : handed.kept) {
+      const Moment* const moment = after.find(each.step);
+      ASSERT_NE(moment, nullptr);
+      ASSERT_EQ(moment->step, each.step);
+      expect_same(*after.state_of(*moment), state_after(each.step));
+    }
+  }
+  EXPECT_EQ(files_in(folder / "moments").size(), kOnDisk) << "who has handed them over removes them";
+  fs::remove(folder / "moments" / handed.files.at(handed.kept[1].number).name);
+  Moments after = moments_in(folder / "others", kOnDisk);
+  const std::string told = after.take_on(handed, nullptr);
+  EXPECT_TRUE(told.starts_with("1 moment of the process before is not in ")) << told;
+  EXPECT_EQ(after.find(handed.kept[1].step)->step, 0u);
+  EXPECT_EQ(after.take_list()->size(), kOnDisk - 1);
+}
+
+TEST(MomentsOnDisk, OfWhichTheDiskTakesFewerThanMemoryAreHandedOverFromTheFirstToTheLast) {
+  constexpr std::size_t kOnDisk = 4;
+  const TemporaryFolder folder;
+  Moments moments = moments_in(folder / "moments", kOnDisk);
+  EXPECT_EQ(take_all(moments), "");
+  const Moment last = *moments.find(kLastMoment);
+  std::string error;
+  const HandedMoments handed = moments.hand_over(
+      last, [] { return false; }, error);
+  EXPECT_EQ(error, "");
+  ASSERT_EQ(handed.kept.size(), kOnDisk);
+  EXPECT_EQ(handed.kept.front().step, 0u);
+  EXPECT_EQ(handed.kept.back().step, kLastMoment);
+  EXPECT_TRUE(eventually([&] { return files_in(folder / "moments").size() == kOnDisk; }));
+}
+
+TEST(MomentsOnDisk, AreNotHandedOverWithoutADisk) {
+  Moments moments(kInMemory * bytes_of_one());
+  moments.begin(0);
+  take(moments, 0);
+  const Moment last = *moments.find(0);
+  std::string error;
+  const HandedMoments handed = moments.hand_over(
+      last, [] { return false; }, error);
+  EXPECT_EQ(error, "");
+  EXPECT_TRUE(handed.kept.empty());
+  EXPECT_FALSE(moments.wanted());
+}
+
+TEST(MomentsOnDisk, AreHandedOverAsFarAsTheDiskHasTakenThem) {
+  const TemporaryFolder folder;
+  Moments moments = moments_in(folder / "moments", 100);
+  take_all(moments);
+  const Moment last = *moments.find(kLastMoment);
+  HandedMoments handed;
+  std::string error;
+  {
+    const tests::FileSizeLimit full(1000);
+    handed = moments.hand_over(
+        last, [] { return false; }, error);
+  }
+  EXPECT_TRUE(error.starts_with("cannot write ")) << error;
+  EXPECT_EQ(handed.kept.size(), kLastMoment + 1 - (kInMemory - 1));
+  EXPECT_EQ(handed.files.size(), handed.kept.size());
 }
 
 /// As if its branches were trainings that nobody brought back: by the rates of all steps up to each its loss.

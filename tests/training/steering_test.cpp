@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/messages/bytes_of_messages.h"
+
 namespace warpscope::training::steering_test {
 namespace {
 
@@ -69,6 +71,23 @@ TEST(Steering, ARunThatGoesOnEndsAtTheAccuracyThatItHad) {
   settings.stop.target_accuracy = 0.9;
   resumed.judge_before(settings, 0, "test");
   EXPECT_EQ(resumed.stop_reason(), "the test accuracy 0.95 has reached its target of 0.9");
+}
+
+TEST(Steering, IsSentWithAllThatItRemembers) {
+  TrainingSettings settings;
+  settings.schedule.kind = ScheduleKind::plateau;
+  Steering steering;
+  EXPECT_TRUE(steering.epoch_ended(settings, 1));
+  StepResult result;
+  result.loss = std::numeric_limits<float>::quiet_NaN();
+  steering.judge(settings, result, 0);
+  auto sent = MessageReader().read<Steering>(MessageWriter().write(steering));
+  EXPECT_TRUE(sent.needs_evaluation()) << "the schedule waits for that of the epoch";
+  EXPECT_FALSE(sent.epoch_ended(settings, 1));
+  EXPECT_TRUE(sent.diverged());
+  EXPECT_TRUE(sent.pending());
+  EXPECT_FALSE(sent.loss_was_finite());
+  EXPECT_EQ(sent.written(), steering.written());
 }
 
 TEST(Steering, GoesOnFromJson) {

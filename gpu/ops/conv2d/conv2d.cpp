@@ -105,6 +105,12 @@ std::string refuses_unless_plain(const OpShape& shape) {
   return is_plain(shape) ? "" : "takes stride 1, no dilation and same padding only";
 }
 
+OpSet better_covered(const OpShape& shape, std::int64_t worth_a_pass) {
+  const OpSet ops{Op::upsample2d_forward, Op::upsample2d_backward, Op::one_hot_forward};
+  return forward_terms(shape) < worth_a_pass ? ops | OpSet{Op::maxpool2d_forward, Op::maxpool2d_backward}
+                                             : ops;
+}
+
 OpContract forward_contract() {
   return contract_of("conv2d.forward", "y = x * w", kForward, forward_terms);
 }
@@ -132,26 +138,25 @@ WARPSCOPE_VARIANTS(
     loops_forward(), loops_backward_input(), loops_backward_weights(), loops_backward_bias(),
     gather_rows_loops_forward(), scatter_rows_loops_backward_weights(), onednn_forward(),
     onednn_fused_forward(), onednn_backward_input(), onednn_backward_weights(),
-    onednn_backward_bias()
-        WARPSCOPE_IF_CUDA(, naive_forward(), tiled_forward(), atomic_backward_input(),
-                          gather_backward_input(), atomic_backward_weights(), per_weight_backward_weights(),
-                          tree_reduction_backward_weights(), atomic_backward_bias(),
-                          warp_shuffle_backward_bias(), implicit_gemm_forward(),
-                          implicit_gemm_backward_input(), implicit_gemm_backward_weights(), wmma_forward(),
-                          wmma_backward_input(), wmma_backward_weights(), gather_rows_forward(),
-                          shared_rows_forward(), shared_rows_normed_forward(),
-                          scatter_rows_backward_weights(), mma_rows_backward_weights(), mma_forward(),
-                          mma_fused_forward(), mma_backward_input(), mma_backward_weights(), fused_forward(),
-                          fused_backward_input(), fused_backward_weights(), narrow_forward(),
-                          narrow_backward_input(), narrow_backward_weights())
-            WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(),
-                                hopper_general_forward(), hopper_general_normed_forward(),
-                                hopper_general_summed_forward(), hopper_backward_input(),
-                                hopper_unpooled_backward_input(), hopper_general_backward_input(),
-                                hopper_backward_weights(), hopper_rows_backward_weights(),
-                                hopper_general_backward_weights())
-                WARPSCOPE_IF_CUDA(, few_channels_forward(), few_channels_backward_weights())
-                    WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
-                                       cudnn_backward_weights()))
+    onednn_backward_bias() WARPSCOPE_IF_CUDA(
+        , naive_forward(), tiled_forward(), atomic_backward_input(), gather_backward_input(),
+        atomic_backward_weights(), per_weight_backward_weights(), tree_reduction_backward_weights(),
+        atomic_backward_bias(), warp_shuffle_backward_bias(), implicit_gemm_forward(),
+        implicit_gemm_backward_input(), implicit_gemm_backward_weights(), wmma_forward(),
+        wmma_backward_input(), wmma_backward_weights(), gather_rows_forward(), shared_rows_forward(),
+        shared_rows_normed_forward(), scatter_rows_backward_weights(), mma_rows_backward_weights(),
+        mma_forward(), mma_fused_forward(), mma_backward_input(), mma_backward_weights(), fused_forward(),
+        fused_backward_input(), fused_backward_weights(), pipelined_forward(), pipelined_backward_input(),
+        pipelined_backward_weights(), narrow_forward(), narrow_backward_input(), narrow_backward_weights())
+        WARPSCOPE_IF_HOPPER(, hopper_forward(), hopper_normed_forward(), hopper_pooled_forward(),
+                            hopper_general_forward(), hopper_general_normed_forward(),
+                            hopper_general_summed_forward(), hopper_backward_input(),
+                            hopper_unpooled_backward_input(), hopper_general_backward_input(),
+                            hopper_backward_weights(), hopper_rows_backward_weights(),
+                            hopper_general_backward_weights(), hopper_general_turned_backward_weights())
+            WARPSCOPE_IF_CUDA(, few_channels_forward(), few_channels_backward_weights(), patches_forward(),
+                              patches_backward_input(), patches_backward_weights())
+                WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
+                                   cudnn_backward_weights()))
 
 }  // namespace warpscope::ops::conv2d

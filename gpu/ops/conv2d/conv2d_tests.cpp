@@ -77,9 +77,29 @@ std::vector<OpShape> few_channels_shapes() {
           general(conv(9, 65, 64, 3, 200, 3, 3), 2, 3, true)};
 }
 
-/// The same, those of few_channels_shapes(), and for `hopper_general` channels that no slice, step or tile of its
-/// divides (112 bytes of the summed ones among them), strides whose remainders have no taps or no pixels, images that
-/// reach beyond both ends.
+/// For `patches`: each number of fragments, odd and even numbers of chunks and of their pairs, tiles of several images
+/// and of parts of one, images smaller than the kernel, and more tiles than run at once with one patch in shared memory
+/// and with two.
+std::vector<OpShape> patches_shapes() {
+  return {conv(2, 9, 10, 8, 8, 3, 3),
+          conv(3, 7, 5, 24, 16, 5, 5),
+          conv(1, 13, 11, 40, 8, 3, 5),
+          conv(2, 9, 8, 16, 48, 3, 3),
+          conv(1, 11, 33, 64, 24, 3, 3),
+          conv(1, 14, 15, 24, 24, 7, 7),
+          conv(2, 1, 1, 24, 8, 3, 3),
+          conv(1, 3, 2, 16, 24, 7, 3),
+          general(conv(2, 1, 300, 8, 24, 1, 7), 1, 1, true),
+          general(conv(1, 12, 10, 8, 40, 5, 3), 1, 1, true),
+          general(conv(2, 11, 12, 24, 32, 3, 3), 1, 2),
+          conv(661, 5, 4, 24, 24, 3, 3),
+          conv(67, 33, 17, 16, 64, 3, 3),
+          conv(68, 17, 33, 64, 8, 3, 3)};
+}
+
+/// The same, those of few_channels_shapes() and patches_shapes(), and for `hopper_general` channels that no slice,
+/// step or tile of its divides (112 bytes of the summed ones among them), strides whose remainders have no taps or no
+/// pixels, images that reach beyond both ends.
 std::vector<OpShape> slice_shapes() {
   std::vector<OpShape> list = shapes();
   const std::vector<OpShape> more = {conv(1, 5, 6, 56, 72, 1, 1),
@@ -95,8 +115,19 @@ std::vector<OpShape> slice_shapes() {
                                      general(conv(2, 15, 16, 16, 24, 3, 3), 2),
                                      conv(1, 12, 10, 40, 8, 5, 5)};
   list.insert(list.end(), more.begin(), more.end());
-  const std::vector<OpShape> few = few_channels_shapes();
-  list.insert(list.end(), few.begin(), few.end());
+  for (const std::vector<OpShape>& others : {few_channels_shapes(), patches_shapes()}) {
+    list.insert(list.end(), others.begin(), others.end());
+  }
+  return list;
+}
+
+/// The same, and for `hopper_general_turned`, whose lanes are images: as many as fill them, and more than that with
+/// strides, dilation and one dimension; no strips, unlike those of the few images before.
+std::vector<OpShape> weights_shapes() {
+  std::vector<OpShape> list = slice_shapes();
+  list.push_back(conv(64, 3, 2, 72, 64, 3, 3));
+  list.push_back(general(conv(35, 5, 4, 64, 72, 5, 5), 2));
+  list.push_back(general(conv(66, 1, 9, 64, 136, 1, 7), 1, 2));
   return list;
 }
 
@@ -229,8 +260,8 @@ OpShape random_shape(Random& random) {
   return shape;
 }
 
-/// With a channel count that takes the scalar path and one that takes the vector path; the last has more tiles of
-/// `hopper_general` than run at once.
+/// With a channel count that takes the scalar path and one that takes the vector path; then one with more tiles of
+/// `hopper_general` than run at once; the others are for tiles of `pipelined` that fewer pixels do not take.
 std::vector<OpShape> large_forward() {
   return {conv(4, 32, 32, 3, 1024, 1, 1),
           conv(4, 32, 32, 16, 1024, 1, 1),
@@ -240,7 +271,11 @@ std::vector<OpShape> large_forward() {
           conv(1, 32, 32, 16, 512, 1, 1),
           general(conv(4, 63, 64, 3, 1024, 1, 1), 2),
           general(conv(2, 36, 32, 16, 512, 3, 1), 1, 2, true),
-          conv(23, 38, 40, 32, 32, 1, 1)};
+          conv(23, 38, 40, 32, 32, 1, 1),
+          conv(17, 32, 32, 4, 64, 1, 1),
+          conv(17, 32, 32, 4, 48, 1, 1),
+          conv(17, 32, 32, 4, 24, 1, 1),
+          conv(17, 32, 32, 4, 16, 1, 1)};
 }
 
 std::vector<OpShape> large_backward_input() {
@@ -252,11 +287,14 @@ std::vector<OpShape> large_backward_input() {
           conv(1, 32, 32, 512, 16, 1, 1),
           general(conv(4, 32, 32, 1024, 3, 3, 1), 2),
           general(conv(2, 32, 36, 512, 16, 1, 3), 1, 2, true),
-          general(conv(23, 76, 80, 32, 32, 1, 1), 2)};
+          general(conv(23, 76, 80, 32, 32, 1, 1), 2),
+          general(conv(33, 16, 16, 96, 4, 1, 1), 4),
+          general(conv(65, 16, 16, 48, 4, 1, 1), 4)};
 }
 
-/// The splits of `hopper_general` for the last three have more stages than its ring: of one unit and of many, and where
-/// the taps are in columns.
+/// The splits of `hopper_general` for the sixth to eighth have more stages than its ring: of one unit and of many, and
+/// where the taps are in columns; for the next one those of `hopper_general_turned`. The others are for tiles of
+/// `pipelined` that fewer pixels do not take.
 std::vector<OpShape> large_backward_weights() {
   return {conv(1, 4, 4, 128, 1024, 3, 3),
           conv(2, 32, 32, 3, 1024, 1, 1),
@@ -265,7 +303,11 @@ std::vector<OpShape> large_backward_weights() {
           general(conv(2, 63, 64, 3, 1024, 1, 1), 2),
           conv(64, 34, 34, 32, 32, 1, 1),
           general(conv(8, 31, 32, 256, 264, 3, 3), 2),
-          general(conv(9, 17, 16, 40, 448, 3, 3), 1, 2, true)};
+          general(conv(9, 17, 16, 40, 448, 3, 3), 1, 2, true),
+          conv(32, 17, 16, 64, 64, 3, 3),
+          general(conv(9, 16, 16, 4, 128, 1, 1), 2),
+          general(conv(9, 16, 16, 16, 48, 3, 3), 2),
+          general(conv(65, 16, 16, 4, 32, 1, 1), 2)};
 }
 
 OpShape differentiated() {
@@ -296,7 +338,7 @@ OpTests backward_input_tests() {
 }
 
 OpTests backward_weights_tests() {
-  return {.shapes = slice_shapes,
+  return {.shapes = weights_shapes,
           .random_shape = random_shape,
           .large_shapes = large_backward_weights,
           .chain_shapes = weights_chain_shapes,

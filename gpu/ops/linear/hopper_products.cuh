@@ -27,6 +27,7 @@
 #include "gpu/ops/activated.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_epilogue.cuh"
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
+#include "gpu/ops/conv2d/quad_words.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/linear/hopper_cluster.cuh"
 #include "gpu/ops/linear/hopper_layers.h"
@@ -307,7 +308,7 @@ __device__ __forceinline__ void write_halves(const float (&sums)[kSums], const C
         const int j = 4 * quarter + i;
         w[i] = finish.rounded(first + 8 * i + 2 * member, sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]);
       }
-      tiles::transpose(w, member);
+      conv2d::transpose(w, member);
       if (finish.mask != nullptr) {
         const unsigned masks[4] = {mask.x, mask.y, mask.z, mask.w};
 #pragma unroll

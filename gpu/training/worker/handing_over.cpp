@@ -1,7 +1,9 @@
 #include "gpu/training/worker/handing_over.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -64,24 +66,60 @@ void take_kernels(HandOver& over, const TrainingContext& training) {
     over.folders.push_back({each.path, false});
 }
 
-/// Beside what the process that goes on is told of itself: moments and trainings that were left stay behind.
-std::string told_as_lost(const Snapshot& view, const Moment& moment) {
-  const bool earlier = !view.moments->empty() && view.moments->front() < moment.step;
-  if (!earlier && view.left->empty()) return "";
-  return view.left->empty() ? "; the way back to earlier steps is gone"
-                            : "; the ways back to earlier steps and to trainings that were left are gone";
+/// The moments that lead back, all on the disk, for the process that goes on. It runs no kernels of users. `error`: as
+/// Moments::hand_over().
+HandedMoments hand_moments_over(TrainingContext& training, const Moment& last, std::string& error) try {
+  Moments& kept = training.moments.kept();
+  // Files of a process that is not the first go with it.
+  if (training.around.handed_over && !kept.files_stay()) {
+    kept.give_up();
+    return {};
+  }
+  HandedMoments handed = kept.hand_over(
+      last, [&] { return training.inbox.stopped(); }, error);
+  bool any = false;
+  const auto leave_out = [&any](plan::Selection& selection) {
+    plan::Selection rest = without_kernels_of_users(selection);
+    any = any || rest != selection;
+    selection = std::move(rest);
+  };
+  for (NotedChange& change : handed.notes.changes) {
+    leave_out(change.selection);
+    change.command = 0;  // what it was in words stays here
+  }
+  for (Moment& moment : handed.kept) leave_out(moment.selection);
+  for (Moment& moment : handed.kept) moment.other_kernels = moment.other_kernels || any;
+  return handed;
+} catch (const std::exception& failure) {
+  training.moments.kept().give_up();
+  error = core::sentence_of(failure);
+  return {};
 }
 
-HandOver described(const TrainingContext& training, const Moment& moment, const std::string& why) {
+/// Beside what the process that goes on is told of itself: trainings that were left stay behind, and so do moments that
+/// the disk did not take, whose `error` says why.
+std::string told_as_lost(const Snapshot& view, const Moment& last, const HandedMoments& handed,
+                         const std::string& error) {
+  std::uint64_t first = last.step;
+  for (const Moment& moment : handed.kept) first = std::min(first, moment.step);
+  const bool left = !view.left->empty();
+  if (view.moments->empty() || view.moments->front() >= first)
+    return left ? "; the ways back to trainings that were left are gone" : "";
+  return fmt::format("; the {} back to steps before {}{}{}", left ? "ways" : "way", files::grouped(first),
+                     left ? " and to trainings that were left are gone" : " is gone",
+                     error.empty() ? "" : fmt::format(" ({})", error));
+}
+
+HandOver described(const TrainingContext& training, const Moment& moment, const std::string& why,
+                   const std::string& lost) {
   HandOver over;
   const std::vector<std::string> off = kernels_to_switch_off(training.view.selection);
   over.failed_at = training.engine->steps();
   over.step = moment.step;
   over.paused = training.view.state == TrainerState::paused;
-  over.told =
-      fmt::format("step {}: {}; the training goes on in a process of its own from step {}{}{}{}",
-                  files::grouped(training.view.step), why, files::grouped(moment.step),
-                  off.empty() ? "" : ", without ", fmt::join(off, ", "), told_as_lost(training.view, moment));
+  over.told = fmt::format("step {}: {}; the training goes on in a process of its own from step {}{}{}{}",
+                          files::grouped(training.view.step), why, files::grouped(moment.step),
+                          off.empty() ? "" : ", without ", fmt::join(off, ", "), lost);
   over.around = training.around;
   take_kernels(over, training);
   return over;
@@ -125,7 +163,7 @@ void write(HandOver& over, TrainingContext& training, const Moment& moment) {
 
 /// The last state in host memory; nullptr where another process cannot go on from it.
 const Moment* last_moment(const TrainingContext& training) {
-  if (!training.around.goes_on_elsewhere || training.around.ranks || training.inbox.stopped()) return nullptr;
+  if (!training.around.goes_on_elsewhere || training.around.ranks) return nullptr;
   const Moment* const moment = training.moments.kept().newest();
   return moment != nullptr && moment->settings->model == training.settings().model ? moment : nullptr;
 }
@@ -176,17 +214,20 @@ bool answer_finished(TrainingContext& training, const Command& command) {
 }  // namespace
 
 bool can_be_handed_over(const TrainingContext& training) {
-  return last_moment(training) != nullptr;
+  return !training.inbox.stopped() && last_moment(training) != nullptr;
 }
 
 std::optional<std::string> hand_over(TrainingContext& training, const core::DeviceLost& lost) {
-  const Moment* const moment = last_moment(training);
+  const Moment moment = *last_moment(training);
   training.aside.let_go();
-  HandOver over = described(training, *moment, lost.what());
+  std::string not_taken;
+  HandedMoments handed = hand_moments_over(training, moment, not_taken);
+  HandOver over =
+      described(training, moment, lost.what(), told_as_lost(training.view, moment, handed, not_taken));
   const Snapshot before = training.view;
   const FigureTally tally = training.publishing.tally();
   try {
-    write(over, training, *moment);
+    write(over, training, moment);
   } catch (const std::exception& error) {
     training.publishing.drop_unsent();
     training.view = before;
@@ -197,7 +238,7 @@ std::optional<std::string> hand_over(TrainingContext& training, const core::Devi
         files::grouped(before.step), lost.what(), core::sentence_of(error),
         told_anyway ? "" : fmt::format("; {}", what_is_kept(before.run_dir, true)));
   }
-  training.moments.kept().give_up();  // nobody goes back here any more
+  if (!handed.kept.empty()) over.moments = std::make_shared<const HandedMoments>(std::move(handed));
   training.view.state = TrainerState::preparing;
   training.publishing.publish(std::chrono::steady_clock::now());  // before who goes on knows
   for (std::uint64_t i = 0; i < training.stepping.single_steps(); ++i)

@@ -12,6 +12,7 @@
 #include "gpu/core/host_memory.h"
 #include "gpu/files/file.h"
 #include "gpu/files/paths.h"
+#include "gpu/training/hand_over.h"
 #include "gpu/training/worker/training_context.h"
 
 namespace warpscope::training {
@@ -51,8 +52,23 @@ MomentFiles::Place MomentKeeper::place() const {
 void MomentKeeper::begin() {
   training_.variant_history.note(training_.view.generation, training_.engine->steps(),
                                  training_.view.variants);
-  moments_.begin(training_.view.generation);
+  const auto& over = training_.around.handed_over;
+  if (over && over->moments && moments_.has_files()) {
+    take_on(*over->moments);
+  } else {
+    moments_.begin(training_.view.generation);
+  }
   take(true);
+}
+
+/// The past of the process before, with which the training goes on in another generation.
+void MomentKeeper::take_on(const HandedMoments& handed) {
+  const std::uint64_t step = training_.engine->steps();
+  first_weights_ = moments_.shared(training_.engine->network().first_weights());
+  if (const std::string lost = moments_.take_on(handed, first_weights_); !lost.empty())
+    training_.publishing.tell(lost);
+  moments_.begin(training_.view.generation, handed.notes.pasts.back().generation, step);
+  moments_.note_change(step, training_.view.settings, training_.view.selection, true);
 }
 
 /// It goes on from `target`, in another generation.

@@ -45,6 +45,7 @@ class MomentKeeper {
  private:
   using Clock = std::chrono::steady_clock;
   MomentFiles::Place place() const;
+  void take_on(const HandedMoments& handed);
   bool guards() const;
   void take(bool matters, bool only_guards = false);
   void do_without(const core::Error& error);

@@ -93,6 +93,7 @@ void Rewinder::rewind_from(const Moment& moment, const WayBack& way) {
                       .next_change = moment.changes,
                       .next_evaluation = moment.evaluations,
                       .before = way.before,
+                      .other_kernels = moment.other_kernels,
                       .regroupings = moment.regroupings};
   const Moment* const next = training_.moments.kept().next(step);
   const Progress& later = next != nullptr ? next->progress : rewinding.left.progress;
@@ -287,6 +288,8 @@ void Rewinder::end() {
     told += fmt::format(", computed again from {}", step_text(done.from));
     if (!training_.engine->repeats_bits()) {
       told += " by variants whose bits differ each time";
+    } else if (done.other_kernels) {
+      told += " by other kernels, whose bits may differ";
     } else if (done.regroupings != training_.ranks.regroupings() && !training_.settings().deterministic) {
       told += " by other ranks, whose bits may differ";
     }

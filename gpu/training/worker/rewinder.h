@@ -58,6 +58,7 @@ class Rewinder {
     std::uint64_t generation = 0;  ///< in which they were made first
     std::size_t next_change = 0, next_evaluation = 0;
     std::uint64_t before = 0;       ///< WayBack::before
+    bool other_kernels = false;     ///< Moment::other_kernels
     std::uint64_t regroupings = 0;  ///< before the moment
     double step_seconds = 0;        ///< of each, as far as it is known
     bool goes_on = false;           ///< once it is there

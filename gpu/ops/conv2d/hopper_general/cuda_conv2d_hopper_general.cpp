@@ -9,19 +9,23 @@
 // stride of 2 has passed over; kernels that reach over less than 128 pixels; operands aligned to 16 bytes; built as
 // sm_90a, so that no other architecture can run it.
 
+#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "gpu/ops/chains.h"
 #include "gpu/ops/conv2d/activated_chain.h"
 #include "gpu/ops/conv2d/conv2d.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/hopper_general/hopper_general.h"
+#include "gpu/ops/conv2d/transposed_weights.h"
 #include "gpu/ops/variant.h"
 
 namespace warpscope::ops::conv2d {
 namespace hopper_general {
 namespace {
+
+/// Products of an output from which on a pass for pooling costs less than they save here.
+constexpr std::int64_t kProductsWorthAPass = 400;
 
 void launch(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
             const TileSize& tile) {
@@ -72,15 +76,6 @@ void backward_input(const OpCall& call) {
   launch(call, problem, tensors, map_backward_input(call, problem, tensors, tile), tile);
 }
 
-/// conv2d.backward_input add.forward? (relu.backward | gelu.backward)?
-std::vector<Link> backward_input_chain() {
-  std::vector<Link> chain{
-      {.op = Op::conv2d_backward_input, .renames = {{Name::input_gradient, Name::product}}},
-      optional_link(Op::add_forward, Name::product, Name::unmasked_gradient, input_shape)};
-  for (Link& each : derivative_after(input_shape)) chain.push_back(std::move(each));
-  return chain;
-}
-
 }  // namespace
 
 void limit(Variant& variant) {
@@ -88,9 +83,7 @@ void limit(Variant& variant) {
   variant.minimum_compute_capability = 90;
   variant.maximum_compute_capability = 90;
   variant.special = true;
-  // Images that change their size between two calls cost more than this one's products save.
-  variant.yields_to = {Op::upsample2d_forward, Op::upsample2d_backward, Op::maxpool2d_forward,
-                       Op::maxpool2d_backward};
+  variant.yields_to = [](const OpShape& shape) { return better_covered(shape, kProductsWorthAPass); };
 }
 
 }  // namespace hopper_general
@@ -110,8 +103,8 @@ Variant hopper_general_forward() {
 Variant hopper_general_backward_input() {
   Variant more;
   hopper_general::limit(more);
-  more.chain = hopper_general::backward_input_chain();
-  more.workspace_bytes = hopper_general::backward_input_workspace;
+  more.chain = summed_gradient_chain();
+  more.workspace_bytes = transposed_weights_bytes;
   more.refuses = hopper_general::refuses_backward_input;
   return cuda_variant(
       Op::conv2d_backward_input, "hopper_general", hopper_general::backward_input,

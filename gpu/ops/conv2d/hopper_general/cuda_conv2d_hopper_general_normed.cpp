@@ -68,7 +68,7 @@ Variant limited(std::vector<Link> chain) {
   Variant more;
   limit(more);
   more.precisions = {core::Precision::fp16, core::Precision::bf16};
-  more.yields_to = {Op::upsample2d_forward};
+  more.yields_to = [](const OpShape&) { return OpSet{Op::upsample2d_forward}; };
   more.chain = std::move(chain);
   more.stored = {Name::biased, Name::statistics};
   more.workspace_bytes = normed_workspace;

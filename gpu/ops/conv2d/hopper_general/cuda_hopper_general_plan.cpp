@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "gpu/ops/batch_norm/partial_moments.h"
 #include "gpu/ops/conv2d/fused/chain.h"
@@ -29,36 +28,6 @@ void set_channels(Problem& q, int result, int summed, core::Precision precision)
   // The last slice is a full one too where only half of its last step is missing: copies fill it with zeros.
   q.full_slices = steps / kSliceSteps;
   q.tail_steps = steps % kSliceSteps;
-}
-
-AxisTaps forward_axis(const OpShape& s, int outputs, int kernel) {
-  return {.extent = outputs,
-          .first = 0,
-          .lower = -padding_of(s, kernel),
-          .count = kernel,
-          .shift = s.dilation,
-          .tap = 0,
-          .tap_step = 1};
-}
-
-/// The inputs `remainder`, `remainder` + stride, ...; tap r reads (input + padding - r dilation) / stride.
-AxisTaps backward_axis(const OpShape& s, int inputs, int kernel, int remainder) {
-  const int every = s.stride / std::gcd(s.stride, s.dilation);
-  AxisTaps axis{.extent = static_cast<int>(divide_up(inputs - remainder, s.stride)),
-                .first = remainder,
-                .lower = 0,
-                .count = 0,
-                .shift = every * s.dilation / s.stride,
-                .tap = 0,
-                .tap_step = -every};
-  for (int r = 0; r < kernel; ++r) {
-    const int place = remainder + padding_of(s, kernel) - r * s.dilation;
-    if (place % s.stride != 0) continue;
-    ++axis.count;
-    axis.tap = r;  // the last one reads the lowest place
-    axis.lower = place / s.stride;
-  }
-  return axis;
 }
 
 int taps_of(const Lattice& lattice) {
@@ -128,24 +97,23 @@ bool has_one_tap(const OpShape& s) {
 
 constexpr const char* kTooFewChannels = "takes at least 32 channels each way; fewer where the kernel is 1x1";
 
-/// Those that `hopper` has kernels for.
-bool is_wide(const OpShape& s) {
-  if (s.stride != 1 || s.dilation != 1) return false;
-  const fused::ChainShape chain = fused::shape_of(s);
-  return fused::hopper::is_wide(chain) || fused::hopper::is_line(chain);
-}
-
 std::string refuses(const OpShape& s, Problem (*problem)(const OpShape&, core::Precision), int rows,
                     int columns) {
   if (!can_map(problem(s, core::Precision::bf16), rows, columns)) {
     return "takes kernels that reach over less than 128 pixels";
   }
-  return is_wide(s)
+  return leaves_to_hopper(s)
              ? "leaves channels in multiples of 64 with 3x3 taps, or 3 to 7 in one dimension, to hopper"
              : "";
 }
 
 }  // namespace
+
+bool leaves_to_hopper(const OpShape& s) {
+  if (s.stride != 1 || s.dilation != 1) return false;
+  const fused::ChainShape chain = fused::shape_of(s);
+  return fused::hopper::is_wide(chain) || fused::hopper::is_line(chain);
+}
 
 int upper_corner(const AxisTaps& axis, int step, int extent) {
   return axis.lower + (axis.extent - 1) * step - (extent - 1);
@@ -243,17 +211,16 @@ std::string refuses_backward_input(const OpShape& s) {
   return refuses(s, backward_input_problem, output_height(s), output_width(s));
 }
 
-std::string refuses_backward_weights(const OpShape& s) {
+std::string refuses_weights_size(const OpShape& s) {
   const std::string reason = refuses_size(s);
   if (!reason.empty()) return reason;
-  if (has_few_channels(s)) return "takes at least 32 channels each way";
-  return refuses(s, forward_problem, s.height, s.width);
+  return has_few_channels(s) ? "takes at least 32 channels each way" : "";
 }
 
-std::size_t backward_input_workspace(const OpShape& s, core::Precision precision) {
-  const std::int64_t taps = std::int64_t{s.kernel_height} * s.kernel_width;
-  return static_cast<std::size_t>(taps * s.in_channels * s.out_channels *
-                                  fused::hopper::element_bytes(precision));
+std::string refuses_backward_weights(const OpShape& s) {
+  const std::string reason = refuses_weights_size(s);
+  if (!reason.empty()) return reason;
+  return refuses(s, forward_problem, s.height, s.width);
 }
 
 }  // namespace warpscope::ops::conv2d::hopper_general

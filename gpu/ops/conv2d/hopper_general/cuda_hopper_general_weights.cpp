@@ -21,7 +21,7 @@ constexpr std::int64_t kMostPartialBytes = std::int64_t{128} << 20;
 constexpr std::int64_t kSliceBytes = std::int64_t{kStagePixels} * kRowBytes;
 
 /// All but how the pixels are split.
-WeightsProblem problem_of(const OpShape& s, const WeightsTile& tile) {
+WeightsProblem problem_of(const OpShape& s, const WeightsTile& tile, int stages) {
   const Problem forward = forward_problem(s, core::Precision::bf16);
   WeightsProblem q;
   q.rows = forward.rows;
@@ -29,7 +29,7 @@ WeightsProblem problem_of(const OpShape& s, const WeightsTile& tile) {
   q.down = forward.lattices[0].down;
   q.right = forward.lattices[0].right;
   q.read_step = forward.read_step;
-  q.stages = static_cast<int>(divide_up(sizes::output_pixels(s), kStagePixels));
+  q.stages = stages;
   q.taps_in_rows = tile.taps_in_rows;
   q.row_channels = tile.taps_in_rows ? s.in_channels : s.out_channels;
   q.column_channels = tile.taps_in_rows ? s.out_channels : s.in_channels;
@@ -48,7 +48,6 @@ WeightsProblem problem_of(const OpShape& s, const WeightsTile& tile) {
   return q;
 }
 
-/// Estimated cycles of a stage of a block.
 double stage_cycles(const WeightsTile& tile) {
   constexpr double kHalfSlices = 1.25;  // requests of 64 bytes take longer than half of those of 128
   const double area = static_cast<double>(tile.units()) * kUnitRows * tile.columns;
@@ -58,11 +57,11 @@ double stage_cycles(const WeightsTile& tile) {
 }
 
 /// Estimated cycles of the call: rounds of blocks, and the partial sums, which are written and read.
-double cycles_of(const WeightsProblem& q, const WeightsTile& tile) {
+double cycles_of(const WeightsProblem& q, double stage) {
   // Partial sums that all multiprocessors together write, and then read, in a cycle.
   constexpr double kPartialBytesPerCycle = 2000.0;
   const auto rounds = static_cast<double>(divide_up(std::int64_t{q.blocks} * q.splits, kPlannedProcessors));
-  return rounds * (q.per_split * stage_cycles(tile) + kTileOverhead) +
+  return rounds * (q.per_split * stage + kTileOverhead) +
          static_cast<double>(partial_bytes(q)) / kPartialBytesPerCycle;
 }
 
@@ -72,8 +71,12 @@ void split(WeightsProblem& q, int wanted) {
   q.splits = static_cast<int>(divide_up(q.stages, q.per_split));
 }
 
+WeightsPlan plan_in_16_bits(const OpShape& s) {
+  return plan_weights(s, static_cast<int>(divide_up(sizes::output_pixels(s), kStagePixels)), stage_cycles);
+}
+
 void backward_weights(const OpCall& call) {
-  const WeightsPlan plan = plan_weights(call.shape);
+  const WeightsPlan plan = plan_in_16_bits(call.shape);
   const WeightsMaps maps = map_backward_weights(call, plan.tile);
   if (call.precision == core::Precision::fp16) {
     launch_weights_fp16(call, plan, maps);
@@ -89,16 +92,16 @@ std::size_t partial_bytes(const WeightsProblem& problem) {
   return sizeof(float) * static_cast<std::size_t>(problem.splits * problem.split_elements);
 }
 
-WeightsPlan plan_weights(const OpShape& s) {
+WeightsPlan plan_weights(const OpShape& s, int stages, double (*cycles_of_stage)(const WeightsTile& tile)) {
   WeightsPlan best;
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](const WeightsTile& tile) {
-    WeightsProblem q = problem_of(s, tile);
+    WeightsProblem q = problem_of(s, tile, stages);
     for (int rounds = 1; rounds <= kMostRounds; ++rounds) {
       const int wanted = std::clamp(rounds * kPlannedProcessors / q.blocks, 1, q.stages);
       split(q, wanted);
       if (wanted > 1 && static_cast<std::int64_t>(partial_bytes(q)) > kMostPartialBytes) break;
-      const double cycles = cycles_of(q, tile);
+      const double cycles = cycles_of(q, cycles_of_stage(tile));
       if (cycles >= least) continue;
       least = cycles;
       best = {tile, q};
@@ -122,7 +125,7 @@ Variant hopper_general_backward_weights() {
   more.precisions = {core::Precision::fp16, core::Precision::bf16};
   more.chain = {{.op = Op::conv2d_backward_weights}, {.op = Op::conv2d_backward_bias, .optional = true}};
   more.workspace_bytes = [](const OpShape& shape, core::Precision) {
-    return hopper_general::partial_bytes(hopper_general::plan_weights(shape).problem);
+    return hopper_general::partial_bytes(hopper_general::plan_in_16_bits(shape).problem);
   };
   more.refuses = hopper_general::refuses_backward_weights;
   return cuda_variant(

@@ -1,13 +1,7 @@
 #pragma once
 // Convolutions of any shape on Hopper as one implicit product (hopper_general.cuh): what host and kernels share.
 //
-// The pixels of the result that the same taps make are a lattice: all of them in forward; in backward_input, where a
-// stride of t leaves out taps, those of one remainder of row and column by t, so that none of their products is with a
-// zero between the steps. A lattice reads its taps at
-//
-//   lower + i * step + m * shift           i: row (or column) of the lattice, m: its m-th tap along the axis
-//
-// in pixels of the tensor that is read; what lies outside is zero.
+// The pixels of the result are lattices (axis_taps.h); of the taps, what lies outside is zero.
 
 #include <array>
 #include <cstddef>
@@ -18,6 +12,7 @@
 
 #include "gpu/core/types.h"
 #include "gpu/ops/activation.h"
+#include "gpu/ops/conv2d/axis_taps.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/variant.h"
 
@@ -30,17 +25,6 @@ inline constexpr int kProductRows = 64;  ///< of one instruction
 inline constexpr int kConsumers = 2;     ///< warpgroups that multiply, each its own rows of a tile
 inline constexpr int kMostProducts = 2;  ///< of a warpgroup, one below the other
 inline constexpr std::array kTileColumns{32, 48, 64, 80, 96, 112, 128, 160, 192};
-
-/// The taps of a lattice along one axis.
-struct AxisTaps {
-  int extent = 0;    ///< rows or columns of the lattice
-  int first = 0;     ///< of the result, its first one
-  int lower = 0;     ///< what its first tap reads there
-  int count = 0;     ///< of taps
-  int shift = 0;     ///< from one tap's place to the next one's
-  int tap = 0;       ///< the first in the kernel
-  int tap_step = 1;  ///< to the next; taps are listed by the place that they read
-};
 
 struct Lattice {
   AxisTaps down;
@@ -128,13 +112,15 @@ inline constexpr double kTileOverhead = 1500.0;
 /// What the variants of all three ops have in common.
 void limit(Variant& variant);
 
+/// Whether the ops of 16 bits, forward and backward_input leave the shape to `hopper`, which has kernels for it.
+bool leaves_to_hopper(const OpShape& shape);
+
 /// Why the kernels cannot take `shape`, or should not because `hopper` takes less time, or "".
 std::string refuses_forward(const OpShape& shape);
 std::string refuses_backward_input(const OpShape& shape);
 std::string refuses_backward_weights(const OpShape& shape);
-
-/// Bytes of the weights by tap and input channel.
-std::size_t backward_input_workspace(const OpShape& shape, core::Precision precision);
+/// The part of the last one that kernels of every kind ask for: sizes, stride, kernel, channels.
+std::string refuses_weights_size(const OpShape& shape);
 
 /// Enqueues the kernel on the call's stream; in its precision: hopper_general_<precision>.cu.
 void launch_bf16(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
@@ -149,8 +135,5 @@ void launch_normed_bf16(const OpCall& call, const Problem& problem, const Tensor
                         const TileSize& tile);
 void launch_normed_fp16(const OpCall& call, const Problem& problem, const Tensors& tensors, const Maps& maps,
                         const TileSize& tile);
-
-/// (K, R, S, C) to (R, S, C, K): filters of backward_input are input channels.
-void transpose_weights(const OpCall& call, const void* weights, void* transposed);
 
 }  // namespace warpscope::ops::conv2d::hopper_general

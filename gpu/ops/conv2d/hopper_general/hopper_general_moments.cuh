@@ -44,7 +44,7 @@ __device__ __forceinline__ void write_and_sum(Math, const float (&sums)[kProduct
         words[i][k] = mma::narrow_pair(Math{}, sums[i / 2][element], sums[i / 2][element + 1]);
       }
       unsigned chunk[4] = {words[i][0], words[i][1], words[i][2], words[i][3]};
-      fused::hopper::transpose(chunk, lane.member);
+      transpose(chunk, lane.member);
       const int eight = 4 * quarter + lane.member;
       if (pixels.at[i] != nullptr && eight < kEights && channel + 8 * eight < q.channels) {
         fused::hopper::write_chunk(pixels.at[i] + 8 * eight, chunk);

@@ -4,11 +4,11 @@
 //   part[split][k, tap, c] = sum over the split's pixels of dy[pixel, k] * x[what the tap reads for the pixel, c]
 //
 // Both operands have the pixels, over which is summed, as rows: the tensor cores turn them, which they do with 16 bits
-// only. A stage of shared memory has 64 pixels of the slices of the block's units, and of as many slices of 64 channels
-// as its columns need (hopper_general_weights.h). The copy engine finds the pixels that a tap reads by itself
-// (im2col mode), whatever stride, dilation and padding are; what lies outside the images, and pixels past the last, are
-// zeros. One thread copies, two warpgroups multiply, each its own units. A second kernel adds the splits in order
-// (hopper_general_weights_sum.cu), so that the same bits come every time.
+// only (in TF32: hopper_general_turned_weights.cu). A stage of shared memory has 64 pixels of the slices of the block's
+// units, and of as many slices of 64 channels as its columns need (hopper_general_weights.h). The copy engine finds the
+// pixels that a tap reads by itself (im2col mode), whatever stride, dilation and padding are; what lies outside the
+// images, and pixels past the last, are zeros. One thread copies, two warpgroups multiply, each its own units. A second
+// kernel adds the splits in order (hopper_general_weights_sum.cu), so that the same bits come every time.
 //
 // The gradient of the bias is summed from the tiles of dy that are in shared memory anyway, by the three warps beside
 // the one that copies: in the blocks of the first units, or of the first tap and columns.
@@ -25,6 +25,7 @@
 #include "gpu/ops/conv2d/fused/hopper/hopper_tiles.cuh"
 #include "gpu/ops/conv2d/hopper_general/hopper_general_ptx.cuh"
 #include "gpu/ops/conv2d/hopper_general/hopper_general_weights.h"
+#include "gpu/ops/conv2d/hopper_general/hopper_general_weights_work.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 
 namespace warpscope::ops::conv2d::hopper_general {
@@ -33,14 +34,7 @@ namespace {
 namespace tiles = fused::hopper;
 using mma::SharedAddress;
 
-constexpr int kWarpgroup = static_cast<int>(tiles::kWarpgroup);
-constexpr int kWeightThreads = (1 + kConsumers) * kWarpgroup;
-constexpr int kCopyingRegisters = 56;
-constexpr int kMultiplyingRegisters = 224;
-constexpr int kAddingWarps = 3;                             ///< of dy
 constexpr unsigned kSliceBytes = kStagePixels * kRowBytes;  ///< of 64 channels: a unit
-constexpr unsigned kMostSharedBytes = 227 << 10;
-constexpr int kMostWeightStages = 8;
 
 template <class Arithmetic, int kProducts, int kColumns>
 struct WeightsShape {
@@ -59,29 +53,6 @@ struct WeightsShape {
   static constexpr unsigned shared_bytes = barriers_at + barrier_bytes + tiles::kAlignSlack;
   static_assert(stages > 2 && shared_bytes <= kMostSharedBytes);
 };
-
-/// What a block does.
-struct Work {
-  int first_unit;
-  int first_column;
-  int tap;  ///< of taps in columns
-  int first_stage;
-  int end_stage;
-  bool adds;  ///< the gradient of the bias, too
-};
-
-template <class S>
-__device__ __forceinline__ Work work_of(const WeightsProblem& q) {
-  const int i = static_cast<int>(blockIdx.x);
-  const int line = i / q.column_tiles;
-  const int tap = line / q.groups;
-  const int tile = i - line * q.column_tiles;
-  const int group = line - tap * q.groups;
-  const int first = static_cast<int>(blockIdx.y) * q.per_split;
-  const bool first_of_dy = q.taps_in_rows ? group == 0 : tap == 0 && tile == 0;
-  return {group * S::units,     tile * S::columns, tap, first, min(first + q.per_split, q.stages),
-          q.bias && first_of_dy};
-}
 
 // ---- copies ----
 
@@ -240,8 +211,6 @@ __device__ __forceinline__ void multiply_pixels(float (&sums)[S::products][S::su
   tiles::wait_products<0>();
 }
 
-/// The partial sums of a unit lie as the threads of a warpgroup hold them (hopper_ptx.cuh): thread i's sums d[4 j] to
-/// d[4 j + 3] are the unit's quad 128 j + i, so that a warp writes 512 bytes in one piece.
 template <class S>
 __device__ void multiply_and_write(const WeightsProblem& q, const tiles::StagePlaces<S>& at, const Work& work,
                                    float* partial, int consumer, int thread) {
@@ -253,18 +222,7 @@ __device__ void multiply_and_write(const WeightsProblem& q, const tiles::StagePl
   }
   multiply_pixels<S>(sums, at, q.slice == kHalfSliceChannels, work.end_stage - work.first_stage, consumer,
                      thread % 32);
-  auto* const split = reinterpret_cast<float4*>(partial + blockIdx.y * q.split_elements);
-#pragma unroll
-  for (int p = 0; p < S::products; ++p) {
-    const int u = consumer * S::products + p;
-    if (work.first_unit + u >= q.units) continue;
-    const auto unit = static_cast<std::int64_t>(blockIdx.x) * S::units + u;
-    float4* const to = split + unit * (S::columns / 8 * kWarpgroup) + thread;
-#pragma unroll
-    for (int j = 0; j < S::sums / 4; ++j) {
-      to[j * kWarpgroup] = float4{sums[p][4 * j], sums[p][4 * j + 1], sums[p][4 * j + 2], sums[p][4 * j + 3]};
-    }
-  }
+  write_partial<S>(q, work, sums, partial, consumer, thread);
 }
 
 // ---- the gradient of the bias ----
@@ -337,14 +295,7 @@ __global__ void __launch_bounds__(kWeightThreads, 1)
   const tiles::StagePlaces<S> at{tiles::first_tile(shared)};
   const Work work = work_of<S>(q);
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) {
-    constexpr unsigned kConsumerWarps = kConsumers * kWarpgroup / 32;
-    for (int i = 0; i < S::stages; ++i) {
-      tiles::make_barrier(at.full(i), 1);
-      tiles::make_barrier(at.empty(i), kConsumerWarps + (work.adds ? kAddingWarps * 32 : 0));
-    }
-    tiles::publish_barriers();
-  }
+  if (thread == 0) make_weight_barriers(at, work);
   __syncthreads();
   if (thread < kWarpgroup) {
     tiles::shrink_registers<kCopyingRegisters>();

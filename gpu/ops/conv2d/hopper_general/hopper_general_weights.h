@@ -75,10 +75,12 @@ struct WeightsMaps {
   CUtensorMap gradient;
 };
 
-/// The plan that is estimated to take the least time on kPlannedProcessors.
-WeightsPlan plan_weights(const OpShape& shape);
+/// The plan that is estimated to take the least time on kPlannedProcessors, of so many stages of all pixels.
+/// `cycles_of_stage`: estimated cycles of a stage of a block.
+WeightsPlan plan_weights(const OpShape& shape, int stages,
+                         double (*cycles_of_stage)(const WeightsTile& tile));
 
-/// Throws core::Error.
+/// In 16 bits. Throws core::Error.
 WeightsMaps map_backward_weights(const OpCall& call, const WeightsTile& tile);
 
 /// Bytes of the partial sums of all splits.

@@ -145,7 +145,7 @@ __device__ __forceinline__ void write_rows(Math, const float (&sums)[kCount], co
         w[i] = mma::narrow_pair(Math{}, fused::hopper::activate(sums[4 * j + 2 * half], q.relu),
                                 fused::hopper::activate(sums[4 * j + 2 * half + 1], q.relu));
       }
-      fused::hopper::transpose(w, lane.member);
+      transpose(w, lane.member);
       if (to.mask != nullptr) keep_positive(Math{}, w, beside[quad % kAtOnce]);
       if (writes(quad)) fused::hopper::write_chunk(to.written + first + 32 * quad, w);
     }

@@ -12,18 +12,6 @@ namespace {
 constexpr int kMostChannels = 1024;
 constexpr std::size_t kAlignment = 256;
 
-CUtensorMap encode(const void* data, unsigned rank, const cuuint64_t* sizes, const cuuint64_t* strides,
-                   const cuuint32_t* box, core::Precision precision) {
-  static const auto encode_tiled =
-      reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(driver_function("cuTensorMapEncodeTiled"));
-  CUtensorMap map{};
-  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
-  check_map(encode_tiled(&map, data_type(precision), rank, const_cast<void*>(data), sizes, strides, box,
-                         steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-  return map;
-}
-
 /// Whole slices of channels, as many as have room.
 bool has_wide_channels(const ChainShape& s) {
   return s.in_channels % kSlice == 0 && s.out_channels % kSlice == 0 && s.in_channels <= kMostChannels &&
@@ -64,6 +52,18 @@ void check_map(CUresult status) {
                   static_cast<int>(status)));
 }
 
+CUtensorMap map_tiled(const void* data, unsigned rank, const cuuint64_t* sizes, const cuuint64_t* strides,
+                      const cuuint32_t* box, core::Precision precision) {
+  static const auto encode_tiled =
+      reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(driver_function("cuTensorMapEncodeTiled"));
+  CUtensorMap map{};
+  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  check_map(encode_tiled(&map, data_type(precision), rank, const_cast<void*>(data), sizes, strides, box,
+                         steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  return map;
+}
+
 Grid grid_of(const ChainShape& s) {
   return {static_cast<int>(s.batch), s.height, s.width, static_cast<int>(divide_up(s.height, kPatchSide)),
           static_cast<int>(divide_up(s.width, kPatchSide))};
@@ -84,7 +84,7 @@ CUtensorMap map_lines(const Lines& lines, int rows, core::Precision precision) {
   const cuuint64_t strides[] = {bytes * positions * channels, all, bytes * channels, all};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kPatchSide, 1,
                             static_cast<cuuint32_t>(rows), 1};
-  return encode(lines.data, 5, sizes, strides, box, precision);
+  return map_tiled(lines.data, 5, sizes, strides, box, precision);
 }
 
 Grid small_grid_of(const ChainShape& s) {
@@ -109,7 +109,7 @@ CUtensorMap map_small(const Pixels& p, int columns, int rows, core::Precision pr
   const cuuint64_t strides[] = {image, bytes * channels, bytes * width * channels, image * images};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kSmallImages,
                             static_cast<cuuint32_t>(columns), static_cast<cuuint32_t>(rows), 1};
-  return encode(p.data, 5, sizes, strides, box, precision);
+  return map_tiled(p.data, 5, sizes, strides, box, precision);
 }
 
 CUtensorMap map_pixels(const Pixels& p, int rows, core::Precision precision) {
@@ -124,7 +124,7 @@ CUtensorMap map_pixels(const Pixels& p, int rows, core::Precision precision) {
                                 bytes * parities * row * static_cast<cuuint64_t>(p.height)};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), kPatchSide, 1,
                             static_cast<cuuint32_t>(rows), 1};
-  return encode(p.data, 5, sizes, strides, box, precision);
+  return map_tiled(p.data, 5, sizes, strides, box, precision);
 }
 
 CUtensorMap map_filters(const Filters& w, int filters, core::Precision precision) {
@@ -136,7 +136,7 @@ CUtensorMap map_filters(const Filters& w, int filters, core::Precision precision
   const cuuint64_t strides[] = {line * (w.arranged ? 1 : taps), line * (w.arranged ? all : 1)};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(slice_of(precision)), static_cast<cuuint32_t>(filters),
                             1};
-  return encode(w.data, 3, sizes, strides, box, precision);
+  return map_tiled(w.data, 3, sizes, strides, box, precision);
 }
 
 int multiprocessors() {

@@ -117,6 +117,11 @@ struct Filters {
 /// channel, filter, tap.
 CUtensorMap map_filters(const Filters& weights, int filters, core::Precision precision);
 
+/// Boxes of a tensor of `rank` dimensions, with the 128-byte swizzle. `sizes` in elements, `strides` in bytes, of all
+/// dimensions but the innermost. Throws core::Error.
+CUtensorMap map_tiled(const void* data, unsigned rank, const cuuint64_t* sizes, const cuuint64_t* strides,
+                      const cuuint32_t* box, core::Precision precision);
+
 /// A function of the driver, found by the runtime: the program does not link to the driver. Throws core::Error where it
 /// is missing.
 void* driver_function(const char* name);
