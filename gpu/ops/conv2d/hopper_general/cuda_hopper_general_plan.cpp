@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "gpu/ops/batch_norm/partial_moments.h"
+#include "gpu/ops/conv2d/backward_lattices.h"
 #include "gpu/ops/conv2d/fused/chain.h"
 #include "gpu/ops/conv2d/fused/hopper/hopper_maps.h"
 #include "gpu/ops/conv2d/hopper_general/hopper_general.h"
@@ -140,17 +141,7 @@ Problem backward_input_problem(const OpShape& s, core::Precision precision) {
   q.columns = s.width;
   q.write_step = s.stride;
   q.kernel_width = s.kernel_width;
-  for (int i = 0; i < std::min(s.stride, s.height); ++i) {
-    for (int j = 0; j < std::min(s.stride, s.width); ++j) {
-      Lattice& lattice = q.lattices[q.lattice_count++];
-      lattice.down = backward_axis(s, s.height, s.kernel_height, i);
-      lattice.right = backward_axis(s, s.width, s.kernel_width, j);
-      lattice.pixels = static_cast<int>(s.batch) * lattice.down.extent * lattice.right.extent;
-    }
-  }
-  // The longest tiles first: the last ones to run then end at about the same time.
-  std::stable_sort(q.lattices, q.lattices + q.lattice_count,
-                   [](const Lattice& a, const Lattice& b) { return taps_of(a) > taps_of(b); });
+  add_backward_lattices(q, s);
   set_channels(q, s.in_channels, s.out_channels, precision);
   return q;
 }

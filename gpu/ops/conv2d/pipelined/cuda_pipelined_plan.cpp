@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "gpu/ops/conv2d/backward_lattices.h"
 #include "gpu/ops/conv2d/pipelined/pipelined.h"
 #include "gpu/ops/planned_processors.h"
 #include "gpu/ops/sizes.h"
@@ -126,17 +127,7 @@ Problem backward_input_problem(const OpShape& s) {
   q.tap_elements = s.in_channels * s.out_channels;  // (R, S, C, K), transposed_weights.h
   q.filter_elements = s.out_channels;
   q.dense = s.stride == 1;
-  for (int i = 0; i < std::min(s.stride, s.height); ++i) {
-    for (int j = 0; j < std::min(s.stride, s.width); ++j) {
-      Lattice& lattice = q.lattices[q.lattice_count++];
-      lattice.down = backward_axis(s, s.height, s.kernel_height, i);
-      lattice.right = backward_axis(s, s.width, s.kernel_width, j);
-      lattice.pixels = static_cast<int>(s.batch) * lattice.down.extent * lattice.right.extent;
-    }
-  }
-  // The longest tiles first: the last ones to run then end at about the same time.
-  std::stable_sort(q.lattices, q.lattices + q.lattice_count,
-                   [&q](const Lattice& a, const Lattice& b) { return depth_of(q, a) > depth_of(q, b); });
+  add_backward_lattices(q, s);
   return q;
 }
 
