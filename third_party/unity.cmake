@@ -46,22 +46,28 @@ function(warpscope_spread name list)
 endfunction()
 
 # warpscope_join_kernels(NAME LIST): in a unity build the kernel files of NAME in LIST give way to files that include
-# several each, since most of the time of a small one goes to headers. CMake itself joins none for CUDA. Left out are
-# the large ones, and classifiers, of which many have one namespace.
+# several each: the headers of one take six seconds, more than most kernels do. CMake itself joins none for CUDA. Left
+# out are those that take longest, with which others would wait on a machine of many cores.
 function(warpscope_join_kernels name list)
   if(NOT CMAKE_UNITY_BUILD)
     return()
   endif()
-  set(small ${${list}})
-  list(FILTER small EXCLUDE REGEX "/(classifiers|profiling|fused/(general|rows))/|_(mma|split_k)[a-z_]*\\.cu$")
-  list(LENGTH small count)
+  set(short ${${list}})
+  set(long "conv2d_mma_(backward_(input|weights)|forward|general)|fused_(simt|mma_[a-z0-9]+)|linear_split_k_[a-z]+")
+  list(FILTER short EXCLUDE REGEX "/(${long})\\.cu$")
+  list(LENGTH short count)
   if(count LESS 2)
     return()
   endif()
-  list(REMOVE_ITEM ${list} ${small})
-  math(EXPR stride "(${count} + 5) / 6") # more than any op has: its files share names
+  list(REMOVE_ITEM ${list} ${short})
+  if(name MATCHES "_hopper$")
+    set(most 3) # whose kernels take longer
+  else()
+    set(most 6)
+  endif()
+  math(EXPR stride "(${count} + ${most} - 1) / ${most}") # more than any op has: its files share names
   set(index 0)
-  foreach(file IN LISTS small)
+  foreach(file IN LISTS short)
     math(EXPR group "${index} % ${stride}")
     string(APPEND joined_${group} "#include \"${file}\"\n")
     math(EXPR index "${index} + 1")

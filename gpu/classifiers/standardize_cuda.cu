@@ -8,12 +8,12 @@
 namespace warpscope::classifiers {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kStandardizeThreads = 256;
 constexpr std::int64_t kRows = 64;  // of a block
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStandardizeThreads)
     apply(FeatureMatrix x, const double* means, const double* factors, float* to) {
-  const int j = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int j = static_cast<int>(blockIdx.x * kStandardizeThreads + threadIdx.x);
   if (j >= x.columns) return;
   const double mean = means[j], factor = factors[j];
   for (std::int64_t first = blockIdx.y * kRows; first < x.rows; first += gridDim.y * kRows) {
@@ -33,9 +33,9 @@ void standardize_cuda(const Place& place, const double* means, const double* fac
   constexpr std::int64_t kMostBlocks = 65535;
   const std::int64_t bands = std::min(kMostBlocks, (features.rows + kRows - 1) / kRows);
   if (bands == 0) return;
-  const dim3 grid(static_cast<unsigned>((features.columns + kThreads - 1) / kThreads),
+  const dim3 grid(static_cast<unsigned>((features.columns + kStandardizeThreads - 1) / kStandardizeThreads),
                   static_cast<unsigned>(bands));
-  apply<<<grid, kThreads, 0, core::cuda_stream(*place.stream)>>>(features, means, factors, to);
+  apply<<<grid, kStandardizeThreads, 0, core::cuda_stream(*place.stream)>>>(features, means, factors, to);
   core::check_launch("standardize");
 }
 

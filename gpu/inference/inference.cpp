@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 using ops::step::StepControl;
 
 constexpr double kMicroseconds = 1e6;
+constexpr double kMostOfHalf = 65504;  // a number in FP16
 
 std::size_t image_bytes(const models::Model& model) {
   return static_cast<std::size_t>(model.height) * static_cast<std::size_t>(model.width) *
@@ -30,6 +32,18 @@ std::size_t image_bytes(const models::Model& model) {
 std::string owner_of(const plan::PlanNode& node, const models::Model& model) {
   const bool layer = models::index_of(model, node.layer) < model.layers.size();
   return layer ? node.layer : std::string(ops::to_string(node.op));
+}
+
+/// The network with its norms folded, unless people have chosen what computes them.
+Folded folded_for(const models::Model& model, std::span<const float> parameters,
+                  const plan::Selection& selection) {
+  const std::size_t own = models::parameter_layout(model).elements;
+  core::require(parameters.size() >= own, "there are {} parameters of {}", parameters.size(), own);
+  if (selection.variants.contains(ops::Op::batch_norm_infer))
+    return {model, {parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(own)}, {}};
+  return fold_norms(
+      model, parameters,
+      selection.precision == core::Precision::fp16 ? kMostOfHalf : double{std::numeric_limits<float>::max()});
 }
 
 /// Waits at its end for all that the stream still does, if an exception has left something.
@@ -152,13 +166,20 @@ double Outcome::network_images_per_second() const {
 Inference::Inference(const models::Model& model, std::span<const float> parameters,
                      const plan::Selection& selection, int batch, std::shared_ptr<core::Device> device,
                      core::Stream& stream, const plan::ViewSettings& views)
-    : model_(models::with_head(model, 0)),
+    : Inference(folded_for(models::with_head(model, 0), parameters, selection), selection, batch,
+                std::move(device), stream, views) {}
+
+Inference::Inference(Folded network, const plan::Selection& selection, int batch,
+                     std::shared_ptr<core::Device> device, core::Stream& stream,
+                     const plan::ViewSettings& views)
+    : model_(std::move(network.model)),
+      norms_(std::move(network.norms)),
       view_settings_(views),
       views_(plan::views_of(views)),
       device_(std::move(device)),
       stream_(stream),
-      weights_(core::upload(device_, stream_, parameters)),
-      images_(device_, kBatches * static_cast<std::size_t>(batch) * image_bytes(model)),
+      weights_(core::upload(device_, stream_, std::span<const float>(network.parameters))),
+      images_(device_, kBatches * static_cast<std::size_t>(batch) * image_bytes(model_)),
       copies_(device_->make_stream()) {
   plan::check_views(model_, view_settings_);
   const std::int64_t places = static_cast<std::int64_t>(kBatches) * batch;
@@ -213,6 +234,11 @@ void Inference::group_layers() {
     if (found == layers_.end()) {
       layers_.push_back({owner, {}, {}});
       launched.push_back(false);
+      const auto norm = std::ranges::find(norms_, owner, &FoldedNorm::layer);
+      if (norm != norms_.end()) {
+        layers_.push_back({norm->norm, owner, {}});
+        launched.push_back(true);
+      }
     }
     if (node.variant != nullptr) launched[layer_of_.back()] = true;
   }

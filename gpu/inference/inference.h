@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gpu/core/device.h"
+#include "gpu/inference/folding.h"
 #include "gpu/inference/image_source.h"
 #include "gpu/models/model.h"
 #include "gpu/plan/plan.h"
@@ -179,8 +180,10 @@ class Inference {
   /// `parameters`: models::ParameterLayout of `model`, in host memory. A model that classifies runs up to its
   /// logits, one that reconstructs up to the error of each image. The calling thread has made `device` its current
   /// one; `stream` outlives this. With `views` of several views a model that classifies images answers by all of each
-  /// image (plan/views.h): its network's time is that of all passes and of what is copied between. Throws
-  /// core::BadInput and core::OutOfMemory as plan::Plan does, core::BadInput as plan::check_views().
+  /// image (plan/views.h): its network's time is that of all passes and of what is copied between. Unless `selection`
+  /// names a variant of batch_norm.infer, batch norms become part of the layers before them where they can
+  /// (folding.h). Throws core::BadInput and core::OutOfMemory as plan::Plan does, core::BadInput as
+  /// plan::check_views().
   Inference(const models::Model& model, std::span<const float> parameters, const plan::Selection& selection,
             int batch, std::shared_ptr<core::Device> device, core::Stream& stream,
             const plan::ViewSettings& views = {});
@@ -211,6 +214,8 @@ class Inference {
  private:
   class Stopwatch;
   static constexpr std::size_t kBatches = 2;
+  Inference(Folded network, const plan::Selection& selection, int batch, std::shared_ptr<core::Device> device,
+            core::Stream& stream, const plan::ViewSettings& views);
   /// A batch on its way, and its memory on the host.
   struct Batch {
     core::HostBuffer pixels;
@@ -236,7 +241,8 @@ class Inference {
   void answer(Batch& batch, std::span<Answer> answers) const;
   void summarize(Samples samples, Outcome& outcome) const;
 
-  models::Model model_;
+  models::Model model_;  ///< without what is folded:
+  std::vector<FoldedNorm> norms_;
   plan::ViewSettings view_settings_;
   std::vector<plan::View> views_;
   std::shared_ptr<core::Device> device_;

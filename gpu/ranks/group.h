@@ -16,6 +16,9 @@
 
 namespace warpscope::ranks {
 
+/// A rank that has been waited for so long is told of: a person reads it within a second.
+inline constexpr std::chrono::milliseconds kSilent(700);
+
 /// The exit code of a rank that ends since another one is missing: only that other one is told of.
 inline constexpr int kOthersMissing = 76;
 

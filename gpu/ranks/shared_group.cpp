@@ -14,8 +14,7 @@ namespace {
 
 constexpr auto kSpin = std::chrono::microseconds(10);
 constexpr auto kProcessCheck =
-    std::chrono::milliseconds(50);  // how often the system is asked whether processes live
-constexpr auto kSlow = std::chrono::milliseconds(800);  // so that it is told within a second
+    std::chrono::milliseconds(50);             // how often the system is asked whether processes live
 constexpr std::size_t kRoom = kRingBytes / 4;  // pieces of a message that is longer than what is free
 
 enum class Call : std::uint64_t { gather, exchange };
@@ -109,7 +108,7 @@ void SharedGroup::sleep_for(const Absent& absent, const Changes& changes, bool t
     const RankSet missing = absent();
     if (missing == 0) break;
     if ((missing & ended) != 0) miss(missing & ended);
-    if (tells && slow.empty() && waited >= kSlow) {
+    if (tells && slow.empty() && waited >= kSilent) {
       slow = numbers(missing);
       if (tell_slow_) {
         tell_slow_(slow, fmt::format("{} {} not come to {} within {:.1f} s", names(slow),

@@ -12,9 +12,6 @@
 
 namespace warpscope::ranks {
 
-/// Who has not looked for so long is told of: within about a second.
-inline constexpr std::chrono::milliseconds kSilent(800);
-
 /// What rank 0 has seen of the others, by its own looks: a process that was stopped itself must not blame the others
 /// for that time. Used by one thread, but for tell_to(), which comes first.
 class Silence {

@@ -23,7 +23,6 @@ namespace {
 using asio::ip::tcp;
 using TcpClock = std::chrono::steady_clock;
 constexpr auto kTcpCheck = std::chrono::milliseconds(50);  // how often who waits looks up
-constexpr auto kTcpSlow = std::chrono::milliseconds(800);  // a rank is named then: within a second
 // What has been sent before a connection of presence ended is here by then.
 constexpr auto kTcpGrace = std::chrono::milliseconds(1000);
 constexpr auto kTcpLook = std::chrono::milliseconds(10);
@@ -275,7 +274,7 @@ void TcpGroup::wait_for_all(Tells tells) {
     look_for_the_gone(passed);
     if (tells == Tells::nothing) continue;
     give_up_after(waited);
-    if (!tell_slow_ || !slow.empty() || waited < kTcpSlow) continue;
+    if (!tell_slow_ || !slow.empty() || waited < kSilent) continue;
     slow = awaited();
     if (slow.empty()) continue;
     tell_slow_(slow, fmt::format("{} {} not come to {} within {:.1f} s", names(slow),

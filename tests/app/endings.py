@@ -7,7 +7,8 @@ import signal
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-from warpscope_program import ProgramCase, losses_of, main, read_metrics, read_run, steps_of, wait_until  # noqa: E402
+from warpscope_program import (SMALL_PARAMETERS, ProgramCase, losses_of, main, read_metrics, read_run,  # noqa: E402
+                               steps_of, wait_until)
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
@@ -15,19 +16,19 @@ CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 class Signals(ProgramCase):
     def stop_by(self, *numbers):
         run_dir, weights = self.path("run"), self.path("weights.safetensors")
-        process = self.start(*self.train_arguments("--run-dir", run_dir, "--save", weights, steps=100000))
+        process = self.start(*self.train_arguments("--run-dir", run_dir, "--save", weights, steps=10**7))
         self.wait_for_step(process, run_dir, 1)
         for number in numbers:
             process.send_signal(number)
         ended = self.finish(process)
         self.assert_succeeded(ended)
-        self.assertGreater(os.path.getsize(weights), 751875 * 4)
+        self.assertGreater(os.path.getsize(weights), SMALL_PARAMETERS * 4)
         run = read_run(run_dir)
         self.assertEqual(run["status"], "finished")
         steps = steps_of(run_dir)
         self.assertEqual(steps, list(range(1, len(steps) + 1)))
         self.assertEqual(run["steps"], len(steps))
-        self.assertLess(len(steps), 100000)
+        self.assertLess(len(steps), 10**7)
         # The results are those of a test after the last step.
         self.assertEqual(read_metrics(run_dir)[-1]["step"], len(steps))
         self.assertIn("test_loss", read_metrics(run_dir)[-1])
@@ -44,7 +45,7 @@ class Signals(ProgramCase):
 
     def test_a_terminal_that_closes_ends_nothing_under_nohup(self):
         run_dir = self.path("run")
-        process = self.start(*self.train_arguments("--run-dir", run_dir, steps=100000),
+        process = self.start(*self.train_arguments("--run-dir", run_dir, steps=10**7),
                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.wait_for_step(process, run_dir, 1)
         process.send_signal(signal.SIGHUP)
@@ -54,7 +55,7 @@ class Signals(ProgramCase):
 
     def test_a_killed_run_keeps_whole_files(self):
         run_dir = self.path("run")
-        process = self.start(*self.train_arguments("--run-dir", run_dir, steps=100000))
+        process = self.start(*self.train_arguments("--run-dir", run_dir, steps=10**7))
         self.wait_for_step(process, run_dir, 2)
         process.kill()
         self.finish(process)
@@ -66,7 +67,7 @@ class Signals(ProgramCase):
     def test_a_run_whose_folder_was_taken_away_is_there_at_its_end(self):
         for number, taken in enumerate(("", "checkpoints", "metrics.jsonl")):
             run_dir = self.path(f"run{number}")
-            process = self.start(*self.train_arguments("--run-dir", run_dir, steps=100000))
+            process = self.start(*self.train_arguments("--run-dir", run_dir, steps=10**7))
             self.wait_for_step(process, run_dir, 2)
             os.rename(os.path.join(run_dir, taken), self.path(f"taken{number}"))
             wait_until(lambda: os.path.exists(os.path.join(run_dir, "metrics.jsonl")), "lines again", process)
@@ -126,12 +127,13 @@ class FullDisks(ProgramCase):
     def test_a_full_disk_leaves_the_older_weights_whole(self):
         disk = self.small_disk(megabytes=8)
         weights = os.path.join(disk, "weights.safetensors")
-        self.assert_succeeded(self.train("--save", weights, "--run-dir", os.path.join(disk, "first"), steps=1))
+        large = ("--model", "autoencoder", "--save", weights)
+        self.assert_succeeded(self.train(*large, "--run-dir", os.path.join(disk, "first"), steps=1))
         with open(weights, "rb") as file:
             before = file.read()
 
         # The new weights are written beside the old ones, and for both there is no room.
-        ended = self.train("--save", weights, "--run-dir", os.path.join(disk, "second"), "--seed", "2", steps=1)
+        ended = self.train(*large, "--run-dir", os.path.join(disk, "second"), "--seed", "2", steps=1)
         self.assert_one_sentence(ended, 1, weights, "No space left on device")
         with open(weights, "rb") as file:
             self.assertEqual(file.read(), before)
@@ -165,7 +167,7 @@ class FullDisks(ProgramCase):
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
         run_dir = self.path("run")
-        ended = self.train("--run-dir", run_dir, batch=1, steps=100000, preexec_fn=no_file_over_4_kib)
+        ended = self.train("--run-dir", run_dir, batch=1, steps=10**7, preexec_fn=no_file_over_4_kib)
         self.assert_one_sentence(ended, 1, os.path.join(run_dir, "metrics.jsonl"), "File too large")
         with open(os.path.join(run_dir, "metrics.jsonl"), encoding="utf-8") as file:
             self.assertTrue(file.read().endswith("}\n"))

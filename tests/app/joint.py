@@ -31,9 +31,9 @@ def tensors_in(file):
 
 class Joint(ProgramCase):
     def train(self, *more, joint="0.1", steps=2, batch=4, images=IMAGES):
-        ended = self.run_program("train", "--device", "cpu", "--precision", "fp32", "--data", self.small_data(),
-                                 "--batch", str(batch), "--test-images", str(images), "--steps", str(steps),
-                                 "--joint", joint, *more)
+        ended = self.run_program("train", "--device", "cpu", *self.network_arguments(more), "--precision", "fp32",
+                                 "--data", self.small_data(), "--batch", str(batch), "--test-images", str(images),
+                                 "--steps", str(steps), "--joint", joint, *more)
         self.assert_succeeded(ended)
         return ended
 
@@ -57,7 +57,7 @@ class Joint(ProgramCase):
         weights = tensors_in(os.path.join(checkpoint, sorted(name for name in os.listdir(checkpoint)
                                                              if name[0].isdigit() or
                                                              name.startswith("step"))[-1]))
-        self.assertEqual(weights["head.weight"].shape, (10, 8192))
+        self.assertEqual(weights["head.weight"].shape, (10, 8 * 8 * 8))
         logits = latents @ weights["head.weight"].T + weights["head.bias"]
         shifted = logits - logits.max(axis=1, keepdims=True)
         losses = numpy.log(numpy.exp(shifted).sum(axis=1)) - shifted[numpy.arange(IMAGES), labels.astype(int)]

@@ -48,7 +48,7 @@ class Terminal(ProgramCase):
         self.assertGreater(len(drawn), 1, text)
         for line in drawn:
             self.assertRegex(line,
-                             r"\A\[#*\.*\] +\d+ %  step \d+/100000  epoch \d\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
+                             r"\A\[#*\.*\] +\d+ %  step \d+/100000  epoch \d+\.\d\d  loss \d+\.\d+.*  (\d+|-) images/s")
         self.assertRegex(drawn[-1], r"[1-9]\d* images/s  (\d+:)?\d+:\d\d left\Z")
         # The bar is wiped before the results come.
         self.assertRegex(text, r"\r\x1b\[2K\r\nsteps        \d+ ")
@@ -63,7 +63,7 @@ class Terminal(ProgramCase):
             self.assertRegex(line, r"step \d+/100000.*loss \d.*images/s")
 
     def test_elsewhere_plain_lines_are_printed(self):
-        ended = self.train(batch=1, steps=2)
+        ended = self.train("--model", "autoencoder", batch=1, steps=2)  # of which a step takes a while
         self.assert_succeeded(ended)
         self.assertNotIn("\r", ended.out)
         self.assertNotIn("\x1b", ended.out)
@@ -82,15 +82,16 @@ class NoDisplay(ProgramCase):
     def test_without_a_display_the_window_says_so_and_trains(self):
         for number, display in enumerate((None, ":98765")):
             run_dir = self.path(f"run{number}")
-            ended = self.run_program(*self.ARGUMENTS, "--data", self.cifar10(), "--steps", "1", "--run-dir", run_dir,
+            ended = self.run_program(*self.ARGUMENTS, "--data", self.small_data(), "--steps", "1", "--run-dir", run_dir,
                                      environment=self.environment(DISPLAY=display))
             self.assert_succeeded(ended)
             self.assertIn("training headless", ended.out.splitlines()[0])
             self.assertEqual(read_run(run_dir)["steps"], 1)
+            self.assertEqual(read_run(run_dir)["configuration"]["model"], "autoencoder", "where nobody names one")
 
     def test_exit_after_steps_limits_a_training_without_a_display(self):
         run_dir = self.path("run")
-        ended = self.run_program(*self.ARGUMENTS, "--data", self.cifar10(), "--exit-after-steps", "2", "--run-dir",
+        ended = self.run_program(*self.ARGUMENTS, "--data", self.small_data(), "--exit-after-steps", "2", "--run-dir",
                                  run_dir)
         self.assert_succeeded(ended)
         self.assertEqual(read_run(run_dir)["steps"], 2)

@@ -88,6 +88,33 @@ TEST_P(InferenceOn, AClassifierTellsTheLikeliestClassesAndHowOftenItIsRight) {
   EXPECT_FALSE(found.mse);
 }
 
+TEST_P(InferenceOn, NormsArePartOfTheLayersBeforeThemUnlessTheirVariantIsChosen) {
+  models::Model model = tests::tiny_classifier();
+  model.layers.insert(model.layers.begin() + 1, {models::LayerKind::batch_norm, "bn1"});
+  models::fit_layers(model);
+  const auto data = images_for(model);
+  plan::Selection chosen = tests::plain_selection(GetParam());
+  chosen.variants.erase(ops::Op::batch_norm_infer);
+  plan::Selection apart = chosen;
+  apart.variants[ops::Op::batch_norm_infer] = GetParam() == tests::Streams::cuda ? "naive" : "loops";
+  std::vector<Outcome> found;
+  for (const plan::Selection& selection : {chosen, apart})
+    found.push_back(
+        Inference(model, parameters_of(model), selection, 8, device, *stream).run(*test_images_of(data)));
+  const auto row_of = [](const Outcome& outcome) {
+    return std::ranges::find(outcome.layers, "bn1", &LayerLatency::layer);
+  };
+  ASSERT_NE(row_of(found[0]), found[0].layers.end());
+  EXPECT_EQ(row_of(found[0])->inside, "conv1");
+  ASSERT_NE(row_of(found[1]), found[1].layers.end());
+  EXPECT_EQ(row_of(found[1])->inside, "");
+  for (std::size_t i = 0; i < 37; ++i) {
+    for (std::size_t n = 0; n < 3; ++n)
+      EXPECT_NEAR(found[0].answers[i].guesses[n].probability, found[1].answers[i].guesses[n].probability,
+                  1e-5);
+  }
+}
+
 TEST_P(InferenceOn, AClassifierAnswersByAllViewsOfAnImage) {
   const models::Model model = tests::tiny_classifier();
   const auto data = images_for(model);

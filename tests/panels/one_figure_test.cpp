@@ -181,7 +181,7 @@ TEST_F(OneFigure, OnlyATrainingThatRunsHasASpeedOfNow) {
   snapshot.state = training::TrainerState::running;
   EXPECT_EQ(speed_of(snapshot).label, std::string("images/s now"));
   EXPECT_EQ(speed_of(snapshot).images_per_second, 4321);
-  snapshot.awaited = "rank 1 has not come to all-reduce nccl, step 42 within 0.8 s";
+  snapshot.awaited = "rank 1 has not come to all-reduce nccl, step 42 within 0.7 s";
   EXPECT_EQ(speed_of(snapshot).images_per_second, 0) << "no step is made meanwhile";
   EXPECT_EQ(speed_of({}).images_per_second, 0);
   for (const char* const label : {"median images/s", "images/s now"})

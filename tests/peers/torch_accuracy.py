@@ -34,7 +34,7 @@ except ImportError:
 
 import torch_texts
 from torch_autoencoder import measurements
-from torch_network_speed import Description, Network, text_of
+from torch_described import Description, Network, text_of
 
 FILES = [f"data_batch_{number}.bin" for number in range(1, 6)], ["test_batch.bin"]
 SIDE, SHIFT = 32, 4

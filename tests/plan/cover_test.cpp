@@ -310,11 +310,11 @@ TEST_F(HopperCover, GradientsOfWeightsInTf32AreTurnedWhereNoPoolingIsCovered) {
   EXPECT_EQ(described("conv4"), "hopper, with upsample2d, conv2d.backward_bias");
 }
 
-TEST_F(HopperCover, AFirstLayerWithAStrideRunsAsOneOfFewChannels) {
+TEST_F(HopperCover, ADilatedFirstLayerAndALastOneThatIsNotUpsampledRunAsOnesOfFewChannels) {
   models::Model model = autoencoder;
-  std::erase_if(model.layers, [](const models::Layer& layer) { return layer.name == "pool1"; });
+  std::erase_if(model.layers, [](const auto& each) { return each.name == "pool1" || each.name == "up4"; });
   for (models::Layer& layer : model.layers) {
-    if (layer.name == "conv1") layer.stride = 2;
+    if (layer.name == "conv1") layer.dilation = 2;
   }
   const Program program = program_of(model, Purpose::training, Precision::bf16);
   for (const int capability : {80, 90}) {
@@ -324,6 +324,8 @@ TEST_F(HopperCover, AFirstLayerWithAStrideRunsAsOneOfFewChannels) {
               "few_channels, with bias, relu");
     EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv1")),
               "few_channels, with conv2d.backward_bias");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_input, "conv5")),
+              "few_channels, with relu.backward");
   }
 }
 
@@ -344,6 +346,26 @@ TEST_F(HopperCover, AConvolutionWithAStrideInFp32IsPipelined) {
               "pipelined, with relu.backward");
     EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv2")),
               "pipelined, with conv2d.backward_bias");
+  }
+}
+
+TEST_F(HopperCover, AFirstLayerInFp32IsPipelinedWhereItIsNotPlain) {
+  models::Model model = autoencoder;
+  std::erase_if(model.layers, [](const models::Layer& layer) { return layer.name == "pool1"; });
+  for (models::Layer& layer : model.layers) {
+    if (layer.name == "conv1") layer.stride = 2;
+  }
+  const Program plain = program_of(autoencoder, Purpose::training, Precision::fp32);
+  const Program program = program_of(model, Purpose::training, Precision::fp32);
+  for (const int capability : {80, 90}) {
+    const auto nodes = cover(program, Selection{Precision::fp32, {}}, gpu(capability));
+    expect_consistent(program, nodes);
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_forward, "conv1")), "pipelined, with bias, relu");
+    EXPECT_EQ(describe(node_of(program, nodes, Op::conv2d_backward_weights, "conv1")),
+              "pipelined, with conv2d.backward_bias");
+    const auto plain_nodes = cover(plain, Selection{Precision::fp32, {}}, gpu(capability));
+    EXPECT_EQ(describe(node_of(plain, plain_nodes, Op::conv2d_forward, "conv1")),
+              "fused, with bias, relu, maxpool2d");
   }
 }
 

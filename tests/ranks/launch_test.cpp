@@ -237,10 +237,10 @@ TEST(StartedRanks, OneThatIsStoppedWhileItBeginsIsNamedWithItsProcess) {
   const auto look = [&](int times) {
     for (int i = 0; i < times; ++i) meeting.look(std::chrono::milliseconds(100));
   };
-  look(7);
+  look(6);
   EXPECT_TRUE(told.empty());
-  look(2);
-  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered within 0.8 s while it begins",
+  look(3);
+  EXPECT_EQ(told, std::vector{fmt::format("rank 2 (pid {}) has not answered within 0.7 s while it begins",
                                           processes[1])});
   look(41);  // the system may start the other one as slowly
   ASSERT_EQ(told.size(), 2U);

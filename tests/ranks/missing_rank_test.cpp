@@ -237,11 +237,11 @@ TEST(DeviceWait, NamesASilentRankWithTheCollectiveThatTheGpuWaitsIn) {
   const std::chrono::milliseconds look(100);
   DeviceWait wait;
   for (std::uint64_t step = 1; step < 812; ++step) wait.look(nccl, step, {3}, look, tell);
-  for (int i = 0; i < 8; ++i) wait.look(nccl, 812, {3}, look, tell);
+  for (int i = 0; i < 7; ++i) wait.look(nccl, 812, {3}, look, tell);
   EXPECT_TRUE(sentences.empty());
-  for (int i = 0; i < 31; ++i) wait.look(nccl, 812, {3}, look, tell);
+  for (int i = 0; i < 32; ++i) wait.look(nccl, 812, {3}, look, tell);
   EXPECT_EQ(sentences,
-            std::vector<std::string>{"rank 3 has not come to all-reduce nccl, step 812 within 0.8 s"});
+            std::vector<std::string>{"rank 3 has not come to all-reduce nccl, step 812 within 0.7 s"});
   wait.look(nccl, 813, {}, look, tell);
   ASSERT_EQ(sentences.size(), 2U);
   EXPECT_EQ(sentences[1], "rank 3 has come to all-reduce nccl, step 812 after 3.9 s");

@@ -221,7 +221,7 @@ TEST_F(MpiBeginning, OneThatIsStoppedWhileItBeginsIsNamedAndAllGoOn) {
       ::kill(all[2], SIGCONT);
       while (told.back() != "all ranks answer again") meeting.look({});
       EXPECT_TRUE(std::ranges::any_of(told, [](const std::string& sentence) {
-        return contains(sentence, "rank 2") && contains(sentence, "not answered within 0.8 s while");
+        return contains(sentence, "rank 2") && contains(sentence, "not answered within 0.7 s while");
       })) << told.front();
     }
     come_to(*group);

@@ -89,7 +89,7 @@ Snapshot full() {
   s.ranks[0].megahertz = 1755;
   s.ranks[0].links = {0, 128.5};
   s.ranks[0].linked_by = "shared memory";
-  s.awaited = "rank 1 has not come to all-reduce nccl, step 42 within 0.8 s";
+  s.awaited = "rank 1 has not come to all-reduce nccl, step 42 within 0.7 s";
   s.data_name = "MNIST";
   s.data_notice = "because";
   auto evaluation = std::make_shared<Evaluation>();

@@ -9,7 +9,7 @@ from window_driver import WindowCase
 
 class LostDevice(WindowCase):
     def test_the_window_stays_and_the_training_goes_on_without_the_kernel(self):
-        self.open_window("--model", self.small_autoencoder())
+        self.open_window()
         marker = self.wait_for_marker("goes on in a process of its own from step")["marker"]
         self.assertIn("an illegal memory access was encountered", marker)
         self.assertIn("without user:failing", marker)
@@ -25,7 +25,7 @@ class LostDevice(WindowCase):
         self.assert_succeeded(self.close_window())
 
     def test_the_end_of_the_process_is_told_and_the_window_stays(self):
-        self.open_window("--model", self.small_autoencoder())
+        self.open_window()
         self.wait_for_marker("goes on in a process of its own from step")
         self.wait_for_step(self.process, self.run_dir, max(steps_of(self.run_dir)) + 5)
         for child in children_of(self.process):

@@ -27,6 +27,11 @@ KEYS = {".": "period", ",": "comma", " ": "space", ":": "colon"}
 Rectangle = collections.namedtuple("Rectangle", "x y w h")
 
 
+def rectangle_of(event):
+    """Where the item of an event of the kind "layout" is."""
+    return Rectangle(event["x"], event["y"], event["w"], event["h"])
+
+
 def center(rectangle):
     return rectangle.x + rectangle.w // 2, rectangle.y + rectangle.h // 2
 
@@ -72,8 +77,7 @@ class WindowCase(ProgramCase):
         self.trace = self.path("trace.jsonl")
         self.run_dir = self.path("run")
         self.display = self.borrow_display()
-        self.trace_read = 0
-        self.traced = []
+        self.forget_trace()
         self.process = None
         self.window = None
         self.origin = (0, 0)
@@ -92,45 +96,19 @@ class WindowCase(ProgramCase):
     def window_arguments(self, *more, size="1280x800", data=None, run_dir=None):
         """A training on the CPU, four images at a time, at a rate at which random images do not diverge."""
         sized = ["--window-size", size] if size else []
-        return ["--device", "cpu", "--data", data or self.small_data(), "--batch", "4", "--optimizer", "sgd", "--lr",
-                "0.0005", "--test-images", "8", "--run-dir", run_dir or self.run_dir, *sized, *more]
+        return ["--device", "cpu", *self.network_arguments(more), "--data", data or self.small_data(), "--batch", "4",
+                "--optimizer", "sgd", "--lr", "0.0005", "--test-images", "8", "--run-dir", run_dir or self.run_dir,
+                *sized, *more]
 
     def data_for(self, model):
         """The built-in digits for a network that takes them, which are drawn in no time; else pictures of its shape."""
         return "builtin" if model == "mlp" else self.small_data()
 
-    def small_autoencoder(self):
-        """The file of a network with the layers of the autoencoder and few channels. A step takes it a tenth of the
-        time, and so does a look at what it makes of the test images, before which the training goes on for fifty times
-        as long."""
-        file = self.path("small.toml")
-        with open(file, "w", encoding="utf-8") as text:
-            text.write("""input = [32, 32, 3]
-loss = "mse"
-layers = [
-  {type = "conv2d", name = "conv1", channels = 8},
-  {type = "relu", name = "relu1"},
-  {type = "maxpool2d", name = "pool1"},
-  {type = "conv2d", name = "conv2", channels = 8},
-  {type = "relu", name = "relu2"},
-  {type = "maxpool2d", name = "pool2"},
-  {type = "conv2d", name = "conv3", channels = 8},
-  {type = "relu", name = "relu3"},
-  {type = "upsample2d", name = "up3"},
-  {type = "conv2d", name = "conv4", channels = 8},
-  {type = "relu", name = "relu4"},
-  {type = "upsample2d", name = "up4"},
-  {type = "conv2d", name = "conv5", channels = 3},
-]
-""")
-        return file
-
     def open_window(self, *more, until="running", **options):
         """Starts the program and waits until its window shows a training in the state `until`."""
         if os.path.exists(self.trace):
             os.remove(self.trace)
-        self.trace_read = 0
-        self.traced = []
+        self.forget_trace()
         self.process = self.start(*self.window_arguments(*more, **options), environment=self.window_environment())
         self.wait_for_state(until)
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
@@ -299,8 +277,18 @@ layers = [
                       self.xdotool("getwindowgeometry", "--shell", self.window).splitlines())
         return tuple(int(values[name]) for name in ("X", "Y", "WIDTH", "HEIGHT"))
 
-    def events(self, kind=None):
-        """The trace, or its events of one kind, oldest first."""
+    def forget_trace(self):
+        self.trace_read = 0
+        self.told_last = None  # "layout" or "drawn"
+        self.keep_events()
+
+    def keep_events(self, **kinds):
+        """Forgets what was read of the trace but for these events of each kind."""
+        self.traced = collections.defaultdict(list, kinds)
+        self.item_places = {event["name"]: rectangle_of(event) for event in self.traced["layout"]}
+
+    def read_trace(self):
+        """Takes in what the trace tells since the last call: a poll takes no longer where a window has told much."""
         try:
             with open(self.trace, "rb") as file:
                 file.seek(self.trace_read)
@@ -308,10 +296,20 @@ layers = [
                     if not line.endswith(b"\n"):
                         break
                     self.trace_read += len(line)
-                    self.traced.append(json.loads(line))
+                    event = json.loads(line)
+                    kind = event["event"]
+                    self.traced[kind].append(event)
+                    if kind in ("layout", "drawn"):
+                        self.told_last = kind
+                    if kind == "layout":
+                        self.item_places[event["name"]] = rectangle_of(event)
         except FileNotFoundError:
-            return []
-        return [event for event in self.traced if kind in (None, event["event"])]
+            pass
+
+    def events(self, kind):
+        """The events of one kind, oldest first."""
+        self.read_trace()
+        return self.traced[kind][:]
 
     def drawn(self, *fields):
         """What the last frame told of itself."""
@@ -320,7 +318,8 @@ layers = [
 
     def layout(self):
         """Where each item is, or was when it was last seen."""
-        return {event["name"]: Rectangle(*(event[key] for key in "xywh")) for event in self.events("layout")}
+        self.read_trace()
+        return dict(self.item_places)
 
     def newest(self):
         """The newest event of the panel, or None."""
@@ -339,9 +338,8 @@ layers = [
         """Where an item is on the screen. A frame tells of its items while it is made, and of itself when it is
         drawn."""
         def seen():
-            told = next((event["event"] for event in reversed(self.events()) if event["event"] in ("layout", "drawn")),
-                        None)
-            return self.layout().get(name) if told == "drawn" else None
+            self.read_trace()
+            return self.item_places.get(name) if self.told_last == "drawn" else None
         return wait_until(seen, f"the item {name}", self.process)
 
     def state(self):

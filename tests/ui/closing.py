@@ -7,7 +7,7 @@ import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 import run_maker  # noqa: E402
-from warpscope_program import main, markers_of, read_run, steps_of, wait_until  # noqa: E402
+from warpscope_program import SMALL_PARAMETERS, main, markers_of, read_run, steps_of, wait_until  # noqa: E402
 from window_driver import WindowCase, center, overlap  # noqa: E402
 
 
@@ -29,7 +29,7 @@ class Closing(WindowCase):
         self.open_running("--save", weights)
         self.key("ctrl+q")
         self.assert_whole(self.finish(self.process))
-        self.assertGreater(os.path.getsize(weights), 751875 * 4)
+        self.assertGreater(os.path.getsize(weights), SMALL_PARAMETERS * 4)
 
     def test_closing_by_the_window_manager_finishes_the_run(self):
         self.open_running()

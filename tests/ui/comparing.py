@@ -15,9 +15,6 @@ except ImportError:
 
 
 class Comparing(WindowCase):
-    def window_arguments(self, *more, **options):
-        return super().window_arguments("--model", self.small_autoencoder(), *more, **options)
-
     def open_menu(self):
         self.click("images.rows")
         wait_until(lambda: self.layout().get("images.row.difference"), "the menu of rows", self.process)

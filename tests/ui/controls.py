@@ -88,9 +88,6 @@ class Transport(WindowCase):
 
 
 class Choices(WindowCase):
-    def window_arguments(self, *more, model=None, **options):
-        return super().window_arguments("--model", model or self.small_autoencoder(), *more, **options)
-
     def test_click_switches_a_variant_and_the_training_goes_on(self):
         self.open_window()
         self.wait_for_step(self.process, self.run_dir, 1)
@@ -143,7 +140,7 @@ class Choices(WindowCase):
         wait_until(lambda: (self.grab(menu) == before).all(), "the first name in the menu", self.process)
 
     def test_a_chosen_op_that_was_covered_runs_by_itself(self):
-        self.open_window(model="classifier")
+        self.open_window("--model", "classifier")
         self.wait_for_step(self.process, self.run_dir, 1)
         self.choose("kernels.relu.forward", "kernels.relu.forward=loops")
         marker = self.wait_for_marker("relu.forward: onednn -> loops")

@@ -415,9 +415,9 @@ class Files(Curves):
 
     def test_without_a_run_folder_it_goes_to_the_working_directory(self):
         os.makedirs(self.path("elsewhere"))
-        self.process = self.start("--device", "cpu", "--data", self.cifar10(), "--batch", "4", "--optimizer", "sgd",
-                                  "--lr", "0.0005", "--test-images", "8", "--window-size", "1280x800",
-                                  environment=self.window_environment(), cwd=self.path("elsewhere"))
+        self.process = self.start("--device", "cpu", *self.network_arguments(), "--data", self.small_data(), "--batch",
+                                  "4", "--optimizer", "sgd", "--lr", "0.0005", "--test-images", "8", "--window-size",
+                                  "1280x800", environment=self.window_environment(), cwd=self.path("elsewhere"))
         self.window = wait_until(lambda: self.xdotool("search", "--onlyvisible", "--class", "warpscope", check=False),
                                  "the window", self.process).split()[0]
         self.xdotool("windowfocus", self.window)

@@ -34,7 +34,7 @@ class Network(WindowCase):
         self.assertAlmostEqual(shown["value"], max(0.0, shown["sum"]), places=5)
 
     def test_it_follows_the_training_and_the_image_that_is_pointed_at(self):
-        first = self.open_network()
+        first = self.open_network(model=self.small_autoencoder())
         wait_until(lambda: self.newest()["step"] > first["step"], "a later step", self.process)
         self.click("images.original.2")
         self.wait_for("the image clicked", image=2)

@@ -16,8 +16,13 @@ class OwnKernels(WindowCase):
     PANEL = "own_kernels"
 
     def open_panel(self, *more, size="1600x1000"):
-        self.open_window("--model", self.small_autoencoder(), "--precision", "fp32", *more, size=size)
+        self.open_window("--precision", "fp32", *more, size=size)
         self.do_by_palette("show own kernels", "Show Own kernels")
+
+    def pause(self):
+        """Compilers and proofs have the processors to themselves."""
+        self.click("toolbar.pause")
+        self.wait_for_state("paused")
 
     def write(self, name, text):
         """At once: a part of it would be a kernel too."""
@@ -57,6 +62,7 @@ class OwnKernels(WindowCase):
     def test_a_dropped_kernel_is_asked_about_proved_applied_and_taken_back(self):
         self.new("relu.forward", "mine.cpp")
         self.open_panel()
+        self.pause()
         self.point_away()
         self.drop("mine.cpp")
         self.wait_for("the question", lambda now: now["question"].startswith("mine.cpp is code"))
@@ -64,6 +70,8 @@ class OwnKernels(WindowCase):
         self.click("own_kernels.yes")
         self.wait_for_kernel("the proof", variant="user:mine", state="ready", version=1, timed=True)
         self.item("own_kernels.bars.0.0")
+        self.click("toolbar.start")
+        self.wait_for_state("running")
         self.click("own_kernels.apply")
         self.wait_for_kernel("it to run", state="in use", used=1)
         self.wait_for_marker("kernel user:mine, version 1")
@@ -78,8 +86,7 @@ class OwnKernels(WindowCase):
         self.new("relu.forward", "mine.cpp")
         self.open_panel("--kernel", "mine.cpp", "--select", "relu.forward=user:mine")
         self.wait_for_kernel("the kernel of the command line", state="in use", used=1)
-        self.click("toolbar.pause")  # compilers have the processors to themselves
-        self.wait_for_state("paused")
+        self.pause()
         self.change("mine.cpp", BROKEN)
         self.wait_for_kernel("the error", state="refused, version 1 runs", errors=1)
         self.click("own_kernels.error.0")
@@ -101,6 +108,7 @@ class OwnKernels(WindowCase):
 
     def test_a_new_kernel_is_made_in_the_window_and_replaces_no_file(self):
         self.open_panel(size="1024x640")
+        self.pause()
         self.click("own_kernels.new")
         self.wait_for("the form", form=True)
         self.choose("own_kernels.new.op", "own_kernels.new.op=relu.forward")
@@ -120,8 +128,7 @@ class OwnKernels(WindowCase):
 
     def test_the_lesson_makes_a_kernel_which_is_proved_and_runs(self):
         self.open_panel(size="1600x1000")
-        self.click("toolbar.pause")  # it has the processors to itself
-        self.wait_for_state("paused")
+        self.pause()
         self.do_by_palette("take the lesson", "Take the lesson on kernels")
 
         def stop():
@@ -148,6 +155,7 @@ class OwnKernels(WindowCase):
     def test_a_loaded_kernel_is_there_in_the_next_training_of_the_same_window(self):
         self.new("relu.forward", "mine.cpp")
         self.open_panel()
+        self.pause()
         self.point_away()
         self.drop("mine.cpp")
         self.wait_for("the question", lambda now: now["question"].startswith("mine.cpp is code"))

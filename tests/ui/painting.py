@@ -15,7 +15,7 @@ class Painting(WindowCase):
         """The first original images on the screen of a paused window, at a whole zoom: at others a pixel can lie on the
         edge between two of an image, and each painter takes another."""
         self.run_dir = self.path(draw)
-        self.wait_for_images(self.open_paused("--draw", draw, "--model", self.small_autoencoder(), size="1200x800"))
+        self.wait_for_images(self.open_paused("--draw", draw, size="1200x800"))
         self.key("space")
         wait_until(lambda: self.painted() == [draw != "gpu"], "the frames' painter", self.process)
         self.key("space")

@@ -87,9 +87,6 @@ class Curve(WindowCase):
 
 
 class Images(WindowCase):
-    def window_arguments(self, *more, model=None, **options):
-        return super().window_arguments("--model", model or self.small_autoencoder(), *more, **options)
-
     def test_reconstructions_change_while_the_originals_stay(self):
         self.wait_for_images(self.open_paused())
         tiles = {row: [self.item(f"images.{row}.{image}") for image in range(4)]
@@ -122,7 +119,7 @@ class Images(WindowCase):
         self.assertFalse(any(same(look("difference"), differences)))
 
     def test_the_difference_can_be_shown_as_magnitudes(self):
-        self.wait_for_images(self.open_paused(model="autoencoder"))
+        self.wait_for_images(self.open_paused("--model", "autoencoder"))
         tile = self.item("images.difference.0")
         signed = self.grab(tile)
         self.assertGreater(reds(signed), 0)

@@ -128,7 +128,7 @@ class RandomUse(WindowCase):
                               check=False)
         if self.process.poll() is None and done.returncode != 0:
             self.fail(f"xdotool {' '.join(words)}: {done.stderr}")
-        self.traced = self.events("drawn")[-1:] + [event for event in self.traced if event["event"] == "layout"][-400:]
+        self.keep_events(drawn=self.events("drawn")[-1:], layout=self.events("layout")[-400:])
         return before
 
     def wait_for_frame(self):
@@ -149,7 +149,7 @@ class RandomUse(WindowCase):
     def open(self, *arguments):
         self.size = WIDTH, HEIGHT
         self.said = self.path("stderr")
-        self.trace_read, self.traced = 0, []
+        self.forget_trace()
         if os.path.exists(self.trace):
             os.remove(self.trace)
         with open(self.said, "ab") as said:

@@ -12,9 +12,6 @@ FORWARD = "time.now.conv2d.forward.conv2"
 class TimeView(WindowCase):
     PANEL = "time"
 
-    def window_arguments(self, *more, **options):
-        return super().window_arguments("--model", self.small_autoencoder(), *more, **options)
-
     def open_timeline(self):
         """Paused, so that nothing moves but what is moved."""
         self.open_paused(steps=3, size="1600x1000")

@@ -12,7 +12,7 @@ REFUSAL = "cannot be steered from here"
 
 
 class View(WindowCase):
-    def start_training(self, *more, steps=100000):
+    def start_training(self, *more, steps=10**7):
         """A training in another process, once it has made a step."""
         self.training = self.start(*self.train_arguments("--run-dir", self.run_dir, *more, batch=2, steps=steps))
         self.wait_for_step(self.training, self.run_dir, 1)
@@ -67,7 +67,7 @@ class Running(View):
     def test_a_resumed_run_is_followed_and_a_killed_one_is_interrupted(self):
         self.assert_succeeded(self.train("--run-dir", self.run_dir, batch=2, steps=3))
         self.open_window(until="finished")
-        self.training = self.start("train", "--resume", self.run_dir, "--steps", "100000")
+        self.training = self.start("train", "--resume", self.run_dir, "--steps", "10000000")
         self.wait_for_state("running")
         wait_until(lambda: self.shown_step() >= 6, "the resumed steps", self.process)
         self.training.kill()

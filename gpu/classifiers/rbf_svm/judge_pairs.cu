@@ -73,7 +73,7 @@ __device__ double block_max(double value, double* shared) {
 }
 
 /// Sums over the places of one thread, then of the block.
-struct Sums {
+struct PairSums {
   double objective = 0;
   double free_v = 0;
   int support = 0;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kJudgeThreads) judge(const __grid_constant__ S
   const PairProblem p = call.problems[blockIdx.x];
   const int places = p.padded[0] + p.padded[1];
   double rising = -INFINITY, falling = -INFINITY;
-  Sums sums;
+  PairSums sums;
   for (int t = static_cast<int>(threadIdx.x); t < places; t += kJudgeThreads) {
     const double v = p.exact[t];
     p.gradient[t] = static_cast<float>(v);

@@ -10,10 +10,10 @@
 namespace warpscope::classifiers::rbf {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kPrepareThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) sum_columns(ColumnCall call) {
-  const int column = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+__global__ void __launch_bounds__(kPrepareThreads) sum_columns(ColumnCall call) {
+  const int column = static_cast<int>(blockIdx.x) * kPrepareThreads + static_cast<int>(threadIdx.x);
   if (column >= call.columns) return;
   const std::int64_t begin = blockIdx.y * kChunkRows;
   const std::int64_t end = min(call.rows, begin + kChunkRows);
@@ -27,16 +27,16 @@ __global__ void __launch_bounds__(kThreads) sum_columns(ColumnCall call) {
   call.partial[static_cast<std::int64_t>(blockIdx.y) * call.columns + column] = sum;
 }
 
-__global__ void __launch_bounds__(kThreads) add_chunks(ColumnCall call, std::int64_t chunks) {
-  const int column = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+__global__ void __launch_bounds__(kPrepareThreads) add_chunks(ColumnCall call, std::int64_t chunks) {
+  const int column = static_cast<int>(blockIdx.x) * kPrepareThreads + static_cast<int>(threadIdx.x);
   if (column >= call.columns) return;
   double sum = 0;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) sum += call.partial[chunk * call.columns + column];
   call.means[column] = sum / static_cast<double>(call.rows);
 }
 
-__global__ void __launch_bounds__(kThreads) spread_columns(ColumnCall call, Spread* spreads) {
-  const int column = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+__global__ void __launch_bounds__(kPrepareThreads) spread_columns(ColumnCall call, Spread* spreads) {
+  const int column = static_cast<int>(blockIdx.x) * kPrepareThreads + static_cast<int>(threadIdx.x);
   const std::int64_t begin = blockIdx.y * kChunkRows;
   const std::int64_t end = min(call.rows, begin + kChunkRows);
   double squares[1] = {0};
@@ -50,10 +50,10 @@ __global__ void __launch_bounds__(kThreads) spread_columns(ColumnCall call, Spre
     }
   }
   ops::block_sums(squares);
-  __shared__ double most[kThreads];
+  __shared__ double most[kPrepareThreads];
   most[threadIdx.x] = largest;
   __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
+  for (int half = kPrepareThreads / 2; half > 0; half /= 2) {
     if (threadIdx.x < static_cast<unsigned>(half)) {
       most[threadIdx.x] = fmax(most[threadIdx.x], most[threadIdx.x + half]);
     }
@@ -65,12 +65,12 @@ __global__ void __launch_bounds__(kThreads) spread_columns(ColumnCall call, Spre
 }
 
 /// One block a place.
-__global__ void __launch_bounds__(kThreads) split_places(SplitCall call) {
+__global__ void __launch_bounds__(kPrepareThreads) split_places(SplitCall call) {
   const std::int64_t place = blockIdx.x;
   const std::int64_t source = call.sources == nullptr ? place : call.sources[place];
   const int slabs = slabs_of(call.columns);
   std::uint16_t* const row = call.rows + place * slabs * kSlabHalves;
-  for (int column = static_cast<int>(threadIdx.x); column < slabs * kSlabColumns; column += kThreads) {
+  for (int column = static_cast<int>(threadIdx.x); column < slabs * kSlabColumns; column += kPrepareThreads) {
     float value = 0;
     if (source >= 0 && column < call.columns) {
       const double difference =
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads) split_places(SplitCall call) {
 }
 
 dim3 column_grid(const ColumnCall& call) {
-  return dim3(static_cast<unsigned>((call.columns + kThreads - 1) / kThreads),
+  return dim3(static_cast<unsigned>((call.columns + kPrepareThreads - 1) / kPrepareThreads),
               static_cast<unsigned>(chunks_of(call.rows)));
 }
 
@@ -95,20 +95,20 @@ dim3 column_grid(const ColumnCall& call) {
 void find_means(core::Stream& stream, const ColumnCall& call) {
   stream.fill(call.first_bad, 0xff, sizeof *call.first_bad);
   const dim3 grid = column_grid(call);
-  sum_columns<<<grid, kThreads, 0, core::cuda_stream(stream)>>>(call);
+  sum_columns<<<grid, kPrepareThreads, 0, core::cuda_stream(stream)>>>(call);
   core::check_launch("rbf_svm: sums of columns");
-  add_chunks<<<grid.x, kThreads, 0, core::cuda_stream(stream)>>>(call, grid.y);
+  add_chunks<<<grid.x, kPrepareThreads, 0, core::cuda_stream(stream)>>>(call, grid.y);
   core::check_launch("rbf_svm: means of columns");
 }
 
 void find_spreads(core::Stream& stream, const ColumnCall& call, Spread* spreads) {
-  spread_columns<<<column_grid(call), kThreads, 0, core::cuda_stream(stream)>>>(call, spreads);
+  spread_columns<<<column_grid(call), kPrepareThreads, 0, core::cuda_stream(stream)>>>(call, spreads);
   core::check_launch("rbf_svm: spreads of columns");
 }
 
 void split_rows(core::Stream& stream, const SplitCall& call) {
   if (call.places == 0) return;
-  split_places<<<static_cast<unsigned>(call.places), kThreads, 0, core::cuda_stream(stream)>>>(call);
+  split_places<<<static_cast<unsigned>(call.places), kPrepareThreads, 0, core::cuda_stream(stream)>>>(call);
   core::check_launch("rbf_svm: splitting rows");
 }
 

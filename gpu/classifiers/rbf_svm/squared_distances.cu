@@ -24,7 +24,7 @@ namespace {
 
 namespace mma = ops::mma;
 
-constexpr int kThreads = 256;
+constexpr int kDistanceThreads = 256;
 constexpr int kTile = 128;
 constexpr int kSquare = 12;  // tiles along a side of what neighbouring blocks work on
 constexpr int kStages = 4;
@@ -36,7 +36,7 @@ constexpr int kWarpRows = 64;
 constexpr int kWarpColumns = 32;
 constexpr int kRowParts = kWarpRows / 16;
 constexpr int kColumnParts = kWarpColumns / 8;
-constexpr int kRowsOfThread = kTile * 8 / kThreads;  // of each side, in a slab: one chunk of each
+constexpr int kRowsOfThread = kTile * 8 / kDistanceThreads;  // of each side, in a slab: one chunk of each
 
 int tiles_of(int rows) {
   return (rows + kTile - 1) / kTile;
@@ -243,7 +243,7 @@ __device__ __forceinline__ void multiply_tile(const Side& a, const Side& b, int 
   move_sums(sums, total);
 }
 
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kDistanceThreads, 1)
     multiply_tiles(const __grid_constant__ DistanceCall call, std::int64_t first_block, int row_tiles,
                    int column_tiles) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -258,7 +258,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 /// Tiles on the diagonal; of each the diagonal itself is kept.
-__global__ void __launch_bounds__(kThreads, 1) multiply_diagonal(const __grid_constant__ NormCall call) {
+__global__ void __launch_bounds__(kDistanceThreads, 1)
+    multiply_diagonal(const __grid_constant__ NormCall call) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const int first = static_cast<int>(blockIdx.x) * kTile;
   const Side side{call.split, nullptr, nullptr, 0, static_cast<int>(call.places)};
@@ -298,7 +299,7 @@ void find_norms(core::Stream& stream, const NormCall& call) {
   if (call.places == 0) return;
   allow_shared_memory(multiply_diagonal);
   const auto blocks = static_cast<unsigned>((call.places + kTile - 1) / kTile);
-  multiply_diagonal<<<blocks, kThreads, kStages * kStageBytes, core::cuda_stream(stream)>>>(call);
+  multiply_diagonal<<<blocks, kDistanceThreads, kStages * kStageBytes, core::cuda_stream(stream)>>>(call);
   core::check_launch("rbf_svm: squares of rows");
 }
 
@@ -312,7 +313,7 @@ void find_distances(core::Stream& stream, const DistanceCall& call, std::int64_t
                     std::int64_t blocks) {
   if (blocks == 0) return;
   allow_shared_memory(multiply_tiles);
-  multiply_tiles<<<static_cast<unsigned>(blocks), kThreads, kStages * kStageBytes,
+  multiply_tiles<<<static_cast<unsigned>(blocks), kDistanceThreads, kStages * kStageBytes,
                    core::cuda_stream(stream)>>>(call, first_block, tiles_of(call.a.count),
                                                 tiles_of(call.b.count));
   core::check_launch("rbf_svm: squared distances");

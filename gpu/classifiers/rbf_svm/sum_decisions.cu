@@ -8,15 +8,15 @@
 namespace warpscope::classifiers::rbf {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kDecisionThreads = 128;
 constexpr int kVectors = 32;  // support vectors whose coefficients are in shared memory
 constexpr int kColumns = 9;   // coefficients a thread sums at once
 
 template <bool kShifted>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kDecisionThreads)
     sum_stretches(const __grid_constant__ DecisionCall call, int column_groups) {
   const int columns = call.present - 1;
-  const int row = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(blockIdx.x) * kDecisionThreads + static_cast<int>(threadIdx.x);
   const int at = min(row, call.rows - 1);
   const int of_class = static_cast<int>(blockIdx.y) / column_groups;
   const int first_column = static_cast<int>(blockIdx.y) % column_groups * kColumns;
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int s0 = begin; s0 < end; s0 += kVectors) {
     const int here = min(kVectors, end - s0);
     __syncthreads();
-    for (int k = static_cast<int>(threadIdx.x); k < kVectors * kColumns; k += kThreads) {
+    for (int k = static_cast<int>(threadIdx.x); k < kVectors * kColumns; k += kDecisionThreads) {
       const int s = k / kColumns;
       const int column = first_column + k % kColumns;
       coefficients[s][k % kColumns] =
@@ -69,8 +69,8 @@ __device__ double sum_parts(const DecisionCall& call, int of_class, int column, 
   return sum;
 }
 
-__global__ void __launch_bounds__(kThreads) decide(const __grid_constant__ DecisionCall call) {
-  const int row = static_cast<int>(blockIdx.y) * kThreads + static_cast<int>(threadIdx.x);
+__global__ void __launch_bounds__(kDecisionThreads) decide(const __grid_constant__ DecisionCall call) {
+  const int row = static_cast<int>(blockIdx.y) * kDecisionThreads + static_cast<int>(threadIdx.x);
   if (row >= call.rows) return;
   const int pair = static_cast<int>(blockIdx.x);
   int a = 0;
@@ -86,15 +86,15 @@ void sum_decisions(core::Stream& stream, const DecisionCall& call) {
   if (call.rows == 0) return;
   const cudaStream_t native = core::cuda_stream(stream);
   const int groups = (call.present - 1 + kColumns - 1) / kColumns;
-  const dim3 grid(static_cast<unsigned>((call.rows + kThreads - 1) / kThreads),
+  const dim3 grid(static_cast<unsigned>((call.rows + kDecisionThreads - 1) / kDecisionThreads),
                   static_cast<unsigned>(call.present * groups), static_cast<unsigned>(call.parts));
   if (call.shifted)
-    sum_stretches<true><<<grid, kThreads, 0, native>>>(call, groups);
+    sum_stretches<true><<<grid, kDecisionThreads, 0, native>>>(call, groups);
   else
-    sum_stretches<false><<<grid, kThreads, 0, native>>>(call, groups);
+    sum_stretches<false><<<grid, kDecisionThreads, 0, native>>>(call, groups);
   core::check_launch("rbf_svm: decision values");
   const dim3 pairs(static_cast<unsigned>(call.present * (call.present - 1) / 2), grid.x);
-  decide<<<pairs, kThreads, 0, native>>>(call);
+  decide<<<pairs, kDecisionThreads, 0, native>>>(call);
   core::check_launch("rbf_svm: sums of decision values");
 }
 

@@ -6,12 +6,12 @@
 namespace warpscope::classifiers::rbf {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kWorkingThreads = 128;
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kWorkingThreads)
     gather(const __grid_constant__ WorkingSetCall call, float* square) {
   const int i = static_cast<int>(blockIdx.y);
-  const int j = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const int j = static_cast<int>(blockIdx.x) * kWorkingThreads + static_cast<int>(threadIdx.x);
   if (j >= call.size) return;
   const int slot = call.slots[i];
   const bool empty = slot < 0 || call.slots[j] < 0;
@@ -20,9 +20,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <bool kShifted>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kWorkingThreads)
     add(const __grid_constant__ WorkingSetCall call, const double* steps, KernelFactors factors, double* v) {
-  const int t = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const int t = static_cast<int>(blockIdx.x) * kWorkingThreads + static_cast<int>(threadIdx.x);
   if (t >= call.columns) return;
   double sum = v[t];
 #pragma unroll 4
@@ -36,14 +36,14 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 unsigned blocks_of(int count) {
-  return static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  return static_cast<unsigned>((count + kWorkingThreads - 1) / kWorkingThreads);
 }
 
 }  // namespace
 
 void gather_square(core::Stream& stream, const WorkingSetCall& call, float* square) {
   const dim3 grid(blocks_of(call.size), static_cast<unsigned>(call.size));
-  gather<<<grid, kThreads, 0, core::cuda_stream(stream)>>>(call, square);
+  gather<<<grid, kWorkingThreads, 0, core::cuda_stream(stream)>>>(call, square);
   core::check_launch("rbf_svm: distances of a working set");
 }
 
@@ -52,9 +52,9 @@ void add_steps(core::Stream& stream, const WorkingSetCall& call, const double* s
   const cudaStream_t native = core::cuda_stream(stream);
   const unsigned blocks = blocks_of(call.columns);
   if (shifted)
-    add<true><<<blocks, kThreads, 0, native>>>(call, steps, factors, v);
+    add<true><<<blocks, kWorkingThreads, 0, native>>>(call, steps, factors, v);
   else
-    add<false><<<blocks, kThreads, 0, native>>>(call, steps, factors, v);
+    add<false><<<blocks, kWorkingThreads, 0, native>>>(call, steps, factors, v);
   core::check_launch("rbf_svm: steps of a working set");
 }
 

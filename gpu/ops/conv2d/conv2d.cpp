@@ -154,8 +154,9 @@ WARPSCOPE_VARIANTS(
                             hopper_unpooled_backward_input(), hopper_general_backward_input(),
                             hopper_backward_weights(), hopper_rows_backward_weights(),
                             hopper_general_backward_weights(), hopper_general_turned_backward_weights())
-            WARPSCOPE_IF_CUDA(, few_channels_forward(), few_channels_backward_weights(), patches_forward(),
-                              patches_backward_input(), patches_backward_weights())
+            WARPSCOPE_IF_CUDA(, few_channels_forward(), few_channels_backward_input(),
+                              few_channels_backward_weights(), patches_forward(), patches_backward_input(),
+                              patches_backward_weights())
                 WARPSCOPE_IF_CUDNN(, cudnn_forward(), cudnn_fused_forward(), cudnn_backward_input(),
                                    cudnn_backward_weights()))
 

@@ -275,7 +275,14 @@ std::vector<OpShape> large_forward() {
           conv(17, 32, 32, 4, 64, 1, 1),
           conv(17, 32, 32, 4, 48, 1, 1),
           conv(17, 32, 32, 4, 24, 1, 1),
-          conv(17, 32, 32, 4, 16, 1, 1)};
+          conv(17, 32, 32, 4, 16, 1, 1),
+          general(conv(65, 32, 32, 3, 128, 1, 1), 2),
+          general(conv(65, 32, 32, 3, 93, 1, 1), 2),
+          general(conv(65, 33, 33, 3, 64, 1, 1), 2),
+          general(conv(65, 33, 33, 3, 45, 1, 1), 2),
+          general(conv(65, 33, 33, 3, 31, 1, 1), 2),
+          general(conv(65, 33, 33, 3, 24, 1, 1), 2),
+          general(conv(65, 33, 33, 16, 21, 1, 1), 2)};
 }
 
 std::vector<OpShape> large_backward_input() {
@@ -289,7 +296,12 @@ std::vector<OpShape> large_backward_input() {
           general(conv(2, 32, 36, 512, 16, 1, 3), 1, 2, true),
           general(conv(23, 76, 80, 32, 32, 1, 1), 2),
           general(conv(33, 16, 16, 96, 4, 1, 1), 4),
-          general(conv(65, 16, 16, 48, 4, 1, 1), 4)};
+          general(conv(65, 16, 16, 48, 4, 1, 1), 4),
+          general(conv(33, 16, 16, 126, 3, 1, 1), 4),
+          general(conv(65, 16, 16, 62, 3, 1, 1), 4),
+          general(conv(65, 16, 16, 30, 3, 1, 1), 4),
+          general(conv(33, 16, 16, 94, 12, 1, 1), 4),
+          general(conv(65, 16, 16, 46, 12, 1, 1), 4)};
 }
 
 /// The splits of `hopper_general` for the sixth to eighth have more stages than its ring: of one unit and of many, and
@@ -307,7 +319,11 @@ std::vector<OpShape> large_backward_weights() {
           conv(32, 17, 16, 64, 64, 3, 3),
           general(conv(9, 16, 16, 4, 128, 1, 1), 2),
           general(conv(9, 16, 16, 16, 48, 3, 3), 2),
-          general(conv(65, 16, 16, 4, 32, 1, 1), 2)};
+          general(conv(65, 16, 16, 4, 32, 1, 1), 2),
+          general(conv(9, 16, 16, 3, 126, 1, 1), 2),
+          general(conv(9, 16, 16, 3, 93, 1, 1), 2),
+          general(conv(1, 24, 24, 16, 45, 3, 3), 1, 2),
+          general(conv(65, 16, 16, 3, 31, 1, 1), 2)};
 }
 
 OpShape differentiated() {

@@ -1,8 +1,8 @@
-// embedding.backward_weights, variant `scatter_rows`: a warp takes 32 channels of a span of characters and adds each
-// row of dy to a table in shared memory, whose columns belong to its lanes; a second kernel adds the tables. Over
+// embedding.backward_weights, variant `scatter_rows`: a thread takes four channels of a span of characters and adds
+// each row of dy to a table in shared memory, of which it has a column to itself; a second kernel adds the tables. Over
 // `atomic` it adds a fixed order of the sums, the same bits every time, and that frequent characters are no bottleneck.
-// Limits: none on the shape. Bound by reading dy. 4 KB of shared memory for 32 rows, 32 KB at most; no spills. Source:
-// embedding.cpp; row_sums.cuh.
+// Limits: none on the shape; channels in multiples of four are read as vectors. Bound by reading dy. At most 56 KB of
+// shared memory; registers: row_sums.cuh. Source: embedding.cpp; row_sums.cuh.
 
 #include "gpu/ops/embedding/embedding.h"
 #include "gpu/ops/row_sums.cuh"
@@ -51,7 +51,7 @@ std::size_t workspace(const OpShape& s, core::Precision) {
 
 Variant scatter_rows_backward_weights() {
   return cuda_variant(Op::embedding_backward_weights, "scatter_rows", backward_weights,
-                      "Tables of sums in shared memory, a column a lane, added in a fixed order.",
+                      "Tables of sums in shared memory, a column a thread, added in a fixed order.",
                       {.workspace_bytes = workspace});
 }
 

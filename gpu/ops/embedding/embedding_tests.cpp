@@ -12,8 +12,9 @@ OpShape text(std::int64_t batch, int height, int width, int rows, int channels) 
 }
 
 std::vector<OpShape> shapes() {
-  return {text(1, 1, 1, 2, 1),    text(2, 1, 19, 71, 16), text(3, 5, 7, 9, 8),     text(1, 1, 300, 256, 40),
-          text(5, 3, 2, 34, 129), text(4, 1, 70, 71, 64), text(2, 1, 1014, 70, 33)};
+  return {text(1, 1, 1, 2, 1),      text(2, 1, 19, 71, 16),   text(3, 5, 7, 9, 8),
+          text(1, 1, 300, 256, 40), text(5, 3, 2, 34, 129),   text(4, 1, 70, 71, 64),
+          text(2, 1, 1014, 70, 33), text(16, 1, 300, 12, 40), text(9, 1, 1014, 70, 36)};
 }
 
 OpShape random_shape(Random& random) {

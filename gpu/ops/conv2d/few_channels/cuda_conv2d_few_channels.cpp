@@ -1,6 +1,7 @@
-// conv2d.forward and backward_weights, variants `few_channels`: over `mma` they add one pass through memory for first
-// layers that `narrow` and `hopper`, which run the same kernels for plain convolutions, do not take: with a stride,
-// dilation or no padding, or with GELU in the same call. Limits: FP16 and BF16; few_channels.h.
+// conv2d.forward, backward_input and backward_weights, variants `few_channels`: over `mma` they add one pass through
+// memory for first layers that `narrow` and `hopper`, which run the same kernels for plain convolutions, do not take:
+// with a stride, dilation or no padding, or with GELU in the same call; and for gradients of the input of last layers,
+// whose output has few channels. Limits: FP16 and BF16; few_channels.h.
 
 #include <utility>
 #include <vector>
@@ -47,6 +48,16 @@ void run_forward(const OpCall& call) {
            .after = kind == Activation::relu ? Activation::none : kind});
 }
 
+void run_backward_input(const OpCall& call) {
+  backward_input({call.variant, call.stream, call.precision}, call.shape,
+                 {.output_gradient = call.operand<const void>(Name::output_gradient),
+                  .weights = call.operand<const void>(Name::weights),
+                  .addend = call.operand<const void>(Name::addend),
+                  .beside = derivative_operand(call),
+                  .input_gradient = call.operand<void>(Name::input_gradient),
+                  .after = derivative_of(call.shape.covered)});
+}
+
 void run_backward_weights(const OpCall& call) {
   backward_weights({call.variant, call.stream, call.precision}, call.shape,
                    {.input = call.operand<const void>(Name::input),
@@ -69,6 +80,17 @@ Variant few_channels_forward() {
       Op::conv2d_forward, "few_channels", few_channels::run_forward,
       "One pass through memory for at most three input channels, whatever the stride and dilation.",
       std::move(more));
+}
+
+Variant few_channels_backward_input() {
+  Variant more;
+  few_channels::limit(more);
+  more.chain = summed_gradient_chain();
+  more.refuses = few_channels::refuses_backward_input;
+  more.yields_to = [](const OpShape& shape) { return better_covered(shape, 0); };
+  return cuda_variant(Op::conv2d_backward_input, "few_channels", few_channels::run_backward_input,
+                      "One pass through memory for at most three output channels, at a stride of 1.",
+                      std::move(more));
 }
 
 Variant few_channels_backward_weights() {

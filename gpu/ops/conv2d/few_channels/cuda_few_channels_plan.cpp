@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "gpu/ops/conv2d/few_channels/few_channels.h"
 #include "gpu/ops/conv2d/fused/narrow/narrow_sum.h"
@@ -44,12 +45,12 @@ void cut_tiles(Problem& q, int shift, std::int64_t batch) {
 }
 
 /// With the tiles that leave least empty, of equal ones those with the smallest patch.
-Problem problem_of(const OpShape& s) {
-  Problem best = untiled(s);
+Problem tiled(const Problem& whole, std::int64_t batch) {
+  Problem best = whole;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (int shift = kLeastTileShift; shift <= kMostTileShift; ++shift) {
-    Problem q = untiled(s);
-    cut_tiles(q, shift, s.batch);
+    Problem q = whole;
+    cut_tiles(q, shift, batch);
     const std::int64_t cost = std::int64_t{q.across} * q.down * (kTilePixels + q.patch_pixels());
     if (cost >= least) continue;
     least = cost;
@@ -58,15 +59,39 @@ Problem problem_of(const OpShape& s) {
   return best;
 }
 
-std::string refuses_size(const OpShape& s) {
-  if (s.in_channels > kMostChannels || s.out_channels % kFilterStep != 0) {
-    return "takes at most three input channels, and output channels in multiples of 8";
-  }
+Problem problem_of(const OpShape& s) {
+  return tiled(untiled(s), s.batch);
+}
+
+/// backward_input, of stride 1: what lies outside of dy by the whole reach of a kernel, but for what lay outside of x.
+Problem backward_input_problem(const OpShape& s) {
+  Problem q = untiled(s);
+  std::swap(q.height, q.rows);
+  std::swap(q.width, q.columns);
+  std::swap(q.channels, q.filters);
+  q.padding_down = (s.kernel_height - 1) * s.dilation - q.padding_down;
+  q.padding_right = (s.kernel_width - 1) * s.dilation - q.padding_right;
+  return tiled(q, s.batch);
+}
+
+bool fits_forward(const Problem& q) {
+  return q.patch_pixels() <= kMostPatchPixels &&
+         forward_layout(q, forward_fragments(q)).bytes <= kSharedBytes;
+}
+
+std::string refuses_tensors(const OpShape& s) {
   if (s.batch < 1 || sizes::output(s) < 1) return "takes images of at least one pixel";
   const std::int64_t weights =
       std::int64_t{s.kernel_height} * s.kernel_width * s.in_channels * s.out_channels;
   const std::int64_t largest = std::max({sizes::input(s), sizes::output(s), weights});
   return largest > kMostElements ? "takes tensors of at most 2,000,000,000 elements" : "";
+}
+
+std::string refuses_size(const OpShape& s) {
+  if (s.in_channels > kMostChannels || s.out_channels % kFilterStep != 0) {
+    return "takes at most three input channels, and output channels in multiples of 8";
+  }
+  return refuses_tensors(s);
 }
 
 constexpr const char* kTooManyTaps =
@@ -86,10 +111,16 @@ int splits_of(const OpShape& s, const Problem& q) {
 std::string refuses_forward(const OpShape& s) {
   const std::string reason = refuses_size(s);
   if (!reason.empty()) return reason;
-  const Problem q = problem_of(s);
-  const bool fits =
-      q.patch_pixels() <= kMostPatchPixels && forward_layout(q, forward_fragments(q)).bytes <= kSharedBytes;
-  return fits ? "" : kTooManyTaps;
+  return fits_forward(problem_of(s)) ? "" : kTooManyTaps;
+}
+
+std::string refuses_backward_input(const OpShape& s) {
+  if (s.out_channels > kMostChannels || s.in_channels % kFilterStep != 0)
+    return "takes at most three output channels, and input channels in multiples of 8";
+  if (s.stride != 1) return "takes a stride of 1";
+  const std::string reason = refuses_tensors(s);
+  if (!reason.empty()) return reason;
+  return fits_forward(backward_input_problem(s)) ? "" : kTooManyTaps;
 }
 
 std::string refuses_backward_weights(const OpShape& s) {
@@ -109,6 +140,10 @@ std::size_t backward_weights_workspace(const OpShape& s) {
 
 void forward(const Call& call, const OpShape& shape, const ForwardTensors& tensors) {
   launch_forward(call, problem_of(shape), tensors);
+}
+
+void backward_input(const Call& call, const OpShape& shape, const GradientTensors& tensors) {
+  launch_backward_input(call, backward_input_problem(shape), tensors);
 }
 
 void backward_weights(const Call& call, const OpShape& shape, const WeightsTensors& tensors) {

@@ -1,18 +1,22 @@
 #pragma once
-// Convolutions of at most three channels, first layers of networks on pictures, on tensor cores (mma.sync): bound by
-// memory, so that y, or dy, is written or read once. What host and kernels share.
+// Convolutions of at most three channels, first and last layers of networks on pictures, on tensor cores (mma.sync):
+// bound by memory, so that y, or dy, or dx is written or read once. What host and kernels share.
 //
 // A tile is 128 neighbouring pixels of y; the pixels of x that its taps read, a patch, lie in shared memory as four
 // elements each: the channels, zeros for those that are missing, and a one. So a pixel is 8 bytes, whatever the number
 // of channels, four taps are one step of a product, and the one takes the bias, or sums dy for the bias's gradient.
 //
 //   forward            z[pixel, k] = sum over (tap, element) of patch[pixel + tap, element] * w[k, tap, element]
+//   backward_input     dx[pixel, c] = sum over (tap, element) of patch[pixel + tap, element] * turned[c, tap, element]
 //   backward_weights   dw[k, tap, element] = sum over pixels of dy[pixel, k] * patch[pixel + tap, element]
 //
-// FP16 and BF16, compute capability 8.0; filters in multiples of 8; forward of about 9x9 taps at most, of 11x11 for up
-// to 32 filters, backward_weights of 7x7, with dilation of 5x5. Results are deterministic. Where x is not finite, so
-// are the same sums and perhaps others: what stands behind the last tap is multiplied by zero. Source:
-// few_channels_*.cu.
+// In backward_input the patch is of dy, which has at most three channels, and the weights are turned by half a circle;
+// stride 1.
+//
+// FP16 and BF16, compute capability 8.0; filters (of backward_input: the input's channels) in multiples of 8; forward
+// and backward_input of about 9x9 taps at most, of 11x11 for up to 32 filters, backward_weights of 7x7, with dilation
+// of 5x5. Results are deterministic. Where x is not finite, so are the same sums and perhaps others: what stands behind
+// the last tap is multiplied by zero. Source: few_channels_*.cu.
 
 #include <cstddef>
 #include <cstdint>
@@ -138,6 +142,15 @@ struct ForwardTensors {
   Activation after;  ///< another than ReLU
 };
 
+struct GradientTensors {
+  const void* output_gradient;
+  const void* weights;
+  const void* addend;  ///< is added first; none if nullptr
+  const void* beside;  ///< what the derivative reads
+  void* input_gradient;
+  Activation after;  ///< whose derivative
+};
+
 struct WeightsTensors {
   const void* input;
   const void* output_gradient;
@@ -148,6 +161,7 @@ struct WeightsTensors {
 
 /// Why the kernels cannot take `shape`, or "".
 std::string refuses_forward(const OpShape& shape);
+std::string refuses_backward_input(const OpShape& shape);
 std::string refuses_backward_weights(const OpShape& shape);
 
 /// Bytes of the partial sums.
@@ -155,10 +169,12 @@ std::size_t backward_weights_workspace(const OpShape& shape);
 
 /// Enqueue the kernels.
 void forward(const Call& call, const OpShape& shape, const ForwardTensors& tensors);
+void backward_input(const Call& call, const OpShape& shape, const GradientTensors& tensors);
 void backward_weights(const Call& call, const OpShape& shape, const WeightsTensors& tensors);
 
 /// few_channels_forward.cu, few_channels_weights.cu.
 void launch_forward(const Call& call, const Problem& problem, const ForwardTensors& tensors);
+void launch_backward_input(const Call& call, const Problem& problem, const GradientTensors& tensors);
 void launch_weights(const Call& call, const Problem& problem, int splits, const WeightsTensors& tensors);
 
 }  // namespace warpscope::ops::conv2d::few_channels

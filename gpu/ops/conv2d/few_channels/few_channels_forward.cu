@@ -1,10 +1,14 @@
-// conv2d.forward of few_channels.h. A block keeps the weights of 64 filters (32 where there are no more) as the
-// fragments of its products in shared memory and takes tiles in turn; each of its four warps has 32 pixels, whose
-// fragments it reads from the patch as they lie there. Filters are ordered so that a lane's results of four products
-// are eight neighbours: it writes 16 bytes at once.
+// conv2d.forward and backward_input of few_channels.h: the same product, of x with the weights or of dy with the turned
+// weights. A block keeps the weights of 64 filters (32 where there are no more) as the fragments of its products in
+// shared memory and takes tiles in turn; each of its four warps has 32 pixels, whose fragments it reads from the patch
+// as they lie there. Filters are ordered so that a lane's results of four products are eight neighbours: it writes 16
+// bytes at once.
 //
-// GELU is long: a loop does it to what a lane has just written, rounded, as the backward pass reads it.
+// GELU and its derivative are long: a loop does them to what a lane has just written, rounded, as the backward pass
+// reads it.
 // Limits: compute capability 8.0; weights and patch in 48 KB of shared memory.
+
+#include <type_traits>
 
 #include "gpu/ops/activated.cuh"
 #include "gpu/ops/conv2d/few_channels/few_channels.cuh"
@@ -20,19 +24,31 @@ constexpr int kTiles16 = kWarpPixels / 16;
 constexpr int kForwardBlocks = 4;  // of a multiprocessor
 constexpr int kTogether = 4;       // fragments whose results of a lane are 16 bytes
 
-/// Element `element` of a tap of a filter as it is stored: the bias is that of the first tap's one.
-__device__ __forceinline__ unsigned weight_of(const Problem& q, const Half* __restrict__ w,
-                                              const Half* __restrict__ bias, int filter, int tap,
-                                              int element) {
-  if (filter >= q.filters || tap >= q.taps()) return 0;
-  if (element < q.channels) return w[(filter * q.taps() + tap) * q.channels + element];
-  return element == kMostChannels && tap == 0 && bias != nullptr ? bias[filter] : 0u;
-}
+/// In forward: element `element` of a tap of a filter as it is stored; the bias is that of the first tap's one.
+struct ForwardWeights {
+  const Half* __restrict__ w;
+  const Half* __restrict__ bias;
+
+  __device__ __forceinline__ unsigned operator()(const Problem& q, int filter, int tap, int element) const {
+    if (filter >= q.filters || tap >= q.taps()) return 0;
+    if (element < q.channels) return w[(filter * q.taps() + tap) * q.channels + element];
+    return element == kMostChannels && tap == 0 && bias != nullptr ? bias[filter] : 0u;
+  }
+};
+
+/// In backward_input, whose filters are the input's channels and whose elements are those of dy.
+struct TurnedWeights {
+  const Half* __restrict__ w;
+
+  __device__ __forceinline__ unsigned operator()(const Problem& q, int filter, int tap, int element) const {
+    if (filter >= q.filters || tap >= q.taps() || element >= q.channels) return 0;
+    return w[((element + 1) * q.taps() - 1 - tap) * q.filters + filter];
+  }
+};
 
 /// The weights as lanes take them: (step, fragment, lane), two words each.
-template <int kFragments>
-__device__ __forceinline__ void arrange_weights(const Problem& q, const Half* __restrict__ w,
-                                                const Half* __restrict__ bias, int first_filter,
+template <int kFragments, class WeightOf>
+__device__ __forceinline__ void arrange_weights(const Problem& q, const WeightOf& weight_of, int first_filter,
                                                 uint2* arranged) {
   const int steps = (q.taps() + kStepTaps - 1) / kStepTaps;
   for (int i = static_cast<int>(threadIdx.x); i < steps * kFragments * 32; i += kForwardThreads) {
@@ -48,8 +64,7 @@ __device__ __forceinline__ void arrange_weights(const Problem& q, const Half* __
       const int word = lane % 4 + 4 * half;
       const int tap = step * kStepTaps + word / 2;
       const int element = word % 2 * 2;
-      words[half] =
-          weight_of(q, w, bias, filter, tap, element) | weight_of(q, w, bias, filter, tap, element + 1) << 16;
+      words[half] = weight_of(q, filter, tap, element) | weight_of(q, filter, tap, element + 1) << 16;
     }
     arranged[i] = {words[0], words[1]};
   }
@@ -161,11 +176,68 @@ __device__ __forceinline__ void write_results(const WarpSums<kFragments>& sums, 
   });
 }
 
+/// Where the gradients of a call go; see GradientTensors.
+struct Masked {
+  const Half* addend;
+  const Half* beside;
+  Half* out;
+  Activation after;
+};
+
 template <class Math, int kFragments>
-__global__ void __launch_bounds__(kForwardThreads, kForwardBlocks)
-    few_channels_forward(const __grid_constant__ Problem q, const Half* __restrict__ x,
-                         const Half* __restrict__ w, const Half* __restrict__ bias, Written to) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+__device__ __forceinline__ void write_results(const WarpSums<kFragments>& sums, const Problem& q,
+                                              const TilePlace& at, const Masked& to, int first_filter,
+                                              int warp, int lane) {
+  constexpr int kGroups = kFragments / kTogether;
+  const int channel = first_filter + 2 * kTogether * (lane % 4);
+  const bool masks = to.after == Activation::relu;
+#pragma unroll
+  for (int t = 0; t < kTiles16; ++t) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const TilePixel pixel(q, at, warp * kWarpPixels + 16 * t + 8 * half + lane / 4);
+      if (!pixel.exists(q)) continue;
+      const std::int64_t first = pixel.element(q, at);
+#pragma unroll
+      for (int group = 0; group < kGroups; ++group) {
+        const int mine = channel + 8 * kTogether * group;
+        if (mine >= q.filters) continue;
+        uint4 words;
+        unsigned* const word = &words.x;
+#pragma unroll
+        for (int j = 0; j < kTogether; ++j) {
+          const float(&sum)[4] = sums[t][kTogether * group + j];
+          word[j] = mma::narrow_pair(Math{}, sum[2 * half], sum[2 * half + 1]);
+        }
+        if (to.addend != nullptr) {
+          words = changed_words<Math>(words, __ldg(reinterpret_cast<const uint4*>(to.addend + first + mine)),
+                                      [](float a, float b) { return a + b; });
+        }
+        if (masks) {
+          words = changed_words<Math>(words, __ldg(reinterpret_cast<const uint4*>(to.beside + first + mine)),
+                                      [](float dy, float y) { return activations::Relu::gradient(dy, y); });
+        }
+        *reinterpret_cast<uint4*>(to.out + first + mine) = words;
+      }
+    }
+  }
+  with_kept_activation(to.after, [&]<class A>(A) {
+#pragma unroll 1
+    for (int i = 0; i < kTiles16 * 2 * kGroups; ++i) {
+      const TilePixel pixel(q, at, warp * kWarpPixels + 8 * (i / kGroups) + lane / 4);
+      const int mine = channel + 8 * kTogether * (i % kGroups);
+      if (!pixel.exists(q) || mine >= q.filters) continue;
+      const std::int64_t element = pixel.element(q, at) + mine;
+      auto* const out = reinterpret_cast<uint4*>(to.out + element);
+      *out = changed_words<Math>(*out, __ldg(reinterpret_cast<const uint4*>(to.beside + element)),
+                                 [](float dy, float z) { return A::gradient(dy, z); });
+    }
+  });
+}
+
+template <class Math, int kFragments, class WeightOf, class To>
+__device__ __forceinline__ void multiply_tiles(const Problem& q, const Half* __restrict__ x,
+                                               const WeightOf& weight_of, const To& to) {
   extern __shared__ __align__(16) unsigned char few_channels_shared[];
   const ForwardLayout layout = forward_layout(q, kFragments);
   auto* const weights = reinterpret_cast<uint2*>(few_channels_shared);
@@ -174,7 +246,7 @@ __global__ void __launch_bounds__(kForwardThreads, kForwardBlocks)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int first_filter = static_cast<int>(blockIdx.y) * 8 * kFragments;
-  arrange_weights<kFragments>(q, w, bias, first_filter, weights);
+  arrange_weights<kFragments>(q, weight_of, first_filter, weights);
   write_offsets(q, offsets);
   for (int tile = static_cast<int>(blockIdx.x); tile < q.tiles; tile += static_cast<int>(gridDim.x)) {
     const TilePlace at(q, tile);
@@ -186,30 +258,62 @@ __global__ void __launch_bounds__(kForwardThreads, kForwardBlocks)
     multiply_taps<Math, kFragments>(sums, q, weights, offsets, mma::shared_address(patch), warp, lane);
     write_results<Math, kFragments>(sums, q, at, to, first_filter, warp, lane);
   }
+}
+
+template <class Math, int kFragments>
+__global__ void __launch_bounds__(kForwardThreads, kForwardBlocks)
+    few_channels_forward(const __grid_constant__ Problem q, const Half* __restrict__ x,
+                         const Half* __restrict__ w, const Half* __restrict__ bias, Written to) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  multiply_tiles<Math, kFragments>(q, x, ForwardWeights{w, bias}, to);
 #endif
 }
 
 template <class Math, int kFragments>
-void launch_forward_kernel(const Call& call, const Problem& q, const ForwardTensors& tensors) {
-  constexpr int kFilters = 8 * kFragments;
+__global__ void __launch_bounds__(kForwardThreads, kForwardBlocks)
+    few_channels_backward_input(const __grid_constant__ Problem q, const Half* __restrict__ dy,
+                                const Half* __restrict__ w, Masked to) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  multiply_tiles<Math, kFragments>(q, dy, TurnedWeights{w}, to);
+#endif
+}
+
+template <int kFragments>
+Launch launch_of(const Problem& q) {
   const int fill = tensor_cores::current_device().multiprocessors * kForwardBlocks;
-  const auto slabs = static_cast<unsigned>(divide_up(q.filters, kFilters));
+  const auto slabs = static_cast<unsigned>(divide_up(q.filters, 8 * kFragments));
   const auto blocks = static_cast<unsigned>(q.tiles < fill ? q.tiles : fill);
-  const Written to{static_cast<Half*>(tensors.kept), static_cast<Half*>(tensors.output), tensors.relu,
-                   tensors.after};
-  const Launch launch{
-      {blocks, slabs}, kForwardThreads, static_cast<std::size_t>(forward_layout(q, kFragments).bytes)};
-  run_kernel(call, "few channels", launch, few_channels_forward<Math, kFragments>, q, tensors.input,
-             tensors.weights, tensors.bias, to);
+  return {{blocks, slabs}, kForwardThreads, static_cast<std::size_t>(forward_layout(q, kFragments).bytes)};
+}
+
+/// Calls run(math, the number of fragments as a type) for a call of the product.
+template <class Run>
+void with_fragments(const Call& call, const Problem& q, Run run) {
+  mma::with_16_bits(call.precision, [&](auto math) {
+    if (forward_fragments(q) == kSlabFilters / 8)
+      return run(math, std::integral_constant<int, kSlabFilters / 8>{});
+    run(math, std::integral_constant<int, kFewFilters / 8>{});
+  });
 }
 
 }  // namespace
 
 void launch_forward(const Call& call, const Problem& q, const ForwardTensors& tensors) {
-  mma::with_16_bits(call.precision, [&](auto math) {
-    using Math = decltype(math);
-    forward_fragments(q) == kSlabFilters / 8 ? launch_forward_kernel<Math, kSlabFilters / 8>(call, q, tensors)
-                                             : launch_forward_kernel<Math, kFewFilters / 8>(call, q, tensors);
+  const Written to{static_cast<Half*>(tensors.kept), static_cast<Half*>(tensors.output), tensors.relu,
+                   tensors.after};
+  with_fragments(call, q, [&](auto math, auto fragments) {
+    run_kernel(call, "few channels", launch_of<fragments>(q), few_channels_forward<decltype(math), fragments>,
+               q, tensors.input, tensors.weights, tensors.bias, to);
+  });
+}
+
+void launch_backward_input(const Call& call, const Problem& q, const GradientTensors& tensors) {
+  const Masked to{static_cast<const Half*>(tensors.addend), static_cast<const Half*>(tensors.beside),
+                  static_cast<Half*>(tensors.input_gradient), tensors.after};
+  with_fragments(call, q, [&](auto math, auto fragments) {
+    run_kernel(call, "few channels", launch_of<fragments>(q),
+               few_channels_backward_input<decltype(math), fragments>, q, tensors.output_gradient,
+               tensors.weights, to);
   });
 }
 

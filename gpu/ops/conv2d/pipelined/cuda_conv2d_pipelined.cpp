@@ -4,9 +4,10 @@
 // derivative of the activation before, or the bias's gradient. backward_input goes by the remainders of row and column
 // by the stride, so that no zeros between the steps are multiplied.
 //
-// The kernels: pipelined_products.cu, pipelined_weights.cu. Limits: FP32; channels in multiples of 4; strides up to 4;
-// operands aligned to 16 bytes; compute capability 8.0. Measured on an H200, `fused` is 5 to 10 % faster on plain
-// convolutions of channels in multiples of 64, and on gradients of the weights of one tap: these are left to it.
+// The kernels: pipelined_products.cu, pipelined_weights.cu. Limits: FP32; strides up to 4; operands aligned to 16
+// bytes; compute capability 8.0. Measured on an H200, `fused` is 5 to 10 % faster on plain convolutions of channels in
+// multiples of 64, and on gradients of the weights of one tap: these are left to it. So are plain ones of channels that
+// are no multiple of 4: it has kernels for few filters, and pools in the same call.
 
 #include <utility>
 #include <vector>

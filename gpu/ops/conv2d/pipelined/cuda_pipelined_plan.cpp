@@ -54,7 +54,9 @@ double rounds_of(const TileShape& tile, std::int64_t tiles, double cycles) {
 }
 
 std::int64_t depth_of(const Problem& q, const Lattice& lattice) {
-  return std::int64_t{lattice.down.count} * lattice.right.count * divide_up(q.summed, kDepth) * kDepth;
+  const std::int64_t taps = std::int64_t{lattice.down.count} * lattice.right.count;
+  const bool vectors = q.summed % kVector == 0;
+  return vectors ? taps * divide_up(q.summed, kDepth) * kDepth : divide_up(taps * q.summed, kDepth) * kDepth;
 }
 
 void cut(Problem& q, const TileShape& tile) {
@@ -75,6 +77,10 @@ double cycles_of(const Problem& q, const TileShape& tile) {
     work += static_cast<double>(mine) * cycles_of(tile, static_cast<double>(depth_of(q, q.lattices[k])));
   }
   return tiles == 0 ? 0.0 : rounds_of(tile, tiles, work / static_cast<double>(tiles));
+}
+
+bool in_fours(const OpShape& s) {
+  return s.in_channels % kVector == 0 && s.out_channels % kVector == 0;
 }
 
 /// All but tiles and splits.
@@ -151,7 +157,6 @@ WeightsPlan plan_weights(const OpShape& s) {
   for (int k = 0; k < static_cast<int>(kTiles.size()); ++k) {
     const TileShape& tile = kTiles[static_cast<std::size_t>(k)];
     WeightsProblem q = weights_problem(s);
-    q.tile_rows = tile.rows();
     q.row_tiles = static_cast<int>(divide_up(q.row_count(), tile.rows()));
     q.column_tiles = static_cast<int>(divide_up(q.out_channels, tile.columns()));
     const std::int64_t tiles = std::int64_t{q.row_tiles} * q.column_tiles;
@@ -188,8 +193,8 @@ std::string refuses(const OpShape& s) {
   const std::int64_t reach = std::int64_t{s.dilation} * std::max(s.kernel_height, s.kernel_width);
   if (std::max(s.height, s.width) + reach > kMostExtent)
     return "takes images of at most 16,000 rows and columns";
-  if (s.in_channels % kVector != 0 || s.out_channels % kVector != 0)
-    return "takes channels in multiples of 4";
+  if (!in_fours(s) && is_plain(s))
+    return "leaves plain convolutions of other channels than multiples of 4 to fused";
   // Tiles of `fused` are full then, and its stages have twice the depth.
   const bool fills = s.in_channels % kFullChannels == 0 && s.out_channels % kFullChannels == 0;
   return fills && is_plain(s) ? "leaves plain convolutions of channels in multiples of 64 to fused" : "";

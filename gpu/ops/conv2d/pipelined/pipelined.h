@@ -66,7 +66,6 @@ struct WeightsProblem {
   int in_channels = 0;
   int out_channels = 0;
   int read_step = 1;
-  int tile_rows = 0;  ///< rows of a tile
   int row_tiles = 0;
   int column_tiles = 0;
   std::int64_t pixels = 0;

@@ -11,6 +11,12 @@
 
 namespace warpscope::ops::conv2d::pipelined {
 
+/// In a row of the tile: the pixel that the first tap reads, of all images, and its row and column, 16 bits each.
+struct alignas(8) TileRow {
+  int first;
+  unsigned place;
+};
+
 template <int kIndex>
 struct Tile {
   static constexpr TileShape shape = kTiles[kIndex];
@@ -24,7 +30,9 @@ struct Tile {
   static constexpr int stage_floats = (rows + columns) * kDepth;
   static constexpr int stages = 4;
   static constexpr unsigned shared_bytes = stages * stage_floats * sizeof(float);
-  static constexpr int resident = 512 / threads;  ///< blocks of a multiprocessor, at 128 registers
+  static constexpr unsigned table_bytes =
+      rows * sizeof(TileRow) + columns * sizeof(int);  ///< behind the stages, where kernels keep one
+  static constexpr int resident = 512 / threads;       ///< blocks of a multiprocessor, at 128 registers
 };
 
 /// Where a thread stands in its tile. A warp is 4 x 8 threads, or 8 x 4 where only four stand beside each other.

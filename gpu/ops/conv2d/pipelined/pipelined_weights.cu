@@ -4,8 +4,8 @@
 //
 // A stage of shared memory has 8 pixels: of each, the tile's rows, four channels of one tap to a copy, and its columns,
 // output channels. Both lie there as in memory; copies of 16 bytes bring them (cp.async), and zeros where a tap reads
-// outside. The pixels are split among blocks, whose partial sums narrow_sum.h adds in a fixed order. Blocks of the
-// first rows also sum dy: the bias's gradient.
+// outside. Where channels do not come in fours, copies of 4 bytes bring one each. The pixels are split among blocks,
+// whose partial sums narrow_sum.h adds in a fixed order. Blocks of the first rows also sum dy: the bias's gradient.
 //
 // Registers and shared memory: as pipelined_products.cu. Source: the same; for splits, NVIDIA, "CUTLASS documentation",
 // "Efficient GEMM in CUDA", section "Split-K".
@@ -22,7 +22,7 @@ namespace warpscope::ops::conv2d::pipelined {
 namespace {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-/// A pixel of y that goes on by kDepth pixels at a time.
+/// A pixel of y that goes on by some pixels at a time.
 struct PixelWalk {
   std::int64_t pixel;
   int image;
@@ -35,9 +35,9 @@ struct PixelWalk {
     row = static_cast<int>(line - static_cast<std::int64_t>(image) * q.down.extent);
     column = static_cast<int>(first - line * q.right.extent);
   }
-  __device__ __forceinline__ void advance(const WeightsProblem& q) {
-    pixel += kDepth;
-    column += kDepth;
+  __device__ __forceinline__ void advance(const WeightsProblem& q, int by) {
+    pixel += by;
+    column += by;
     while (column >= q.right.extent) {
       column -= q.right.extent;
       if (++row == q.down.extent) {
@@ -48,12 +48,24 @@ struct PixelWalk {
   }
 };
 
-/// What a thread copies of the rows: four channels of a tap, for pixels that lie `step` apart.
-template <class T>
+/// kWidth neighbouring floats, or zeros.
+template <int kWidth>
+__device__ __forceinline__ void copy_floats(mma::SharedAddress to, const float* from, bool exists) {
+  if constexpr (kWidth == kVector) {
+    mma::copy_async(to, from, exists);
+  } else {
+    mma::copy_word_async(to, from, exists);
+  }
+}
+
+/// What a thread copies of the rows: kWidth channels of a tap, four or one, for pixels that lie `step` apart. Copies of
+/// one channel are so many that a thread goes from pixel to pixel, instead of with a walk for each of them.
+template <class T, int kWidth>
 struct RowCopies {
-  static constexpr int across = T::rows / kVector;  ///< copies of a pixel
+  static constexpr int across = T::rows / kWidth;  ///< copies of a pixel
   static constexpr int step = T::threads / across;
   static constexpr int count = kDepth / step;
+  static constexpr int walks = kWidth == kVector ? count : 1;
   static_assert(T::threads % across == 0 && kDepth % step == 0);
 
   const WeightsProblem& q;
@@ -62,28 +74,28 @@ struct RowCopies {
   int down;  ///< what the tap reads for the first row of y
   int right;
   int mine;  ///< the copy of a pixel
-  PixelWalk walk[count];
+  PixelWalk walk[walks];
 
   __device__ __forceinline__ RowCopies(const WeightsProblem& of, const float* input, int first_row,
                                        std::int64_t first_pixel)
-      : RowCopies(of, input, first_row + static_cast<int>(threadIdx.x) % across * kVector,
-                  first_pixel + static_cast<int>(threadIdx.x) / across, std::make_index_sequence<count>()) {}
+      : RowCopies(of, input, first_row + static_cast<int>(threadIdx.x) % across * kWidth,
+                  first_pixel + static_cast<int>(threadIdx.x) / across, std::make_index_sequence<walks>()) {}
 
   __device__ __forceinline__ void copy(mma::SharedAddress stage, std::int64_t end) {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      const int y = walk[i].row * q.read_step + down;
-      const int x = walk[i].column * q.read_step + right;
-      const bool reads = exists && walk[i].pixel < end &&
+      PixelWalk& at = walk[i % walks];
+      const int y = at.row * q.read_step + down;
+      const int x = at.column * q.read_step + right;
+      const bool reads = exists && at.pixel < end &&
                          static_cast<unsigned>(y) < static_cast<unsigned>(q.read_rows) &&
                          static_cast<unsigned>(x) < static_cast<unsigned>(q.read_columns);
-      const std::int64_t from =
-          (static_cast<std::int64_t>(walk[i].image) * q.read_rows + y) * q.read_columns + x;
+      const std::int64_t from = (static_cast<std::int64_t>(at.image) * q.read_rows + y) * q.read_columns + x;
       const int pixel = static_cast<int>(threadIdx.x) / across + i * step;
-      mma::copy_async(stage + static_cast<unsigned>((pixel * across + mine) * kVector) *
-                                  static_cast<unsigned>(sizeof(float)),
-                      reads ? in + from * q.in_channels : in, reads);
-      walk[i].advance(q);
+      copy_floats<kWidth>(stage + static_cast<unsigned>((pixel * across + mine) * kWidth) *
+                                      static_cast<unsigned>(sizeof(float)),
+                          reads ? in + from * q.in_channels : in, reads);
+      at.advance(q, walks == count ? kDepth : step);
     }
   }
 
@@ -103,10 +115,10 @@ struct RowCopies {
   }
 };
 
-/// The same of the columns.
-template <class T>
+/// The same of the columns, kWidth channels to a copy.
+template <class T, int kWidth>
 struct ColumnCopies {
-  static constexpr int across = T::columns / kVector;
+  static constexpr int across = T::columns / kWidth;
   static constexpr int all = across * kDepth;
   static constexpr int count = (all + T::threads - 1) / T::threads;
 
@@ -120,10 +132,10 @@ struct ColumnCopies {
       const int mine = static_cast<int>(threadIdx.x) + i * T::threads;
       if (all % T::threads != 0 && mine >= all) continue;
       const std::int64_t pixel = first + mine / across;
-      const int column = first_column + mine % across * kVector;
+      const int column = first_column + mine % across * kWidth;
       const bool reads = pixel < end && column < q.out_channels;
-      mma::copy_async(stage + static_cast<unsigned>(mine * kVector) * static_cast<unsigned>(sizeof(float)),
-                      reads ? in + pixel * q.out_channels + column : in, reads);
+      copy_floats<kWidth>(stage + static_cast<unsigned>(mine * kWidth) * static_cast<unsigned>(sizeof(float)),
+                          reads ? in + pixel * q.out_channels + column : in, reads);
     }
   }
 };
@@ -173,7 +185,7 @@ __device__ __forceinline__ void multiply_weights(Sums<T>& sums, const float* row
   }
 }
 
-template <class T>
+template <class T, bool kVectors>
 __device__ __forceinline__ void write_weights(const Sums<T>& sums, const WeightsProblem& q, float* dw,
                                               const ThreadPlace<T>& place, int first_row, int first_column) {
   const int rows = q.row_count();
@@ -184,15 +196,24 @@ __device__ __forceinline__ void write_weights(const Sums<T>& sums, const Weights
 #pragma unroll
     for (int i = 0; i < T::down; i += kVector) {
       const int row = first_row + row_of<T>(place, i / kVector);
-      if (row >= rows) continue;  // they come in fours
-      *reinterpret_cast<float4*>(dw + static_cast<std::int64_t>(column) * rows + row) =
-          make_float4(sums[i][j], sums[i + 1][j], sums[i + 2][j], sums[i + 3][j]);
+      if (row >= rows) continue;
+      float* to = dw + static_cast<std::int64_t>(column) * rows + row;
+      if constexpr (kVectors) {
+        *reinterpret_cast<float4*>(to) =
+            make_float4(sums[i][j], sums[i + 1][j], sums[i + 2][j], sums[i + 3][j]);
+      } else {
+#pragma unroll
+        for (int k = 0; k < kVector; ++k) {
+          if (row + k < rows) to[k] = sums[i + k][j];
+        }
+      }
     }
   }
 }
 #endif
 
-template <class T>
+/// `kVectors`: input and output channels come in fours.
+template <class T, bool kVectors>
 __global__ void __launch_bounds__(T::threads, T::resident)
     pipelined_weights(const __grid_constant__ WeightsProblem q, const float* __restrict__ input,
                       const float* __restrict__ gradient, float* __restrict__ weights_gradient,
@@ -205,8 +226,9 @@ __global__ void __launch_bounds__(T::threads, T::resident)
   const std::int64_t end = min(begin + q.per_split, q.pixels);
   const int stages = static_cast<int>((end - begin + kDepth - 1) / kDepth);
 
-  RowCopies<T> rows(q, input, first_row, begin);
-  const ColumnCopies<T> columns{q, gradient, first_column};
+  constexpr int kWidth = kVectors ? kVector : 1;
+  RowCopies<T, kWidth> rows(q, input, first_row, begin);
+  const ColumnCopies<T, kWidth> columns{q, gradient, first_column};
   const mma::SharedAddress base = mma::shared_address(shared);
   const auto copy = [&](int stage) {
     if (stage < stages) {
@@ -240,7 +262,7 @@ __global__ void __launch_bounds__(T::threads, T::resident)
     multiply_weights<T>(sums, now, now + T::row_floats, place);
   }
   const std::int64_t split = static_cast<std::int64_t>(blockIdx.y) * q.split_elements();
-  write_weights<T>(sums, q, weights_gradient + split, place, first_row, first_column);
+  write_weights<T, kVectors>(sums, q, weights_gradient + split, place, first_row, first_column);
   if (adds) bias_gradient[split + first_column + mine] = bias;
 #endif
 }
@@ -256,9 +278,10 @@ void launch_weights(const OpCall& call, const WeightsPlan& plan) {
   with_tile(plan.tile, [&]<int kIndex>() {
     using T = Tile<kIndex>;
     const dim3 blocks(static_cast<unsigned>(q.row_tiles * q.column_tiles), static_cast<unsigned>(q.splits));
-    run_kernel(call, {blocks, T::threads, T::shared_bytes}, pipelined_weights<T>, q,
-               call.operand<const float>(Name::input), call.operand<const float>(Name::output_gradient), dw,
-               db);
+    const bool vectors = q.in_channels % kVector == 0 && q.out_channels % kVector == 0;
+    const auto kernel = vectors ? pipelined_weights<T, true> : pipelined_weights<T, false>;
+    run_kernel(call, {blocks, T::threads, T::shared_bytes}, kernel, q, call.operand<const float>(Name::input),
+               call.operand<const float>(Name::output_gradient), dw, db);
   });
   if (!splits) return;
   fused::narrow::launch_sum(

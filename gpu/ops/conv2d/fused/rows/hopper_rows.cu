@@ -34,7 +34,6 @@
 #include "gpu/ops/conv2d/fused/rows/rows.h"
 #include "gpu/ops/conv2d/fused/rows/rows_gradients.cuh"
 #include "gpu/ops/conv2d/taps_along.h"
-#include "gpu/ops/elementwise.cuh"
 #include "gpu/ops/kernel_launch.cuh"
 #include "gpu/ops/planned_processors.h"
 #include "gpu/ops/row_sums.cuh"
@@ -413,8 +412,7 @@ void rows_backward_weights::launch(const OpCall& call) {
   const row_sums::Sums sums{sizes::output_pixels(s), s.out_channels, weights + 1, 1};
   const StoreGradients store{call.operand<float>(Name::weights_gradient),
                              call.operand<float>(Name::bias_gradient), weights};
-  run_kernel(call, "the sum", {element_blocks(std::int64_t{weights + 1} * s.out_channels)},
-             row_sums::add_spans<StoreGradients>, sums, plan.splits, call.workspace, store);
+  row_sums::launch_sum(call, sums, plan.splits, store);
 }
 
 }  // namespace warpscope::ops::conv2d::fused::hopper

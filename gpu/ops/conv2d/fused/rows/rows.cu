@@ -6,7 +6,7 @@
 // 4 or 8 filters of one pixel; a block takes 64 filters, so that the rows that it reads again and again stay in the
 // cache. Bias and ReLU are done to the sums. Bound by that cache. scatter_rows: row_sums.cuh, a table in shared memory
 // for each tap, channel group and span of pixels, added by a second kernel in a fixed order. Bound by reading dy once a
-// tap. Limits: first layers over one_hot; filters that do not fill whole vectors go one by one. At most 32 KB of shared
+// tap. Limits: first layers over one_hot; filters that do not fill whole vectors go one by one. At most 56 KB of shared
 // memory. Source: rows.h; "CUDA C++ Programming Guide".
 
 #include <algorithm>
