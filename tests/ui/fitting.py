@@ -19,7 +19,7 @@ class Texts(WindowCase):
 
     def check(self, sizes):
         """In all layouts, and on the start page."""
-        self.open_paused("--model", "autoencoder", size="1024x640")
+        self.open_paused(size="1024x640")
         for layout in self.LAYOUTS:
             self.do_by_palette(f"layout: {layout}", f"Layout: {layout}")
             for size in sizes:

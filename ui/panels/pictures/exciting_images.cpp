@@ -159,13 +159,13 @@ void ExcitingImages::draw(const Frame& frame, std::size_t output, std::size_t ch
   draw_title(frame, layer, width);
   refresh(frame, output, channel);  // the measure may be the other one now
   const float side = std::floor(kExcitingSide * s), gap = std::floor(kGap * s), edge = std::floor(2 * s);
-  const float column = gap + std::max(side, text_width(frame.fonts.small, "mean -0.0123"));
+  const float taken = std::max(side, text_width(frame.fonts.small, "mean -0.0123"));
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const bool texts = data_ && data_->test.texts;
   if (texts) draw_texts(frame, width);
   for (std::size_t place = 0; !texts && place < images_.size(); ++place) {
-    const float left = edge + column * static_cast<float>(place);
-    if (left + side > width) break;
+    const float left = edge + (gap + taken) * static_cast<float>(place);
+    if (left + taken > width) break;
     draw_image(frame, place, ImVec2(corner.x + left, corner.y + edge), side);
   }
   ImGui::EndChild();
