@@ -38,6 +38,16 @@ def safe_name(name):
     return name.replace(".linear.", ".")
 
 
+def points_of(arguments, command, run_dir):
+    """Runs a training that is recorded in `run_dir`; the lines of its metrics."""
+    selected = ["--select", arguments.select] if arguments.select else []
+    done = subprocess.run([*command, *selected], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    with open(os.path.join(run_dir, "metrics.jsonl"), encoding="utf-8") as file:
+        return list(map(json.loads, file))
+
+
 def first_losses(arguments, description, path, kind, precision):
     """Losses of the first step with the same weights on the same images, in PyTorch and in Warpscope."""
     from torch_curve import write_safetensors
@@ -57,13 +67,7 @@ def first_losses(arguments, description, path, kind, precision):
                    "--no-shuffle", "--steps", "1", "--batch", str(SMALL_BATCH), "--optimizer", "sgd",
                    "--test-images", str(SMALL_BATCH), "--precision", precision, "--device", arguments.device,
                    "--run-dir", run_dir]
-        if arguments.select:
-            command += ["--select", arguments.select]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
-        with open(os.path.join(run_dir, "metrics.jsonl"), encoding="utf-8") as file:
-            own = next(point["loss"] for point in map(json.loads, file) if "loss" in point)
+        own = next(point["loss"] for point in points_of(arguments, command, run_dir) if "loss" in point)
     x, labels = images[:SMALL_BATCH].movedim(3, 1).float() / 255, labels[:SMALL_BATCH]
     for module in network.modules():
         if isinstance(module, torch.nn.Dropout):
@@ -118,13 +122,8 @@ def timed_run(arguments, path, kind, precision, batch, steps, *more):
         command = [arguments.program, "train", "--model", path, "--data", data_of(kind), "--device", arguments.device,
                    "--precision", precision, "--batch", str(batch), "--steps", str(steps), "--test-images", "64",
                    "--optimizer", "adam", "--lr", str(CAREFUL_RATE), "--clip-norm", "0", "--run-dir", run_dir, *more]
-        if arguments.select:
-            command += ["--select", arguments.select]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
-        with open(os.path.join(run_dir, "metrics.jsonl"), encoding="utf-8") as file:
-            speeds = [point["images_per_second"] for point in map(json.loads, file) if point.get("images_per_second")]
+        points = points_of(arguments, command, run_dir)
+        speeds = [point["images_per_second"] for point in points if point.get("images_per_second")]
         with open(os.path.join(run_dir, "status.json"), encoding="utf-8") as file:
             status = json.load(file)
         return statistics.median(speeds[len(speeds) // 4:]), dearest_calls(status, precision), status["plan_bytes"]
@@ -202,10 +201,10 @@ def forget(arguments, ways):
 
 
 def compile_one(arguments, path):
+    """What fails is told when the network's turn comes."""
     torch.set_num_threads(2)
     with open(path, encoding="utf-8") as file, contextlib.redirect_stdout(io.StringIO()):
-        with contextlib.suppress(RuntimeError):  # it is told when the network's turn comes
-            forget(arguments, ready_ways(arguments, Description(file.read()), {}))
+        forget(arguments, ready_ways(arguments, Description(file.read()), {}))
 
 
 def compile_ahead(arguments, networks):
