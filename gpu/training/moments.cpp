@@ -424,7 +424,7 @@ std::string Moments::settle_files() {
   for (const std::uint64_t number : news.failed) {
     if (Moment* const moment = with_number(number)) moment->leaving = false;
   }
-  if (!news.failed.empty()) thin();
+  if (!news.written.empty() || !news.failed.empty()) thin();  // another one may wait for the disk now
   return news.error;
 }
 
