@@ -22,10 +22,6 @@ constexpr std::size_t kMostOps = 8;     // groups of variants
 constexpr int kForwardColor = 0, kBackwardColor = 1, kRestColor = 2;
 constexpr int kOwnColor = 4, kFastestColor = 0, kLibraryColor = 3, kSumColor = 5;
 
-bool timed(const BenchRow& row) {
-  return row.skipped.empty() && row.samples > 0;
-}
-
 /// Compares the shapes of calls; the size of the data set does not matter.
 bool same_call(ops::OpShape a, ops::OpShape b) {
   a.count = b.count = 1;
@@ -35,7 +31,7 @@ bool same_call(ops::OpShape a, ops::OpShape b) {
 std::vector<Precision> precisions_of(const std::vector<BenchRow>& rows) {
   std::vector<Precision> found;
   for (const BenchRow& row : rows) {
-    if (timed(row) && std::ranges::find(found, row.precision) == found.end()) found.push_back(row.precision);
+    if (row.timed() && std::ranges::find(found, row.precision) == found.end()) found.push_back(row.precision);
   }
   return found;
 }
@@ -69,7 +65,7 @@ bool covers_most(const BenchRow& row, const std::vector<BenchRow>& rows) {
 std::map<std::pair<ops::Op, bool>, Cases> cases_of(const BenchReport& report, Precision precision) {
   std::map<std::pair<ops::Op, bool>, Cases> cases;
   for (const BenchRow& row : report.rows) {
-    if (row.precision != precision || !timed(row)) continue;
+    if (row.precision != precision || !row.timed()) continue;
     const bool covers = !row.what.shape.covered.empty();
     if (covers && !covers_most(row, report.rows)) continue;
     Cases& of_op = cases[{row.what.op, covers}];
@@ -162,7 +158,7 @@ std::vector<runs::ChartBar> calls_of(const BenchReport& report, Precision precis
   std::vector<runs::ChartBar> calls;
   for (std::size_t i = 0; i < report.rows.size() && i < report.in_step.size(); ++i) {
     const BenchRow& row = report.rows[i];
-    if (row.precision != precision || !timed(row)) continue;
+    if (row.precision != precision || !row.timed()) continue;
     for (const std::string& layer : report.in_step[i]) {
       calls.push_back({.name = fmt::format("{}{}{}: {}", layer, layer.empty() ? "" : " ",
                                            ops::to_string(row.what.op), row.variant),

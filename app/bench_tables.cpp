@@ -14,10 +14,6 @@ using core::Precision;
 using profiling::BenchRow;
 using profiling::StepRow;
 
-bool timed(const BenchRow& row) {
-  return row.skipped.empty() && row.samples > 0;
-}
-
 bool same_group(const BenchRow& a, const BenchRow& b) {
   return a.what.op == b.what.op && a.what.shape == b.what.shape && a.precision == b.precision;
 }
@@ -79,7 +75,7 @@ std::vector<std::string> row_cells(const BenchRow& row, const std::vector<const 
 std::string skipped_text(const std::vector<const BenchRow*>& group) {
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const BenchRow* row : group) {
-    if (!timed(*row)) by_reason[row->skipped].push_back(row->variant);
+    if (!row->timed()) by_reason[row->skipped].push_back(row->variant);
   }
   std::string text;
   for (const auto& [reason, names] : by_reason) {
@@ -102,14 +98,14 @@ std::string fewer_text(const BenchRow& row) {
 
 std::string group_text(std::vector<const BenchRow*> group, core::DeviceKind device) {
   std::ranges::stable_sort(group, [](const BenchRow* a, const BenchRow* b) {
-    return timed(*a) && (!timed(*b) || a->median < b->median);
+    return a->timed() && (!b->timed() || a->median < b->median);
   });
-  if (!timed(*group.front())) {
+  if (!group.front()->timed()) {
     return toned(title_of(*group.front()) + ": nothing runs", Tone::dim) + "\n" + skipped_text(group) + "\n";
   }
   Table table(row_columns(device));
   for (const BenchRow* row : group) {
-    if (timed(*row)) table.add(row_cells(*row, group, device));
+    if (row->timed()) table.add(row_cells(*row, group, device));
   }
   return fmt::format("{}  floor {} µs{}\n{}{}\n", title_of(*group.front()), figure(group.front()->floor),
                      fewer_text(*group.front()), table.text(), skipped_text(group));
@@ -140,7 +136,7 @@ bool still_there(const BenchRow& row, core::DeviceKind device) {
 std::string gone_text(const BenchReport& before) {
   std::vector<std::string> gone;
   for (const BenchRow& row : before.rows) {
-    if (!timed(row) || still_there(row, before.device.kind)) continue;
+    if (!row.timed() || still_there(row, before.device.kind)) continue;
     const std::string with =
         row.what.shape.covered.empty() ? "" : fmt::format(", with {}", ops::describe(row.what.shape.covered));
     const std::string name = fmt::format("{} {}{}", ops::to_string(row.what.op), row.variant, with);

@@ -17,8 +17,8 @@ constexpr std::int64_t kPieceImages = 100;
 constexpr int kDigits = 10;
 
 // Far apart, so that no image of one set has the seed of one of the other.
-constexpr std::uint64_t kTrainSeed = 0x6469'6769'0000'0000ULL;
-constexpr std::uint64_t kTestSeed = 0x7473'5f31'0000'0000ULL;
+constexpr std::uint64_t kTrainDigits = 0x6469'6769'0000'0000ULL;
+constexpr std::uint64_t kTestDigits = 0x7473'5f31'0000'0000ULL;
 
 /// A short stroke that belongs to nothing.
 Drawing stray_mark(Random& random) {
@@ -80,8 +80,8 @@ DataSet make_builtin_digits(std::int64_t train, std::int64_t test, std::uint64_t
   DataSet set;
   for (int digit = 0; digit < kDigits; ++digit) set.classes.push_back(std::to_string(digit));
   const std::uint64_t salt = seed == 0 ? 0 : core::mix_bits(seed);
-  set.train = make_set(train, kTrainSeed + salt, threads);
-  set.test = make_set(test, kTestSeed + salt, threads);
+  set.train = make_set(train, kTrainDigits + salt, threads);
+  set.test = make_set(test, kTestDigits + salt, threads);
   return set;
 }
 

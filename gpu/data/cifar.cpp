@@ -32,7 +32,7 @@ using files::is_there;
 
 constexpr int kSide = 32;
 constexpr int kPlaneBytes = kSide * kSide;
-constexpr int kImageBytes = 3 * kPlaneBytes;
+constexpr int kCifarBytes = 3 * kPlaneBytes;
 // 3/4 MiB of records at a time: they are still in the cache when they are taken apart. No piece spans two files.
 constexpr std::int64_t kPieceRecords = 250;
 constexpr std::uintmax_t kMostNamesBytes = 4096;
@@ -67,7 +67,7 @@ constexpr CifarForm kCifar100{.title = "CIFAR-100",
                               .names = "fine_label_names.txt"};
 
 std::int64_t record_bytes(const CifarForm& form) {
-  return form.label_bytes + std::int64_t{kImageBytes};
+  return form.label_bytes + std::int64_t{kCifarBytes};
 }
 
 std::int64_t file_bytes(const CifarForm& form, const CifarFile& file) {
@@ -149,7 +149,7 @@ void read_records(const CifarForm& form, const InputFile& file, std::int64_t beg
                       file.path().string(), label, begin + i, form.title, form.classes - 1, form.title));
     }
     set.labels[static_cast<std::size_t>(first_image + i)] = label;
-    planar_to_interleaved(pixels, set.pixels.data() + (first_image + i) * kImageBytes);
+    planar_to_interleaved(pixels, set.pixels.data() + (first_image + i) * kCifarBytes);
   }
 }
 

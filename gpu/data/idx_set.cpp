@@ -21,19 +21,19 @@ using files::InputFile;
 using files::is_there;
 
 // The published files have these.
-constexpr std::int64_t kImageBytes = 28 * 28;
-constexpr std::int64_t kTrainCount = 60'000;
-constexpr std::int64_t kTestCount = 10'000;
+constexpr std::int64_t kIdxImageBytes = 28 * 28;
+constexpr std::int64_t kIdxTrainCount = 60'000;
+constexpr std::int64_t kIdxTestCount = 10'000;
 
 struct FileName {
   const char* stem;
   const char* kind;
   std::int64_t bytes;  ///< of the published one, unpacked
 };
-constexpr FileName kTrainImages{"train-images", "idx3-ubyte", 16 + kTrainCount* kImageBytes};
-constexpr FileName kTrainLabels{"train-labels", "idx1-ubyte", 8 + kTrainCount};
-constexpr FileName kTestImages{"t10k-images", "idx3-ubyte", 16 + kTestCount* kImageBytes};
-constexpr FileName kTestLabels{"t10k-labels", "idx1-ubyte", 8 + kTestCount};
+constexpr FileName kTrainImages{"train-images", "idx3-ubyte", 16 + kIdxTrainCount* kIdxImageBytes};
+constexpr FileName kTrainLabels{"train-labels", "idx1-ubyte", 8 + kIdxTrainCount};
+constexpr FileName kTestImages{"t10k-images", "idx3-ubyte", 16 + kIdxTestCount* kIdxImageBytes};
+constexpr FileName kTestLabels{"t10k-labels", "idx1-ubyte", 8 + kIdxTestCount};
 constexpr std::array kFiles{kTrainImages, kTrainLabels, kTestImages, kTestLabels};
 
 /// Where the file is in `folder`, or nullopt. An unpacked one comes before a packed one, and a folder of such a name

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kMostSentences = 1'000'000;
 
 // Far apart, so that no sentence of one set has the seed of one of the other.
-constexpr std::uint64_t kTrainSeed = 0x7365'6e74'0000'0000ULL;
-constexpr std::uint64_t kTestSeed = 0x776f'7264'0000'0000ULL;
+constexpr std::uint64_t kTrainSentences = 0x7365'6e74'0000'0000ULL;
+constexpr std::uint64_t kTestSentences = 0x776f'7264'0000'0000ULL;
 
 using Words = std::array<std::string_view, 8>;
 
@@ -131,8 +131,8 @@ DataSet make_sentences(const Requirements& model, std::int64_t train, std::int64
   set.classes = sentence_classes();
   set.classes.resize(static_cast<std::size_t>(topics));
   check_memory("the built-in sentences", train + test, model.shape);
-  set.train = make_set(model, alphabet, topics, train, kTrainSeed);
-  set.test = make_set(model, alphabet, topics, test, kTestSeed);
+  set.train = make_set(model, alphabet, topics, train, kTrainSentences);
+  set.test = make_set(model, alphabet, topics, test, kTestSentences);
   return set;
 }
 

@@ -37,14 +37,14 @@ std::string name_of(ops::Op op, const std::string& layer) {
   return layer.empty() ? std::string(ops::to_string(op)) : fmt::format("{} {}", ops::to_string(op), layer);
 }
 
-json metadata(const char* what, int track, const char* key, json value) {
+json metadata_event(const char* what, int track, const char* key, json value) {
   return {
       {"ph", "M"}, {"pid", kProcess}, {"tid", track}, {"name", what}, {"args", {{key, std::move(value)}}}};
 }
 
 void name_track(json& events, int track, const char* name) {
-  events.push_back(metadata("thread_name", track, "name", name));
-  events.push_back(metadata("thread_sort_index", track, "sort_index", track));
+  events.push_back(metadata_event("thread_name", track, "name", name));
+  events.push_back(metadata_event("thread_sort_index", track, "sort_index", track));
 }
 
 /// What both tracks tell of a call.
@@ -173,9 +173,9 @@ json trace_of(const std::string& name, const Snapshot& snapshot) {
   }
   json events = json::array();
   events.push_back(
-      metadata("process_name", 0, "name",
-               fmt::format("a step of {}: batch {}, {}, {}", snapshot.model, snapshot.settings->batch,
-                           core::to_string(snapshot.selection.precision), snapshot.device.name)));
+      metadata_event("process_name", 0, "name",
+                     fmt::format("a step of {}: batch {}, {}, {}", snapshot.model, snapshot.settings->batch,
+                                 core::to_string(snapshot.selection.precision), snapshot.device.name)));
   name_track(events, kNow, "now");
   for (const StepCall& call : now)
     events.push_back(complete_event(call, kNow, arguments_of(call, now.back().end())));

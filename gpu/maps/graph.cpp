@@ -17,7 +17,7 @@ struct Edge {
   float back;  ///< w_ji
 };
 
-constexpr std::int64_t kPieceRows = 256;
+constexpr std::int64_t kGraphRows = 256;
 
 /// Both directions of each weight in the rows that they belong to: the row's own ones first, then those that come to it
 /// in the order of where they come from. `starts`: (rows + 1).
@@ -75,14 +75,14 @@ Graph symmetric_graph(const Neighbours& neighbours, std::span<const float> weigh
   };
   Graph graph;
   graph.starts.assign(rows + 1, 0);
-  core::parallel_for(neighbours.rows, kPieceRows, 0, [&](std::int64_t begin, std::int64_t end) {
+  core::parallel_for(neighbours.rows, kGraphRows, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       graph.starts[static_cast<std::size_t>(i) + 1] = join_edges(row_of(i));
   });
   for (std::size_t i = 0; i < rows; ++i) graph.starts[i + 1] += graph.starts[i];
   graph.columns.resize(static_cast<std::size_t>(graph.starts[rows]));
   graph.weights.resize(graph.columns.size());
-  core::parallel_for(neighbours.rows, kPieceRows, 0, [&](std::int64_t begin, std::int64_t end) {
+  core::parallel_for(neighbours.rows, kGraphRows, 0, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::span<const Edge> row = row_of(i);
       const int first = graph.starts[static_cast<std::size_t>(i)];

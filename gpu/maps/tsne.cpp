@@ -52,7 +52,7 @@ int neighbours_of(const TsneOptions& options, std::int64_t rows) {
   return static_cast<int>(std::min({wanted, rows - 1, std::int64_t{kMostNeighbours}}));
 }
 
-std::vector<float> first_positions(const MapOptions& options, std::int64_t rows) {
+std::vector<float> first_tsne_positions(const MapOptions& options, std::int64_t rows) {
   std::vector<double> points = given_positions(options, rows);
   double deviation = 1;
   if (points.empty()) {
@@ -74,7 +74,7 @@ class Tsne final : public SteppedMap {
  public:
   Tsne(const Place& where, const FeatureMatrix& features, const MapOptions& options, const Watch& watch)
       : SteppedMap(where, features.rows, options.tsne.iterations), options_(options.tsne) {
-    const std::vector<float> points = first_positions(options, features.rows);
+    const std::vector<float> points = first_tsne_positions(options, features.rows);
     Neighbours neighbours;
     phase("neighbours",
           [&] { neighbours = nearest_rows(where, features, neighbours_of(options_, features.rows), watch); });

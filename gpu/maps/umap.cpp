@@ -58,7 +58,7 @@ int epochs_of(const UmapOptions& options, std::int64_t rows) {
   return rows <= kSmallRows ? kEpochsOfSmall : kEpochsOfLarge;
 }
 
-std::vector<float> first_positions(const MapOptions& options, std::int64_t rows) {
+std::vector<float> first_umap_positions(const MapOptions& options, std::int64_t rows) {
   std::vector<double> points = given_positions(options, rows);
   std::vector<float> placed(2 * static_cast<std::size_t>(rows));
   double size = 0;
@@ -79,7 +79,7 @@ class Umap final : public SteppedMap {
         options_(options.umap),
         seed_(options.seed),
         curve_(fit_curve(options.umap.min_dist, options.umap.spread)) {
-    const std::vector<float> points = first_positions(options, features.rows);
+    const std::vector<float> points = first_umap_positions(options, features.rows);
     const std::int64_t others = std::min<std::int64_t>(options_.n_neighbors, features.rows) - 1;
     if (others < options_.n_neighbors - 1) {
       remark(fmt::format("{} neighbours are all that {} rows have", others + 1, features.rows));

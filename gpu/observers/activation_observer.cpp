@@ -20,7 +20,7 @@
 namespace warpscope::training {
 namespace {
 
-std::size_t batch_of(const Scene& scene) {
+std::size_t images_at_once(const Scene& scene) {
   return static_cast<std::size_t>(std::min<std::int64_t>(inspected_at_once(scene), mapped_images(scene)));
 }
 
@@ -31,8 +31,9 @@ class ActivationPass {
   /// Over mapped_images(), inspected_at_once() of them at a time.
   explicit ActivationPass(const Scene& scene)
       : images_(static_cast<std::size_t>(mapped_images(scene))),
-        passes_((images_ + batch_of(scene) - 1) / batch_of(scene)),
-        plan_(scene, scene.model, plan::Purpose::inspection, static_cast<int>(batch_of(scene)), passes_) {
+        passes_((images_ + images_at_once(scene) - 1) / images_at_once(scene)),
+        plan_(scene, scene.model, plan::Purpose::inspection, static_cast<int>(images_at_once(scene)),
+              passes_) {
     add_outputs(scene.model);
     std::int64_t most = 1;
     for (const Output& output : outputs_) most = std::max(most, output.channels);

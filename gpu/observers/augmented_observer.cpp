@@ -52,7 +52,7 @@ std::vector<float> augmented(Batch& batch) {
   return changed;
 }
 
-AugmentedImages pictures_of(Batch batch) {
+AugmentedImages augmented_pictures(Batch batch) {
   const std::vector<float> changed = augmented(batch);
   data::ImageSet& shown = batch.result.images;
   shown.pixels.resize(static_cast<std::size_t>(shown.count * shown.image_bytes()));
@@ -64,7 +64,7 @@ AugmentedImages pictures_of(Batch batch) {
   return std::move(batch.result);
 }
 
-Batch batch_of(const Scene& scene) {
+Batch augmented_batch(const Scene& scene) {
   const data::ImageSet& train = scene.data.train;
   const ComingBatch& coming = scene.coming;
   const auto size = static_cast<std::size_t>(train.image_bytes());
@@ -98,7 +98,8 @@ class AugmentedObserver final : public Observer {
     const auto now = std::chrono::steady_clock::now();
     if (look_.busy() || now < last_ + kPause) return false;
     last_ = now;
-    look_.start(scene, [&] { make_ = [batch = batch_of(scene)] { return pictures_of(batch); }; });
+    look_.start(scene,
+                [&] { make_ = [batch = augmented_batch(scene)] { return augmented_pictures(batch); }; });
     return true;
   }
 

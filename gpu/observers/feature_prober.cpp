@@ -27,8 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kImagesOnGpu = 3072, kImagesOnCpu = 192;
-constexpr std::int64_t kLeastImages = 30;
+constexpr std::int64_t kProbedOnGpu = 3072, kProbedOnCpu = 192;
+constexpr std::int64_t kLeastProbed = 30;
 /// C of softmax regression on standardized columns, times the rows: few rows of many columns need to be held back.
 constexpr double kWeight = 10;
 constexpr double kTolerance = 1e-2;  ///< a probe need not be exact
@@ -88,14 +88,14 @@ class FeatureProber final : public Observer {
     if (look_.busy() || (started_ && now - *started_ < std::chrono::duration<double>(kSecondsBetween)))
       return false;
     const bool cpu = scene.device->kind() == core::DeviceKind::cpu;
-    const std::int64_t images = std::min(scene.data.test.count, cpu ? kImagesOnCpu : kImagesOnGpu);
+    const std::int64_t images = std::min(scene.data.test.count, cpu ? kProbedOnCpu : kProbedOnGpu);
     if (scene.data.classes.size() < 2) {
       throw core::BadInput(
           fmt::format("{} has no classes by which features could be judged", scene.data.name));
     }
-    if (images < kLeastImages) {
+    if (images < kLeastProbed) {
       throw core::BadInput(fmt::format("features are judged on {} held-out images or more; there are {}",
-                                       kLeastImages, images));
+                                       kLeastProbed, images));
     }
     labels_.assign(scene.data.test.labels.begin(), scene.data.test.labels.end());
     classes_ = static_cast<int>(scene.data.classes.size());

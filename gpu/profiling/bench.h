@@ -60,6 +60,8 @@ struct BenchRow {
   std::size_t workspace = 0;  ///< bytes
   KernelResources resources;  ///< zeros on a CPU
   int rank = 0;  ///< 1 is fastest of the case and precision; equal ranks are ties; 0 if not timed
+
+  bool timed() const { return skipped.empty() && samples > 0; }
 };
 
 /// Sets the ranks of rows of one case and precision: a row shares the rank of the one before it in order of

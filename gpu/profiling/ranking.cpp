@@ -25,7 +25,7 @@ using ops::OpShape;
 using ops::Variant;
 
 bool timed(const BenchRow& row, Precision precision) {
-  return row.precision == precision && !row.sum && row.skipped.empty() && row.samples > 0;
+  return row.precision == precision && !row.sum && row.timed();
 }
 
 /// The fastest of the rows that time `op` by itself on `shape`, or nullptr.

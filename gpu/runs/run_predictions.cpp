@@ -24,10 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kFolder = "images";
-constexpr const char* kIndexFile = "predictions.json";
-constexpr int kMostColumns = 16;
-constexpr std::uint64_t kMostClasses = 256, kMostSide = 4096, kMostChannels = 4;
+constexpr const char* kPredictionsFolder = "images";
+constexpr const char* kPredictionsFile = "predictions.json";
+constexpr int kPredictionColumns = 16;
+constexpr std::uint64_t kMostClasses = 256, kMostPredictedSide = 4096, kMostPredictedChannels = 4;
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;  // of pixels
 constexpr std::uintmax_t kMostIndexBytes = std::uintmax_t{1} << 20;
 constexpr auto kLargest = static_cast<double>(std::numeric_limits<float>::max());
@@ -39,7 +39,7 @@ ImageShape shape_of(const data::ImageSet& images) {
 }
 
 int columns_of(const data::ImageSet& images) {
-  return static_cast<int>(std::min<std::int64_t>(images.count, kMostColumns));
+  return static_cast<int>(std::min<std::int64_t>(images.count, kPredictionColumns));
 }
 
 /// More than a PNG of these images ever has.
@@ -220,9 +220,9 @@ void check_counts(const Fields& fields, const Predictions& predictions) {
 
 void read_images(const Fields& fields, const std::string& file, Predictions& predictions) {
   data::ImageSet& images = predictions.images;
-  images.height = fields.size("height", kMostSide);
-  images.width = fields.size("width", kMostSide);
-  images.channels = fields.size("channels", kMostChannels);
+  images.height = fields.size("height", kMostPredictedSide);
+  images.width = fields.size("width", kMostPredictedSide);
+  images.channels = fields.size("channels", kMostPredictedChannels);
   const json& list = fields.list("images");
   if (list.empty() || list.size() != fields.count("count", kMostPredictions)) {
     fields.refuse("images", "not as long as 'count' says");
@@ -269,7 +269,7 @@ std::string predictions_name(std::uint64_t step) {
   return fmt::format("predictions-{:09}.png", step);
 }
 
-RunPredictions::RunPredictions(const fs::path& folder) : folder_(folder / kFolder) {}
+RunPredictions::RunPredictions(const fs::path& folder) : folder_(folder / kPredictionsFolder) {}
 
 void RunPredictions::write(const Predictions& predictions) {
   if (!opened_) open_image_folder(folder_);
@@ -278,7 +278,7 @@ void RunPredictions::write(const Predictions& predictions) {
   const data::ImageSet& images = predictions.images;
   const std::string png = encode_grid(images.pixels, shape_of(images), columns_of(images));
   files::write_file_atomically(folder_ / name, png);
-  files::write_file_atomically(folder_ / kIndexFile, index_of(predictions, png).dump() + "\n");
+  files::write_file_atomically(folder_ / kPredictionsFile, index_of(predictions, png).dump() + "\n");
   remove_others(name);
 }
 
@@ -294,7 +294,7 @@ void RunPredictions::remove_others(const std::string& kept) const {
 }
 
 Predictions read_predictions(const fs::path& folder) {
-  const fs::path path = folder / kFolder / kIndexFile;
+  const fs::path path = folder / kPredictionsFolder / kPredictionsFile;
   const std::string file = path.string();
   const json object = parse_index(path);
   const Fields fields(object, file);
@@ -307,7 +307,7 @@ Predictions read_predictions(const fs::path& folder) {
   const std::string name = predictions_name(predictions.evaluation.step);
   if (fields.text("file") != name) fields.refuse("file", "not the picture of its step");
   const std::string sum = fields.text("sha256");
-  const fs::path picture = folder / kFolder / name;
+  const fs::path picture = folder / kPredictionsFolder / name;
   const std::string png = read_image_file(picture, most_png_bytes(shape));
   if (checksum(png) != sum) {
     throw core::BadInput(

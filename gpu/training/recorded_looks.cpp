@@ -16,7 +16,7 @@ namespace {
 constexpr double kRatio = 1.05;       ///< of steps that are recorded
 constexpr std::size_t kImages = 4;    ///< whose activations are
 constexpr double kFirstCost = 0.005;  ///< seconds of a look before the first, with what it makes for all
-constexpr auto kInterval =
+constexpr auto kTurnInterval =
     std::chrono::milliseconds(1);                    ///< at least, so that short steps pay nothing for this
 constexpr auto kPatience = std::chrono::seconds(2);  ///< for the last looks
 
@@ -102,7 +102,7 @@ void RecordedLooks::turn(const Observations& seen, bool trains) {
   const auto now = Clock::now();
   budget_.pass(now, trains);
   if (now < next_turn_) return;
-  next_turn_ = now + kInterval;
+  next_turn_ = now + kTurnInterval;
   if (!records()) {
     folder_.clear();
     return stop();

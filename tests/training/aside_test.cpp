@@ -325,21 +325,67 @@ TEST(Aside, OfAnotherNetworkIsRefusedAndTheOneThatIsThereGoes) {
   EXPECT_TRUE(wait_for_aside(trainer, 8));
 }
 
-TEST(Aside, OfSeveralRanksIsRefused) {
+/// A trainer as rank 0, and another rank beside it.
+class TwoRanks {
+ public:
+  explicit TwoRanks(TrainerOptions options) : meeting_(ranks::found_meeting(2)) {
+    other_ = std::jthread([joined = ranks::join_meeting(*meeting_, 1), data = options.data_set] {
+      EXPECT_EQ(follow(*joined, "", data), 0);
+    });
+    options.ranks = meeting_;
+    trainer_ = std::make_unique<Trainer>(std::move(options));
+  }
+  ~TwoRanks() {
+    trainer_.reset();
+    meeting_.reset();
+  }
+  TwoRanks(const TwoRanks&) = delete;
+  TwoRanks& operator=(const TwoRanks&) = delete;
+
+  Trainer& trainer() { return *trainer_; }
+
+ private:
+  std::shared_ptr<ranks::SharedMeeting> meeting_;
+  std::jthread other_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+TrainerOptions options_of_ranks() {
   TrainerOptions options = paused_classifier_options();
   options.batch = 16;
-  auto meeting = ranks::found_meeting(2);
-  std::jthread other([joined = ranks::join_meeting(*meeting, 1), data = options.data_set] {
-    EXPECT_EQ(follow(*joined, "", data), 0);
-  });
-  options.ranks = meeting;
-  {
-    Trainer trainer(options);
-    take_steps(trainer, 4);
-    EXPECT_TRUE(holds(refusal(trainer, LookAside{2}), {"several ranks make the steps"}));
-  }
-  options.ranks.reset();
-  meeting.reset();
+  return options;
+}
+
+TEST(Aside, OfSeveralRanksHasTheirBitsIfDeterministic) {
+  TrainerOptions options = options_of_ranks();
+  options.deterministic = true;
+  Trainer rewinds(options);
+  TwoRanks ranks(options);
+  for (Trainer* const each : {&ranks.trainer(), &rewinds}) take_steps(*each, 9);
+  expect_as_a_rewind(ranks.trainer(), rewinds, 5);
+  take_steps(ranks.trainer(), 11);
+}
+
+TEST(Aside, OfSeveralRanksWithoutFixedSumsTellsThatItsBitsMayDiffer) {
+  TwoRanks ranks(options_of_ranks());
+  FeedLog feed(ranks.trainer().subscribe());
+  take_steps(ranks.trainer(), 4);
+  ASSERT_TRUE(carry_out(ranks.trainer(), LookAside{2}));
+  EXPECT_TRUE(wait_for_aside(ranks.trainer(), 2));
+  const auto lines = feed.all<LogLine>();
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const LogLine& line) {
+    return line.text == "step 2 is computed aside by one rank, whose bits may differ";
+  }));
+}
+
+TEST(Aside, OfRanksThatNormalizeTheirOwnPartsOfABatchIsRefused) {
+  TrainerOptions options = options_of_ranks();
+  options.model.layers.insert(options.model.layers.begin() + 1, {models::LayerKind::batch_norm, "norm1"});
+  models::fit_layers(options.model);
+  TwoRanks ranks(std::move(options));
+  take_steps(ranks.trainer(), 4);
+  EXPECT_TRUE(holds(refusal(ranks.trainer(), LookAside{2}), {"these normalize their own parts of a batch"}));
+  EXPECT_EQ(ranks.trainer().snapshot()->aside.step, 0u);
 }
 
 TEST(Aside, ThatFailsSaysWhyAndTheTrainingGoesOn) {

@@ -79,6 +79,8 @@ struct Frame {
   std::string_view step_aside =
       {};  ///< "compute it aside (0.3 s)": a button between the two, for the wanted step; "" for none
   bool tabbed = false;  ///< this panel is a tab of several: their tabs and a button share its title row
+
+  bool on_gpu() const { return snapshot.device.kind == core::DeviceKind::cuda; }
 };
 
 /// The window is drawn when there is something new or a person does something. What changes only with time

@@ -12,6 +12,7 @@
 #include "gpu/files/file.h"
 #include "gpu/files/text.h"
 #include "gpu/messages/kept_view.h"
+#include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/training/aside_start.h"
 #include "gpu/training/worker/training_context.h"
@@ -36,12 +37,22 @@ ObservationRequest asked_of_past(const ObservationRequest& all) {
   return asked;
 }
 
+/// Whether one rank makes the steps of several again, but for how sums are rounded: what layers keep themselves they
+/// take from each rank's part of a batch.
+bool one_rank_is_enough(const TrainingSettings& settings) {
+  if (settings.deterministic || settings.sync_batch_norm) return true;
+  return models::parameter_layout(settings.model).kept == 0;
+}
+
 }  // namespace
 
 /// Throws core::BadInput for what cannot be asked for now. That a moment is there is found out later.
 void AsideKeeper::refuse(std::uint64_t step) const {
-  if (training_.around.ranks)
-    throw core::BadInput("several ranks make the steps: a past step is computed aside where there is one");
+  if (training_.around.ranks && !one_rank_is_enough(training_.settings())) {
+    throw core::BadInput(
+        "one rank computes a past step aside, and these normalize their own parts of a batch: "
+        "sync_batch_norm or deterministic training makes it possible");
+  }
   if (training_.rewinder.running() || training_.stepping.searches_rate()) {
     throw core::BadInput(
         fmt::format("{} can be computed aside once the training is back at its own steps", past_step(step)));
@@ -99,6 +110,11 @@ void AsideKeeper::look(std::uint64_t step) {
   let_go();
   waiting_ = std::move(made);
   const std::uint64_t from = waiting_->aside->moment.step;
+  if (training_.around.ranks && !training_.settings().deterministic) {
+    training_.publishing.log(
+        LogLevel::info,
+        fmt::format("{} is computed aside by one rank, whose bits may differ", past_step(step)));
+  }
   training_.view.aside = {.step = step, .from = from, .at = from, .ready = false, .problem = ""};
   generation_ = training_.view.generation;
   network_ = training_.view.network_number;

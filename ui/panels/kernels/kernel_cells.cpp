@@ -15,10 +15,6 @@ namespace {
 
 constexpr const char* kUnknown = "\u2014";
 
-bool on_gpu(const Frame& frame) {
-  return frame.snapshot.device.kind == core::DeviceKind::cuda;
-}
-
 /// The cell as an ImGui item; true while the pointer is on it.
 bool item(const Cell& cell) {
   ImGui::SetCursorScreenPos(cell.min);
@@ -297,11 +293,11 @@ float ratio_width(const Frame& frame, float cell_width) {
 }
 
 const char* rate_unit(const Frame& frame) {
-  return on_gpu(frame) ? "TFLOP/s" : "GFLOP/s";
+  return frame.on_gpu() ? "TFLOP/s" : "GFLOP/s";
 }
 
 std::string microseconds_text(const Frame& frame, double microseconds) {
-  return with_thousands(microseconds, microseconds < (on_gpu(frame) ? 1e4 : 10) ? 1 : 0);
+  return with_thousands(microseconds, microseconds < (frame.on_gpu() ? 1e4 : 10) ? 1 : 0);
 }
 
 void time_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
@@ -335,19 +331,19 @@ void share_cell(const Frame& frame, const Cell& cell, const KernelCost& cost, do
 }
 
 void rate_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
-  const double rate = on_gpu(frame) ? cost.teraflops() : 1000 * cost.teraflops();
+  const double rate = frame.on_gpu() ? cost.teraflops() : 1000 * cost.teraflops();
   number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, 2) : "", cell.color);
   if (!item(cell)) return;
   tooltip(frame, cost.flops > 0
                      ? fmt::format("10^{} floating-point operations a second: {}FLOP by the operation's "
                                    "formula, divided by the time. A multiply-add counts as two.",
-                                   on_gpu(frame) ? 12 : 9, si_number(cost.flops))
+                                   frame.on_gpu() ? 12 : 9, si_number(cost.flops))
                      : std::string("This operation moves data and computes nothing that is counted."));
 }
 
 void bandwidth_cell(const Frame& frame, const Cell& cell, const KernelCost& cost) {
   const double rate = cost.gigabytes();
-  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, on_gpu(frame) ? 0 : 2) : "",
+  number_left_of(frame, cell, cell.max.x, rate > 0 ? with_thousands(rate, frame.on_gpu() ? 0 : 2) : "",
                  cell.color);
   if (!item(cell)) return;
   tooltip(

@@ -140,7 +140,7 @@ std::span<const Column> LadderPanel::columns() {
 }
 
 void LadderPanel::draw_baseline(const Frame& frame, LaboratoryController& controller, double loops) {
-  const bool gpu = frame.snapshot.device.kind == core::DeviceKind::cuda;
+  const bool gpu = frame.on_gpu();
   if (gpu && loops <= 0 && !asked_ && !controller.busy()) {
     asked_ = true;
     controller.baseline(frame);

@@ -26,10 +26,6 @@ ImU32 color_of(const Frame& frame, OpFamily family) {
   return frame.palette.series[kSeries[static_cast<std::size_t>(family)]];
 }
 
-bool on_gpu(const Frame& frame) {
-  return frame.snapshot.device.kind == core::DeviceKind::cuda;
-}
-
 float line_height(const Frame& frame) {
   return std::floor(18 * frame.scale);
 }
@@ -239,7 +235,7 @@ void TimePanel::draw_rest(const Frame& frame, const Room& room, const StepLanes&
 
 void TimePanel::draw_tip(const Frame& frame, const StepLanes& lanes, const Hit& hit) const {
   if (hit.call != nullptr) {
-    pointer_tip(frame, tip_of(*hit.call, lanes, hit.before, on_gpu(frame)));
+    pointer_tip(frame, tip_of(*hit.call, lanes, hit.before, frame.on_gpu()));
   } else if (hit.rest) {
     pointer_tip(frame, fmt::format("{} of a step are in none of its calls: by the images a second a step "
                                    "takes {}. The device waits, starts launches or does something else.",
@@ -361,7 +357,7 @@ void TimePanel::draw_history_tip(const Frame& frame, const ShareHistory::Point& 
 
 void TimePanel::trace(const Frame& frame, const StepLanes& lanes, const Hit& hit) {
   if (!trace_enabled()) return;
-  const std::string hovered = hit.call == nullptr ? "" : tip_of(*hit.call, lanes, hit.before, on_gpu(frame));
+  const std::string hovered = hit.call == nullptr ? "" : tip_of(*hit.call, lanes, hit.before, frame.on_gpu());
   const CallTimes* const past = past_times(frame);
   const std::string now = fmt::format(
       "\"step\":{},\"calls\":{},\"before\":{},\"first\":{:.6f},\"last\":{:.6f},\"points\":{},\"output\":{},"

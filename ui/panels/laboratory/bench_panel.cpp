@@ -324,7 +324,7 @@ void BenchPanel::draw_roofline(const Frame& frame, const jobs::LaboratoryState& 
   // In a low panel the plot needs the room more; the points tell their operation under the pointer.
   if (ImGui::GetContentRegionAvail().y > 220 * frame.scale)
     draw_legend(frame, legend_of(frame, laboratory, filter_));
-  const bool gpu = frame.snapshot.device.kind == core::DeviceKind::cuda;
+  const bool gpu = frame.on_gpu();
   const plot::Roofline roofline{.points = points_,
                                 .ceilings = ceilings_,
                                 .bytes = laboratory.peaks.bytes,

@@ -250,9 +250,9 @@ std::vector<std::size_t> ridge_moments(Moments moments, std::size_t layer, Quant
 }
 
 std::string_view name_of(Figure figure) {
-  constexpr std::array<std::string_view, kFigures> kNames{"gradient norm", "update ratio", "dead channels",
-                                                          "dead units",    "lost in FP16", "lost in BF16"};
-  return kNames[static_cast<std::size_t>(figure)];
+  constexpr std::array<std::string_view, kFigures> kFigureNames{
+      "gradient norm", "update ratio", "dead channels", "dead units", "lost in FP16", "lost in BF16"};
+  return kFigureNames[static_cast<std::size_t>(figure)];
 }
 
 std::string_view explanation_of(Figure figure) {

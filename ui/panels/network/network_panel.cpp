@@ -21,16 +21,17 @@
 namespace warpscope::ui {
 namespace {
 
-constexpr std::array<const char*, 3> kViews{"activations", "layers", "edit"};
+constexpr std::array<const char*, 3> kNetworkViews{"activations", "layers", "edit"};
 constexpr const char* kNotKept = "Its weights were not kept at this step: another layer was chosen then.";
 constexpr std::array<const char*, 3> kLooks{"outputs", "weights", "gradients"};
 // Design pixels.
-constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12, kLeastTilesHeight = 72, kLeastHeight = 144;
+constexpr float kNumberWidth = 44, kOrderWidth = 124, kGap = 12, kLeastTilesHeight = 72,
+                kLeastViewHeight = 144;
 // Sizes of the detail, where the terms of a sum stand in all their columns beside the enlarged picture; of the sum by
 // itself; of the picture.
 constexpr float kDetailWidth = 560, kSumWidth = 380, kLeastEnlarged = 48;
 constexpr float kFigureRows = 3;
-constexpr std::array<const char*, 3> kOrders{"by index", "largest mean", "largest variance"};
+constexpr std::array<const char*, 3> kTileOrders{"by index", "largest mean", "largest variance"};
 constexpr const char* kDepthCaption = "input channel";
 constexpr const char* kOwnScale = "own scale";
 
@@ -124,7 +125,7 @@ void NetworkPanel::edit(bool file) {
 }
 
 void NetworkPanel::draw_views(const Frame& frame) {
-  segmented(frame, "network.view", kViews, &view_,
+  segmented(frame, "network.view", kNetworkViews, &view_,
             "activations: what the layers make of an image. layers: what each costs in a training step. "
             "edit: the network as a form.",
             true);
@@ -152,7 +153,7 @@ void NetworkPanel::draw(const Frame& frame) {
     scene_ = nullptr;
   }
   // Where the title row has no room left, its items have rows of their own.
-  const float room = title_room(frame), views_width = segmented_width(frame, kViews);
+  const float room = title_room(frame), views_width = segmented_width(frame, kNetworkViews);
   const bool views = room >= views_width;
   if (views) draw_views(frame);
   const bool controls = views && scene_ != nullptr && room >= views_width + 16 * s + controls_width(frame);
@@ -164,7 +165,7 @@ void NetworkPanel::draw(const Frame& frame) {
   ImGui::Dummy(ImVec2(1, std::floor(3 * s)));
   if (!views) draw_views(frame);
   if (view_ == kLayers) {
-    begin_rest(frame, kLeastHeight);
+    begin_rest(frame, kLeastViewHeight);
     diagram_.draw(frame, model_);
     return end_rest();
   }
@@ -179,7 +180,7 @@ void NetworkPanel::draw(const Frame& frame) {
     if (!views) next_in_row(frame, 16, image_choice_width(frame));
     draw_controls(frame);
   }
-  begin_rest(frame, kLeastHeight);
+  begin_rest(frame, kLeastViewHeight);
   draw_activations(frame);
   end_rest();
 }
@@ -251,9 +252,9 @@ void NetworkPanel::draw_controls(const Frame& frame) {
   const float order = std::floor(kOrderWidth * frame.scale);
   next_in_row(frame, kGap, order);
   const auto now = static_cast<std::size_t>(order_);
-  if (begin_combo(frame, "network.order", kOrders[now], order, "In which order the tiles stand")) {
-    for (std::size_t i = 0; i < kOrders.size(); ++i) {
-      if (combo_item(frame, fmt::format("network.order={}", i).c_str(), kOrders[i], i == now))
+  if (begin_combo(frame, "network.order", kTileOrders[now], order, "In which order the tiles stand")) {
+    for (std::size_t i = 0; i < kTileOrders.size(); ++i) {
+      if (combo_item(frame, fmt::format("network.order={}", i).c_str(), kTileOrders[i], i == now))
         order_ = static_cast<int>(i);
     }
     end_combo();

@@ -21,7 +21,7 @@ namespace {
 using training::ChannelMeasure;
 
 constexpr std::array<const char*, 2> kMeasures{"mean", "maximum"};
-constexpr float kExcitingSide = 40, kLine = 17, kGap = 8;  // design pixels
+constexpr float kExcitingSide = 40, kLine = 17, kExcitingGap = 8;  // design pixels
 
 std::string number(float value) {
   return fmt::format("{:.3g}", value);
@@ -30,7 +30,7 @@ std::string number(float value) {
 }  // namespace
 
 float ExcitingImages::height(const Frame& frame) {
-  return ImGui::GetFrameHeight() + std::floor((kExcitingSide + kLine + 2 * kGap) * frame.scale);
+  return ImGui::GetFrameHeight() + std::floor((kExcitingSide + kLine + 2 * kExcitingGap) * frame.scale);
 }
 
 void ExcitingImages::refresh(const Frame& frame, std::size_t output, std::size_t channel) {
@@ -158,7 +158,8 @@ void ExcitingImages::draw(const Frame& frame, std::size_t output, std::size_t ch
   refresh(frame, output, channel);
   draw_title(frame, layer, width);
   refresh(frame, output, channel);  // the measure may be the other one now
-  const float side = std::floor(kExcitingSide * s), gap = std::floor(kGap * s), edge = std::floor(2 * s);
+  const float side = std::floor(kExcitingSide * s), gap = std::floor(kExcitingGap * s),
+              edge = std::floor(2 * s);
   const float taken = std::max(side, text_width(frame.fonts.small, "mean -0.0123"));
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const bool texts = data_ && data_->test.texts;

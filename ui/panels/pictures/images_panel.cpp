@@ -21,8 +21,6 @@ namespace warpscope::ui {
 namespace {
 
 constexpr std::array<float, 8> kRanges{0.005f, 0.01f, 0.02f, 0.05f, 0.1f, 0.25f, 0.5f, 1.0f};
-// Seconds: the magnifier covers much, so it waits until the pointer stays, and then follows it at once.
-constexpr double kMagnifierDelay = 0.3;
 constexpr float kCurveHeight = 112;
 constexpr const char* kWidestZoom = "1.25\u00d7";
 // Where less is left for the pictures, the panel scrolls, so that no row of controls lies over another.

@@ -7,6 +7,9 @@
 
 namespace warpscope::ui {
 
+/// Seconds: the magnifier covers much, so it waits until the pointer stays, and then follows it at once.
+inline constexpr double kMagnifierDelay = 0.3;
+
 /// Shows the tool-tip for the pixel `hit` of an image of the batch.
 void picture_magnifier(const Frame& frame, const PictureScene& scene, const images::GridHit& hit);
 

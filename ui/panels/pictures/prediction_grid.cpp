@@ -13,6 +13,7 @@
 #include "ui/input/cursor.h"
 #include "ui/panels/data_texts.h"
 #include "ui/panels/pictures/confusion_figures.h"
+#include "ui/panels/pictures/picture_magnifier.h"
 #include "ui/panels/pictures/prediction_cell.h"
 #include "ui/panels/selection_chip.h"
 #include "ui/panels/tinted_text.h"
@@ -25,8 +26,6 @@ namespace {
 constexpr std::array<const char*, 3> kOrders{"worst first", "wrong only", "stored order"};
 // More cells than any screen shows; fewer where images are large.
 constexpr int kTiles = 1024;
-// Seconds: the magnifier covers much, so it waits until the pointer stays, and then follows it at once.
-constexpr double kMagnifierDelay = 0.3;
 constexpr float kLegend = 48;  // design pixels
 
 /// What the words and the number below each image are, where there is room.

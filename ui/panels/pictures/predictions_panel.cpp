@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::array<const char*, 2> kTabs{"Predictions", "Confusion"};
 
-constexpr float kRow = 20, kNames = 112, kFigureWidth = 58, kLegend = 72;  // design pixels
+constexpr float kRow = 20, kNames = 112, kShareWidth = 58, kLegend = 72;  // design pixels
 constexpr std::size_t kLines = 3, kClasses = 6;
 
 std::string class_name(const Frame& frame, int index) {
@@ -251,7 +251,7 @@ void TypedText::draw_class(const Frame& frame, const training::TextAttribution& 
     list->AddRectFilled(at, ImVec2(at.x + width, at.y + height), ImGui::GetColorU32(ImGuiCol_HeaderHovered));
   }
   const bool explained = seen.target == index;
-  const float names = std::min(std::floor(kNames * s), width / 3), figures = std::floor(kFigureWidth * s);
+  const float names = std::min(std::floor(kNames * s), width / 3), figures = std::floor(kShareWidth * s);
   const ImFont* const font = frame.fonts.text;
   const float baseline =
       at.y + (height - font_size(font)) / 2 + font->Ascent * ImGui::GetIO().FontGlobalScale;
