@@ -1,6 +1,7 @@
 #include "gpu/settings/training_settings.h"
 
 #include "gpu/core/error.h"
+#include "gpu/models/model.h"
 
 namespace warpscope::training {
 
@@ -14,6 +15,11 @@ void check_sync(const EngineSettings& settings) {
   throw core::BadInput(
       "deterministic training normalizes each of the eight parts of a batch by itself, and sync_batch_norm "
       "all of it: leave one of them off");
+}
+
+bool can_be_made_by_one_rank(const EngineSettings& settings) {
+  if (settings.deterministic || settings.sync_batch_norm) return true;
+  return models::parameter_layout(settings.model).kept == 0;
 }
 
 void check(const TrainingSettings& settings) {

@@ -75,8 +75,15 @@ TEST(RewindRows, AStepIsOfferedToBeComputedAsideUntilItIsThere) {
   EXPECT_EQ(aside_offer(snapshot, 668), "");
   snapshot.aside = {};
   snapshot.ranks.resize(2);
+  EXPECT_EQ(aside_offer(snapshot, 668), "compute it aside (0.7 s)") << "rank 0 computes it";
+  auto settings = std::make_shared<training::TrainingSettings>();
+  settings->model = models::find_model("classifier_bn");
+  snapshot.settings = settings;
   EXPECT_EQ(aside_offer(snapshot, 668), "");
-  EXPECT_EQ(why_no_aside(snapshot, 668), "Several ranks make the steps: one of them cannot compute it.");
+  EXPECT_EQ(why_no_aside(snapshot, 668),
+            "Each rank normalizes its own part of a batch, which the one that would compute it cannot.");
+  settings->sync_batch_norm = true;
+  EXPECT_EQ(why_no_aside(snapshot, 668), "");
 }
 
 TEST(RewindRows, ABranchTellsItsRoot) {

@@ -156,9 +156,9 @@ class Cursor(WindowCase):
         self.wait_for_event("curves", "no step", cursor=None)
         self.wait_for_event("network", "the newest activations", step=last)
 
-    def pin_a_step_that_was_not_kept(self):
+    def pin_a_step_that_was_not_kept(self, *more):
         """Of a training that is paused: that step and the one at which it stands."""
-        self.open_window(model="mlp", test_images=64)
+        self.open_window(*more, model="mlp", test_images=64)
         self.click("tabs.Network")
         self.wait_for_event("network", "several looks", lambda seen: seen["number"] > 2)
         self.pause()
@@ -191,6 +191,12 @@ class Cursor(WindowCase):
         self.key("Escape")
         self.wait_for_event("curves", "no step", cursor=None)
         self.wait_for_event("network", "the newest activations", lambda seen: seen["step"] > last)
+
+    def test_a_pinned_step_of_two_ranks_is_computed_aside(self):
+        wanted, last = self.pin_a_step_that_was_not_kept("--ranks", "2")
+        self.click("step.aside.network")
+        self.wait_for_event("network", "the step itself", step=wanted)
+        self.assertEqual(self.settled_step(), last, "the training is not moved")
 
     def test_all_views_show_a_pinned_step_that_was_not_kept_once_the_training_is_rewound_to_it(self):
         wanted, _ = self.pin_a_step_that_was_not_kept()

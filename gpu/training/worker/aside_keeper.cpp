@@ -12,7 +12,6 @@
 #include "gpu/files/file.h"
 #include "gpu/files/text.h"
 #include "gpu/messages/kept_view.h"
-#include "gpu/models/model.h"
 #include "gpu/plan/selection.h"
 #include "gpu/training/aside_start.h"
 #include "gpu/training/worker/training_context.h"
@@ -37,18 +36,11 @@ ObservationRequest asked_of_past(const ObservationRequest& all) {
   return asked;
 }
 
-/// Whether one rank makes the steps of several again, but for how sums are rounded: what layers keep themselves they
-/// take from each rank's part of a batch.
-bool one_rank_is_enough(const TrainingSettings& settings) {
-  if (settings.deterministic || settings.sync_batch_norm) return true;
-  return models::parameter_layout(settings.model).kept == 0;
-}
-
 }  // namespace
 
 /// Throws core::BadInput for what cannot be asked for now. That a moment is there is found out later.
 void AsideKeeper::refuse(std::uint64_t step) const {
-  if (training_.around.ranks && !one_rank_is_enough(training_.settings())) {
+  if (training_.around.ranks && !can_be_made_by_one_rank(training_.settings())) {
     throw core::BadInput(
         "one rank computes a past step aside, and these normalize their own parts of a batch: "
         "sync_batch_norm or deterministic training makes it possible");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/settings/training_settings.h"
 #include "ui/input/cursor.h"
 #include "ui/settings/steering.h"
 #include "ui/text/numbers.h"
@@ -98,7 +99,9 @@ std::string aside_offer(const training::Snapshot& snapshot, std::uint64_t step) 
 
 std::string why_no_aside(const training::Snapshot& snapshot, std::uint64_t step) {
   if (std::string why = why_no_rewind(snapshot, step); !why.empty()) return why;
-  if (!snapshot.ranks.empty()) return "Several ranks make the steps: one of them cannot compute it.";
+  if (!snapshot.ranks.empty() && !training::can_be_made_by_one_rank(*snapshot.settings)) {
+    return "Each rank normalizes its own part of a batch, which the one that would compute it cannot.";
+  }
   return snapshot.rewind.running ? "The training is on its way to another step." : "";
 }
 
