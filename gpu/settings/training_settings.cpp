@@ -1,5 +1,7 @@
 #include "gpu/settings/training_settings.h"
 
+#include <algorithm>
+
 #include "gpu/core/error.h"
 #include "gpu/models/model.h"
 
@@ -18,8 +20,11 @@ void check_sync(const EngineSettings& settings) {
 }
 
 bool can_be_made_by_one_rank(const EngineSettings& settings) {
-  if (settings.deterministic || settings.sync_batch_norm) return true;
-  return models::parameter_layout(settings.model).kept == 0;
+  if (settings.deterministic) return true;
+  const bool drops =
+      std::ranges::any_of(settings.model.layers, [](const models::Layer& layer) { return layer.rate > 0; });
+  if (drops || augments(settings.augment)) return false;
+  return settings.sync_batch_norm || models::parameter_layout(settings.model).kept == 0;
 }
 
 void check(const TrainingSettings& settings) {

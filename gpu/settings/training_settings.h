@@ -86,8 +86,8 @@ std::shared_ptr<const TrainingSettings> standard_settings();
 /// Throws core::BadInput where batch norms cannot normalize over the whole batch.
 void check_sync(const EngineSettings& settings);
 
-/// Whether one rank makes the steps of several again, but for how sums are rounded: what layers keep themselves, as
-/// batch norms their means, they may take from each rank's part of a batch.
+/// Whether one rank makes the steps of several again, but for how sums are rounded. What dropout and augmentation draw,
+/// and what layers keep themselves, as batch norms their means, is of each rank's own part of a batch.
 bool can_be_made_by_one_rank(const EngineSettings& settings);
 
 /// Throws core::BadInput that names the first value that is not valid, by itself or beside another.

@@ -81,8 +81,13 @@ TEST(RewindRows, AStepIsOfferedToBeComputedAsideUntilItIsThere) {
   snapshot.settings = settings;
   EXPECT_EQ(aside_offer(snapshot, 668), "");
   EXPECT_EQ(why_no_aside(snapshot, 668),
-            "Each rank normalizes its own part of a batch, which the one that would compute it cannot.");
+            "Each rank draws or normalizes for its own part of a batch, which the one that would compute it "
+            "cannot.");
   settings->sync_batch_norm = true;
+  EXPECT_EQ(why_no_aside(snapshot, 668), "");
+  settings->augment.flip = true;
+  EXPECT_NE(why_no_aside(snapshot, 668), "") << "each draws its own";
+  settings->deterministic = true;
   EXPECT_EQ(why_no_aside(snapshot, 668), "");
 }
 

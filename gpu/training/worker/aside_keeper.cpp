@@ -42,8 +42,8 @@ ObservationRequest asked_of_past(const ObservationRequest& all) {
 void AsideKeeper::refuse(std::uint64_t step) const {
   if (training_.around.ranks && !can_be_made_by_one_rank(training_.settings())) {
     throw core::BadInput(
-        "one rank computes a past step aside, and these normalize their own parts of a batch: "
-        "sync_batch_norm or deterministic training makes it possible");
+        "one rank computes a past step aside, and these draw or normalize for their own parts of a batch: "
+        "deterministic training makes it possible");
   }
   if (training_.rewinder.running() || training_.stepping.searches_rate()) {
     throw core::BadInput(

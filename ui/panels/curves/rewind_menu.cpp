@@ -100,7 +100,8 @@ std::string aside_offer(const training::Snapshot& snapshot, std::uint64_t step) 
 std::string why_no_aside(const training::Snapshot& snapshot, std::uint64_t step) {
   if (std::string why = why_no_rewind(snapshot, step); !why.empty()) return why;
   if (!snapshot.ranks.empty() && !training::can_be_made_by_one_rank(*snapshot.settings)) {
-    return "Each rank normalizes its own part of a batch, which the one that would compute it cannot.";
+    return "Each rank draws or normalizes for its own part of a batch, which the one that would compute it "
+           "cannot.";
   }
   return snapshot.rewind.running ? "The training is on its way to another step." : "";
 }
