@@ -384,7 +384,8 @@ TEST(Aside, OfRanksThatNormalizeTheirOwnPartsOfABatchIsRefused) {
   models::fit_layers(options.model);
   TwoRanks ranks(std::move(options));
   take_steps(ranks.trainer(), 4);
-  EXPECT_TRUE(holds(refusal(ranks.trainer(), LookAside{2}), {"these draw or normalize for their own parts of a batch"}));
+  EXPECT_TRUE(holds(refusal(ranks.trainer(), LookAside{2}),
+                    {"these draw or normalize for their own parts of a batch"}));
   EXPECT_EQ(ranks.trainer().snapshot()->aside.step, 0u);
 }
 
